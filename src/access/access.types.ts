@@ -1,0 +1,62 @@
+import type { Bucket, LimitedEndpoint, PlanCode, Scope, Tier } from '../vocabulary.js';
+
+/** What a plan allows; data that `PLANS_FILE` can override (decisions.md 2, contract 8). Amounts in whole units. */
+export interface Plan {
+  code: PlanCode;
+  /** `Free`, `Pro Monthly` … */
+  name: string;
+  kind: 'free' | 'recurring';
+  /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. `chat_tokens` is always credits × 1000. */
+  limits: Record<Bucket, number>;
+  /** One sliding window for each key: at most `burst` requests in any `burst / rpm` minutes. */
+  rate: { rpm: number; burst: number };
+  tiers: { general: Tier[]; media: Tier[] };
+  /** Null: agents are not available. */
+  agents: {
+    maxAgents: number;
+    maxTools: number;
+    maxIterations: number;
+    maxKnowledgeFiles: number;
+    maxKnowledgeFileMb: number;
+  } | null;
+  /** Null: webhooks are not available. */
+  webhooks: { max: number; customHeaders: boolean } | null;
+  maxPendingJobs: number;
+}
+
+export interface PlanCatalogue {
+  plans: Record<PlanCode, Plan>;
+  endpointLimits: Record<LimitedEndpoint, { limit: number; windowSeconds: number }>;
+}
+
+/** Who calls: one valid key, its organisation and the plan whose limits hold now. */
+export interface Principal {
+  keyId: string;
+  keyName: string;
+  orgId: string;
+  userId: string;
+  scopes: ReadonlySet<Scope>;
+  /** The subscribed plan's code and name (what GET /quota shows). */
+  subscribedPlan: Plan;
+  /** The plan whose limits hold: `subscribedPlan`, or Free where the subscription ended. */
+  plan: Plan;
+  entitled: boolean;
+  /** Grows with each change of the organisation's plan; admission refuses a stale one (the caller reloads and retries). */
+  orgVersion: number;
+  /** ISO 8601 or null. */
+  expiresAt: string | null;
+}
+
+/** Checks `Authorization` headers. Malformed keys are refused without a query. */
+export interface Authenticator {
+  /**
+   * @param authorization the header's value; several values are refused.
+   * @throws ApiError unauthorized `Invalid or missing API key` or `API key has expired`
+   */
+  authenticate(authorization: string | string[] | undefined): Promise<Principal>;
+  /** Reads the key again from the database, past the cache. */
+  refresh(principal: Principal): Promise<Principal>;
+  /** Calls `listener` when a key stops being valid (revoked, expired), on whichever process that happened; at most 1 s later. */
+  onInvalidated(keyId: string, listener: () => void): () => void;
+  close(): Promise<void>;
+}

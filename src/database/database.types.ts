@@ -1,0 +1,37 @@
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
+import type { Hints } from '../events/events.types.js';
+
+export type SqlValue = string | number | boolean | Date | null | Buffer | string[] | number[];
+
+/** Named statements are prepared once for each connection. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
+export interface Sql {
+  query<Row>(statement: string | Statement, values?: SqlValue[]): Promise<Row[]>;
+}
+
+/**
+ * PostgreSQL, seen through the two roles of design.md 6. Both pools connect with `-c role=…`; neither role owns a table and row level
+ * security is forced.
+ */
+export interface Database {
+  /** For entity work (`tenant`) and the schema; hot paths use `system` and `tenantQuery`. */
+  readonly orm: MikroORM;
+  /** The system role: named statements that serve many organisations (metering, outbox, jobs, deliveries, keys). */
+  readonly system: Sql;
+  /** One system-role transaction; retried never. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** One statement as the tenant, in one round trip: row level security sees only `orgId`'s rows. */
+  tenantQuery<Row>(orgId: string, text: string, values?: SqlValue[]): Promise<Row[]>;
+  /** A transaction of the tenant role with an entity manager whose filter and row level security are bound to `orgId`. */
+  tenant<T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T>;
+  /** A dedicated connection of the system role that reconnects (coalesced hot statements); close it. */
+  dedicated(): Promise<Sql & { close(): Promise<void> }>;
+  readonly hints: Hints;
+  /** True while PostgreSQL answers (for /readyz). */
+  healthy(): Promise<boolean>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,52 @@
+/** Topics without their prefix (`KAFKA_PREFIX`, default `penstock`): design.md 5. */
+export type Topic = 'jobs' | 'agents' | 'events';
+
+/** One message on a topic; the value of its Kafka message is this as JSON (decisions.md 6, "Kafka messages"). */
+export interface EventEnvelope {
+  /** `evt_…`, unique; consumers deduplicate by it. */
+  id: string;
+  /** `job.progress`, `run.step`, `generation.completed` … */
+  type: string;
+  /** From 1 for each job or run, without a hole; absent on `events`. */
+  sequence?: number;
+  orgId: string;
+  /** ISO 8601. */
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+export interface BusMessage {
+  topic: Topic;
+  /** Job id, run id or organisation id: order holds within a key. */
+  key: string;
+  event: EventEnvelope;
+}
+
+export interface BusSubscription {
+  close(): Promise<void>;
+}
+
+/**
+ * Carries events from the outbox relay to consumers: in process, or Kafka. At least once; handlers are idempotent and never throw
+ * (what they throw goes to the dead-letter topic or the log).
+ */
+export interface Bus {
+  publish(messages: BusMessage[]): Promise<void>;
+  /**
+   * `group` null: broadcast, every process sees every message (subscription hubs).
+   * `group` named: each message is handled by one process of the group.
+   */
+  subscribe(options: { topics: Topic[]; group: string | null }, handler: (message: BusMessage) => Promise<void> | void): Promise<BusSubscription>;
+  close(): Promise<void>;
+}
+
+/** Wake-ups between processes on one database (LISTEN/NOTIFY; ids only). Lost hints cost a sweep, never an event. */
+export type HintChannel = 'outbox' | 'job_pending' | 'job_event' | 'job_cancel' | 'run_event' | 'key_invalid' | 'org_changed' | 'webhook';
+
+export interface Hints {
+  /** Calls `listener` with the payload of each hint of the channel, own process's included. */
+  on(channel: HintChannel, listener: (payload: string) => void): () => void;
+  /** Outside a transaction; inside one use SQL `pg_notify('penstock_<channel>', payload)`. */
+  send(channel: HintChannel, payload: string): Promise<void>;
+  close(): Promise<void>;
+}

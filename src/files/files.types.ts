@@ -1,0 +1,46 @@
+/** A stored file's row. Rows store ids; URLs are signed whenever an answer is made (decisions.md 9). */
+export interface StoredFile {
+  /** `file_…` */
+  id: string;
+  orgId: string;
+  contentType: string;
+  sizeBytes: number;
+  /** File name extension without a dot, as shown in URLs. */
+  extension: string;
+  width: number | null;
+  height: number | null;
+  durationSeconds: number | null;
+}
+
+export interface FileService {
+  /** Writes the bytes to the store, then the row. */
+  save(input: { orgId: string; bytes: Uint8Array; contentType: string; extension: string; width?: number; height?: number; durationSeconds?: number }): Promise<StoredFile>;
+  /** @throws not_found */
+  get(orgId: string, id: string): Promise<StoredFile>;
+  read(orgId: string, id: string): Promise<Buffer>;
+  /** Signed absolute URL, valid 7 days rounded to the day; no query. Extension makes the URL end in a file name. */
+  url(file: { orgId: string; id: string; extension: string }): string;
+  /** Replaces every `{"$file": "<id>.<extension>"}` of a JSON value by its signed URL, without a query. */
+  sign<T>(orgId: string, value: T): T;
+  /** The file that a signed URL of this installation and organisation names, or null for any other URL. */
+  resolveOwn(orgId: string, url: string): Promise<StoredFile | null>;
+  /** Removes rows and bytes. */
+  remove(orgId: string, ids: string[]): Promise<void>;
+}
+
+/** An input given by a caller as http(s) URL, `data:` URL or bare base64, fetched within the limits. */
+export interface FetchedInput {
+  bytes: Buffer;
+  /** Judged by content (magic bytes), null where unknown. */
+  contentType: string | null;
+}
+
+export interface InputFetcher {
+  /**
+   * @throws ApiError invalid_request `Invalid URL` (param) for a forbidden form or host before any connection;
+   * payload_too_large `<field> exceeds the maximum size of <N> MB`; invalid_request `Could not fetch <field>`
+   */
+  fetch(input: { orgId: string; value: string; field: string; maxMb: number; signal?: AbortSignal }): Promise<FetchedInput>;
+  /** Only the form check, for fields that are passed on to an upstream. */
+  checkForm(value: string, field: string): void;
+}

@@ -1,0 +1,77 @@
+import type { CallContext } from '../metering/call-context.js';
+import type { Amounts, LimitedEndpoint, ModelType, Scope, Tool } from '../vocabulary.js';
+import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
+import type { Model } from '../models/models.types.js';
+
+/** What a generation call answers on either face; files in `data` are signed already. */
+export interface GenerationAnswer {
+  job: Job;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+  modelTier: string;
+  /** Null when asynchronous. Shape depends on the tool (contract 2.4–2.9). */
+  data: unknown;
+  usage: Record<string, unknown> | null;
+}
+
+export interface Estimate {
+  model: string;
+  modelTier: string;
+  /** Hundredths. */
+  amounts: Amounts;
+}
+
+/**
+ * One kind of generation, as data and three functions. The shared pipeline (generation/pipeline.ts) does all else in the order of
+ * decisions.md 1: admission, job, waiting, answer.
+ */
+export interface GenerationKind<Input> {
+  tool: Tool;
+  endpoint: LimitedEndpoint;
+  scope: Scope;
+  modelType: ModelType;
+  timeLimitMs: number;
+  concurrency: number;
+  /** 402 message of its own (7.4), or null for `Quota exceeded for <bucket>`. */
+  exhaustedMessage: string | null;
+  /** 500 message of its own, or `Generation failed`. */
+  failureMessage: string;
+  /** Checks the request (REST names) without effect; fills defaults; unknown fields are 400 `Unknown parameter: <name>`. @throws ApiError */
+  parse(body: Record<string, unknown>, model: Model): Input;
+  /** Fetches and stores files given by URL or base64 (after plan checks, before the price). */
+  prepare?(call: CallContext, input: Input): Promise<{ input: Input; fileIds: string[] }>;
+  price(input: Input, model: Model): Amounts;
+  /** The contract's inputParams with defaults filled in. */
+  inputParams(input: Input, model: Model): Record<string, unknown>;
+  /** Runs in a worker. */
+  run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
+  /** `usage` of the synchronous answer from the settlement. */
+  usage(charged: Amounts, remaining: (bucket: keyof Amounts) => number, job: Job): Record<string, unknown>;
+}
+
+export interface GenerationService {
+  /** @throws ApiError in the order of decisions.md 1 */
+  generate(tool: Tool, call: CallContext, body: Record<string, unknown>, options: { async: boolean }): Promise<GenerationAnswer>;
+  estimate(tool: Tool, call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
+  /** `data` and `usage` of a finished job, signed, as the synchronous answer shows them. */
+  answerOf(job: Job): GenerationAnswer;
+}
+
+/** A chat completion in one piece. */
+export interface ChatCompletion {
+  /** The convention's object with `model_tier` and the full usage of 2.3, UTF-8 JSON. */
+  bytes: Buffer;
+}
+
+/** A chat completion as it comes: SSE event payloads (JSON text of one chunk each, without `data: `). */
+export interface ChatStream {
+  /** Ends normally after the last chunk (the face then writes [DONE]); throws ApiError for a failure after the first chunk. */
+  chunks: AsyncIterable<string>;
+}
+
+export interface ChatService {
+  complete(call: CallContext, body: Record<string, unknown>): Promise<ChatCompletion>;
+  stream(call: CallContext, body: Record<string, unknown>): Promise<ChatStream>;
+  estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
+}

@@ -1,0 +1,113 @@
+import type { Amounts, ClientInfo, JobStatus, Tool } from '../vocabulary.js';
+import type { Principal } from '../access/access.types.js';
+
+/** A row of `jobs` (contract 2.10). Files stand as ids in `inputParams` and `outputData`; faces sign them (decisions.md 9). */
+export interface Job {
+  id: string;
+  orgId: string;
+  userId: string;
+  keyId: string;
+  tool: Tool;
+  status: JobStatus;
+  /** 0 to 100. */
+  progress: number;
+  /** The contract's parameter names with defaults filled in; a file is `{"$file": "<file id>"}`. */
+  inputParams: Record<string, unknown>;
+  /** The contract's 4.9 shape; a file's url is `{"$file": "<file id>"}`. Null until completed. */
+  outputData: Record<string, unknown> | null;
+  /** What the synchronous answer needs beyond outputData: `data` and `usage` of the endpoint (same file notation). */
+  result: Record<string, unknown> | null;
+  /** Whole credits. */
+  estimatedCredits: number;
+  actualCredits: number | null;
+  errorMessage: string | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  completedAt: Date | null;
+  model: string;
+  modelTier: string;
+  /** Hundredths. */
+  multiplier: number;
+  operationId: string;
+  requestId: string;
+  attempt: number;
+  fence: number;
+  /** Sequence of the job's last event; 1 is `job.pending`. */
+  sequence: number;
+}
+
+export interface NewJob {
+  /** `job_…`, made by the caller so that the reservation can name it. */
+  id: string;
+  principal: Principal;
+  tool: Tool;
+  model: string;
+  modelTier: string;
+  multiplier: number;
+  inputParams: Record<string, unknown>;
+  estimatedCredits: number;
+  /** The reservation made for it (kept by the job from now on). */
+  operationId: string;
+  requestId: string;
+  client: ClientInfo;
+  /** File ids that belong to the job (inputs): removed with it. */
+  fileIds: string[];
+  /** Row of `idempotency_keys` to bind in the same transaction. */
+  idempotencyKey?: string;
+}
+
+/** One entry of a job's history; `job` is the job as of that event. */
+export interface JobEvent {
+  sequence: number;
+  type: 'job.pending' | 'job.processing' | 'job.progress' | 'job.completed' | 'job.failed' | 'job.cancelled';
+  job: Job;
+}
+
+/** What a handler gives back; the service commits it with the settlement in one transaction, guarded by the fence. */
+export interface JobOutcome {
+  outputData: Record<string, unknown>;
+  result: Record<string, unknown>;
+  /** Real amounts, hundredths. */
+  amounts: Amounts;
+  /** For generation.completed: first output file id, units and their bucket. */
+  outputFileId: string | null;
+  /** File ids that the job produced. */
+  fileIds: string[];
+}
+
+export interface JobContext {
+  job: Job;
+  /** Aborted on cancellation, lost lease, time limit and shutdown. */
+  signal: AbortSignal;
+  /** 0 to 100; never goes down within an attempt; throttled. */
+  progress(percent: number): void;
+}
+
+export interface JobHandler {
+  tool: Tool;
+  /** Default concurrency of a worker process for this tool (`WORKER_CONCURRENCY` overrides). */
+  concurrency: number;
+  timeLimitMs: number;
+  /** Thrown ApiErrors give their message as errorMessage; anything else `failureMessage`. */
+  failureMessage: string;
+  run(context: JobContext): Promise<JobOutcome>;
+}
+
+export interface JobPage {
+  nodes: Job[];
+  nextCursor: string | null;
+}
+
+export interface JobService {
+  /** One transaction: job, its first event, outbox, ledger link, idempotency row. @throws rate_limited `Too many pending jobs` */
+  create(input: NewJob): Promise<Job>;
+  /** @throws not_found `Job not found` */
+  get(orgId: string, id: string): Promise<Job>;
+  list(orgId: string, query: { tool?: Tool; pending: boolean; first: number; after?: string }): Promise<JobPage>;
+  /** @throws not_found, invalid_request `Cannot cancel completed job` … */
+  cancel(orgId: string, id: string): Promise<Job>;
+  /** Waits until the job is finished or the time is over or the signal fires; answers the job as it then is. */
+  wait(orgId: string, id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job>;
+  /** Events with sequence > after, at most `limit`, in order. */
+  events(orgId: string, id: string, after: number, limit: number): Promise<JobEvent[]>;
+}

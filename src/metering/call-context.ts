@@ -1,0 +1,18 @@
+import type { ClientInfo } from '../vocabulary.js';
+import type { Principal } from '../access/access.types.js';
+import type { RateState } from './metering.types.js';
+
+/** One authenticated request (or one WebSocket operation) on its way through the engine, whichever face it came by. */
+export interface CallContext {
+  principal: Principal;
+  requestId: string;
+  client: ClientInfo;
+  /** Fires when the caller has gone. */
+  signal: AbortSignal;
+  /** True until the request's slot of the key's window has been taken; admission takes it and sets this to false. */
+  keyWindowOpen: boolean;
+  /** The window that the X-RateLimit-* headers report: the one with the smaller share left of those looked at so far. */
+  rate: RateState | null;
+  /** The request's Idempotency-Key row, bound to the job that the call creates (decisions.md 6). */
+  idempotencyKey: string | null;
+}

@@ -1,0 +1,143 @@
+import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint } from '../vocabulary.js';
+import type { Principal } from '../access/access.types.js';
+
+/** State of the window that the three X-RateLimit-* headers report (decisions.md 4). */
+export interface RateState {
+  limit: number;
+  remaining: number;
+  /** Unix seconds (rounded up) at which the window next gains a slot. */
+  reset: number;
+}
+
+/** What kind of operation a ledger row records. */
+export type OperationKind =
+  | 'chat'
+  | 'embedding'
+  | 'image'
+  | 'image_edit'
+  | 'video'
+  | 'music'
+  | 'tts'
+  | 'stt'
+  | 'agent_run'
+  | 'agent_model'
+  | 'agent_tool'
+  | 'adjustment';
+
+/** A chat call's price before it ran: reserved as prompt + max tokens, capped at what is left where prompt + 1 fits. */
+export interface TokenPrice {
+  promptTokens: number;
+  maxTokens: number;
+  /** The tier multiplier in hundredths: 150 is 1.5. */
+  multiplier: number;
+}
+
+/** An operation to reserve. `id` is unique for ever: reserve, settle and release each happen once for it. */
+export interface OperationRequest {
+  id: string;
+  kind: OperationKind;
+  /** Fixed amounts (hundredths), or tokens (chat, embeddings, agent model calls). */
+  price: Amounts | TokenPrice;
+  model: string | null;
+  /** The 402 message where the endpoint has one of its own (7.4), e.g. `STT limit exceeded`. Default: `Quota exceeded for <bucket>`. */
+  exhaustedMessage?: string;
+  jobId?: string;
+  runId?: string;
+}
+
+export interface AdmissionRequest {
+  principal: Principal;
+  requestId: string;
+  client: ClientInfo;
+  /** Take a slot of the key's own window (false for fields of a GraphQL operation whose slot was taken already). */
+  keyWindow: boolean;
+  /** Also take a slot of this endpoint's window. Both are taken or none. */
+  endpoint?: LimitedEndpoint;
+  operation?: OperationRequest;
+}
+
+export interface Reservation {
+  operationId: string;
+  /** What was reserved, in hundredths. */
+  amounts: Amounts;
+  /** Token prices only: prompt + completion tokens that the reservation covers. */
+  coveredTokens?: number;
+}
+
+export interface Admission {
+  rate: RateState;
+  reservation: Reservation | null;
+}
+
+/** A bucket as GET /quota shows it; whole units with up to two decimals; -1 is unlimited. */
+export interface BucketState {
+  bucket: Bucket;
+  remaining: number;
+  limit: number;
+  used: number;
+  usagePercent: number;
+}
+
+export interface QuotaReport {
+  orgId: string;
+  plan: { code: PlanCode; name: string; kind: string; entitled: boolean; periodEnd: string };
+  quotas: BucketState[];
+}
+
+/** What a settlement answers: what was charged really, and the buckets after it. */
+export interface Settlement {
+  /** False where the operation was settled or released before: nothing changed, `charged` is that of the first time. */
+  applied: boolean;
+  charged: Amounts;
+  balances: Record<Bucket, BucketState>;
+}
+
+export interface UsageRecord {
+  id: string;
+  operation: OperationKind;
+  state: 'reserved' | 'settled' | 'released';
+  requestId: string | null;
+  jobId: string | null;
+  runId: string | null;
+  keyId: string | null;
+  model: string | null;
+  client: ClientInfo;
+  /** Hundredths. Reserved amounts while open, charged amounts once settled, {} once released. */
+  amounts: Amounts;
+  createdAt: string;
+  settledAt: string | null;
+}
+
+export interface UsageQuery {
+  orgId: string;
+  since?: Date;
+  first: number;
+  after?: string;
+}
+
+/** Rate windows, reservations and their ledger (decisions.md 2 and 4). Concurrent calls of one turn share one statement. */
+export interface Metering {
+  /**
+   * One round trip: is the key still valid, are the windows free (takes their slots), does the price fit (reserves it).
+   * @throws ApiError unauthorized, rate_limited (with retryAfter), quota_exceeded (with remaining). Every error thrown
+   * after the windows were looked at carries the rate state: see `rateOf(error)`.
+   */
+  admit(request: AdmissionRequest): Promise<Admission>;
+  /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
+  tokenAmounts(totalTokens: number, multiplier: number): Amounts;
+  /** Charges real amounts, once, durably (the promise resolves after the commit). Coalesced. */
+  settle(operationId: string, amounts: Amounts): Promise<Settlement>;
+  /** Gives a reservation back, once. Coalesced. */
+  release(operationId: string): Promise<void>;
+  /** Any operation's prices checked against nothing but arithmetic and the balance; changes nothing. */
+  balances(orgId: string): Promise<Record<Bucket, BucketState>>;
+  quota(orgId: string): Promise<QuotaReport>;
+  /** Operator: adds units (hundredths) to a bucket. @throws ApiError invalid_request for chat_tokens and unlimited buckets. */
+  topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState>;
+  /** Operator: sets `used` (hundredths) by an adjustment row. @throws ApiError invalid_request for chat_tokens. */
+  setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
+  usageRecords(query: UsageQuery): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }>;
+  /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
+  start(): void;
+  close(): Promise<void>;
+}

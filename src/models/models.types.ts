@@ -1,0 +1,42 @@
+import type { Bucket, ModelType, Tier } from '../vocabulary.js';
+
+/** One model of the catalogue (decisions.md 6, "Models"). */
+export interface Model {
+  /** `<provider>/<name>`; the name may hold further slashes. */
+  id: string;
+  provider: string;
+  name: string;
+  ownedBy: string;
+  /** Unix seconds. */
+  created: number;
+  type: ModelType;
+  tier: Tier;
+  /** Hundredths: 150 is 1.5. */
+  multiplier: number;
+  /** Before the multiplier. Amounts in units with up to two decimals. */
+  pricing: { unit: '1k_tokens' | 'image' | 'edit' | 'second' | 'track' | 'character'; bucket: Bucket; amount: number; credits: number };
+  contextWindow: number | null;
+  maxOutputTokens: number | null;
+  modalities: { input: string[]; output: string[] };
+  /** Tokens that one image part counts as (chat). */
+  imageTokens: number;
+  /** The default of its type. */
+  default: boolean;
+  /** Its provider is configured here. */
+  available: boolean;
+  /** Id of the configured provider and the name that it knows the model by; null where not available. */
+  upstream: { providerId: string; modelId: string; outputCap: 'max_tokens' | 'max_completion_tokens' } | null;
+  /** Seconds; video and music. */
+  maxDurationSeconds: number | null;
+}
+
+export interface ModelCatalogue {
+  list(filter?: { type?: ModelType; provider?: string; tier?: Tier; available?: boolean }): Model[];
+  find(id: string): Model | null;
+  /**
+   * The model a call asks for, or the type's default.
+   * @throws ApiError invalid_request `Unknown model: <id>`, `Model not available: <id>`, `model is required` (param `model`)
+   */
+  resolve(type: ModelType | ModelType[], id: string | null | undefined): Model;
+  fallbacks(id: string): Model[];
+}

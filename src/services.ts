@@ -1,0 +1,24 @@
+import type { Authenticator, PlanCatalogue } from './access/access.types.js';
+import type { Config } from './config.js';
+import type { Database } from './database/index.js';
+import type { FileService } from './files/files.types.js';
+import type { ChatService, GenerationService } from './generation/generation.types.js';
+import type { JobService } from './jobs/jobs.types.js';
+import type { Metering } from './metering/metering.types.js';
+import type { ModelCatalogue } from './models/models.types.js';
+import type { Bus } from './events/events.types.js';
+
+/** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
+export interface Services {
+  config: Config;
+  database: Database;
+  bus: Bus;
+  plans: PlanCatalogue;
+  authenticator: Authenticator;
+  metering: Metering;
+  files: FileService;
+  models: ModelCatalogue;
+  jobs: JobService;
+  chat: ChatService;
+  generation: GenerationService;
+}
