@@ -1,0 +1,77 @@
+import type { CallContext } from '../metering/call-context.js';
+
+/** What makes two requests the same (decisions.md 6, "Beyond the contract"). */
+export interface IdempotentRequest {
+  call: CallContext;
+  /** The header's value as sent. @see parseIdempotencyKey */
+  key: string;
+  method: string;
+  path: string;
+  /** Without its `?`. */
+  query: string;
+  body: Uint8Array;
+  /**
+   * True where the request is one generation and nothing else (REST), so that a retry may wait for the bound job beside the first
+   * call; false (GraphQL: a document can hold several effects) answers 409 as long as the first call's process lives.
+   */
+  singleEffect: boolean;
+}
+
+/** An answer as it was first given. */
+export interface RecordedAnswer {
+  status: number;
+  /** Lower-case names; at least content-type. Neither rate limit nor request id headers: those are each request's own. */
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** An answer that is being given now, on this process: what was sent so far, then the rest as it comes. */
+export interface JoinedAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: AsyncIterable<Buffer>;
+}
+
+/** Where a streamed answer is copied to while it is sent. */
+export interface AnswerRecorder {
+  write(chunk: Buffer | string): void;
+}
+
+/** The right to do the work of one key, held by one process at a time. Exactly one of `finish` and `abandon` must be called. */
+export interface IdempotentRun {
+  /** For `call.idempotencyKey`: the row that the call's job is bound to. */
+  rowId: string;
+  /** Opens the answer to retries that join it (streams). `finish` then takes the recorded bytes where it is given no body. */
+  record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
+  /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
+  finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
+  /** Forgets the key: the next request with it runs again. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * What to do with a request that carries a key:
+ * `run`: do the work with `call.idempotencyKey = run.rowId`, and `call.resumeJobIds` where jobs of a first call stand already;
+ * `await`: do the work with `call.resumeJobIds` set: it waits for those jobs, creates nothing and keeps nothing;
+ * `replay`, `join`: send that answer with `Idempotent-Replayed: true`.
+ */
+export type IdempotencyOutcome =
+  | { kind: 'run'; run: IdempotentRun; resumeJobIds: string[] }
+  | { kind: 'await'; resumeJobIds: string[] }
+  | { kind: 'replay'; answer: RecordedAnswer }
+  | { kind: 'join'; answer: JoinedAnswer };
+
+/** Idempotency keys of an organisation, for all POSTs (decisions.md 6). */
+export interface IdempotencyService {
+  /**
+   * Call it after the request's slot of the key's window has been taken (`takeKeySlot`) and before any work.
+   * @throws ApiError idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
+   */
+  begin(request: IdempotentRequest): Promise<IdempotencyOutcome>;
+  /**
+   * Whether an answer is one to keep: given after admission (success, or `call.admitted`), and no server fault.
+   * `errorStatuses` are the `httpStatus` values of a GraphQL answer's errors.
+   */
+  keeps(call: CallContext, answer: { status: number; errorStatuses?: number[] }): boolean;
+  close(): Promise<void>;
+}
