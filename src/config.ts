@@ -1,0 +1,301 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { TOOLS } from './vocabulary.js';
+import type { Tool } from './vocabulary.js';
+
+/** Everything an operator can set, read once from the environment (docs/operations.md lists the variables). */
+export interface Config {
+  role: 'all' | 'api' | 'worker';
+  /** `NODE_ENV=production`: strangers get no introspection. */
+  production: boolean;
+  logLevel: (typeof LOG_LEVELS)[number];
+  /** Absolute path; holds the embedded database, the signing secret and stored files. */
+  dataDir: string;
+  http: {
+    /** Default 4000; 0 takes any free port (tests). */
+    port: number;
+    host: string;
+    /** Without a trailing slash; default `http://127.0.0.1:<port>`. */
+    publicUrl: string;
+    /** Origins such as `https://app.example.com`, or `*`. */
+    corsOrigins: string[];
+    /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions.md 4). */
+    trustProxy: string[];
+  };
+  database: {
+    /** Null: the embedded PostgreSQL of `dataDir`. */
+    url: string | null;
+    /** Connections of each of the two pools. */
+    poolSize: number;
+  };
+  /** Null: the in-process bus and LISTEN/NOTIFY. */
+  kafka: {
+    brokers: string[];
+    /** Heads topics and consumer groups; default `penstock`. */
+    prefix: string;
+    ssl: boolean;
+    sasl: { mechanism: (typeof SASL_MECHANISMS)[number]; username: string; password: string } | null;
+  } | null;
+  providersFile: string | null;
+  plansFile: string | null;
+  mcpFile: string | null;
+  signing: {
+    /** Null: one is made and kept (decisions.md 9). Read the one in force with `resolveSigningSecret`. */
+    secret: string | null;
+    /** Still accepted for verification. */
+    previous: string | null;
+  };
+  egress: {
+    /** CIDRs that callers' URLs may reach although they are private. */
+    allow: string[];
+  };
+  files: {
+    /** `s3://bucket/prefix`, or null for `dataDir/files`. */
+    url: string | null;
+  };
+  jobs: {
+    retentionDays: number;
+    /** How long a synchronous generation waits, milliseconds. */
+    syncTimeoutMs: number;
+    /** Overrides of a worker's concurrency by tool. */
+    concurrency: Partial<Record<Tool, number>>;
+  };
+  webhooks: {
+    /** Delay before each attempt, from the previous one's end. */
+    retryDelaysMs: number[];
+  };
+  search: { searxngUrl: string | null; braveApiKey: string | null; tavilyApiKey: string | null };
+  telemetry: { otlpEndpoint: string | null };
+  /** What `${NAME}` in PROVIDERS_FILE and MCP_FILE is replaced from. */
+  variables: Readonly<Record<string, string | undefined>>;
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+
+/** A start that cannot be: every fault found, one line each. */
+export class ConfigError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`Invalid configuration:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+const integer = (min: number, max: number, fallback: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+    .default(fallback);
+
+const url = (protocols: string[], what: string) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), what);
+
+const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform((value) =>
+  value.replace(/\/+$/, ''),
+);
+const nonBlank = z.string().refine((value) => value.trim() !== '', 'must not be empty');
+const boolean = z
+  .enum(['true', 'false', '1', '0'], 'must be true or false')
+  .transform((value) => value === 'true' || value === '1');
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+function isCidr(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+const cidrs = list.pipe(
+  z.array(z.string().refine(isCidr, 'must be addresses or CIDRs, separated by commas')),
+);
+
+/** Names for groups of proxies, as Express spells them. */
+const PROXY_GROUPS: Record<string, string[]> = {
+  none: [],
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+const proxies = list
+  .transform((items) => items.flatMap((item) => PROXY_GROUPS[item] ?? [item]))
+  .pipe(
+    z.array(z.string().refine(isCidr, `must be addresses, CIDRs or ${Object.keys(PROXY_GROUPS).join(', ')}`)),
+  );
+
+const origins = list.pipe(
+  z.array(
+    z
+      .string()
+      .refine(
+        (item) => item === '*' || (URL.canParse(item) && new URL(item).origin === item),
+        'must be origins such as https://app.example.com',
+      ),
+  ),
+);
+
+const concurrency = list
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          new RegExp(`^(${TOOLS.join('|')}):[1-9]\\d{0,2}$`),
+          `must be <tool>:<number> with a tool of ${TOOLS.join(', ')}`,
+        ),
+    ),
+  )
+  .transform(
+    (items) =>
+      Object.fromEntries(items.map((item) => [item.split(':')[0], Number(item.split(':')[1])])) as Partial<
+        Record<Tool, number>
+      >,
+  );
+
+const delays = list
+  .pipe(z.array(z.string().regex(/^\d{1,10}$/, 'must be whole milliseconds, separated by commas')).min(1))
+  .transform((items) => items.map(Number));
+
+const Environment = z.object({
+  NODE_ENV: z.string().optional(),
+  PORT: integer(0, 65_535, 4000),
+  HOST: z.string().default('127.0.0.1'),
+  PUBLIC_URL: httpUrl.optional(),
+  DATA_DIR: z.string().default('./.data'),
+  DATABASE_URL: url(['postgres:', 'postgresql:'], 'must be a postgresql:// URL').optional(),
+  DATABASE_POOL_SIZE: integer(2, 1000, 10),
+  KAFKA_BROKERS: list
+    .pipe(
+      z.array(
+        z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[^\]]+\]:\d{1,5}$/, 'must be host:port, separated by commas'),
+      ),
+    )
+    .default([]),
+  KAFKA_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be letters, digits, dots, dashes and underscores')
+    .default('penstock'),
+  KAFKA_SSL: boolean.default(false),
+  KAFKA_SASL_MECHANISM: z.enum(SASL_MECHANISMS, `must be ${SASL_MECHANISMS.join(', ')}`).optional(),
+  KAFKA_SASL_USERNAME: z.string().optional(),
+  KAFKA_SASL_PASSWORD: z.string().optional(),
+  ROLE: z.enum(['all', 'api', 'worker'], 'must be all, api or worker').default('all'),
+  PROVIDERS_FILE: z.string().optional(),
+  PLANS_FILE: z.string().optional(),
+  MCP_FILE: z.string().optional(),
+  SIGNING_SECRET: nonBlank.optional(),
+  SIGNING_SECRET_PREVIOUS: nonBlank.optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  EGRESS_ALLOW: cidrs.default([]),
+  CORS_ORIGINS: origins.default([]),
+  TRUST_PROXY: proxies.default([]),
+  RETENTION_DAYS: integer(1, 36_500, 30),
+  SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
+  WORKER_CONCURRENCY: concurrency.default({}),
+  FILES_URL: url(['s3:'], 'must be an s3:// URL').optional(),
+  WEBHOOK_RETRY_DELAYS_MS: delays.default([0, 30_000, 120_000, 600_000, 3_600_000]),
+  SEARXNG_URL: httpUrl.optional(),
+  BRAVE_API_KEY: z.string().optional(),
+  TAVILY_API_KEY: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+});
+
+type Environment = z.infer<typeof Environment>;
+
+/** An empty variable counts as unset, except where emptiness is a mistake that would weaken the installation. */
+const EMPTY_IS_A_FAULT = new Set(['SIGNING_SECRET', 'SIGNING_SECRET_PREVIOUS']);
+
+function relationFaults(env: Partial<Environment>): string[] {
+  const faults: string[] = [];
+  if (env.DATABASE_URL !== undefined && env.PUBLIC_URL === undefined)
+    faults.push('PUBLIC_URL: is required with DATABASE_URL');
+  const sasl = [env.KAFKA_SASL_MECHANISM, env.KAFKA_SASL_USERNAME, env.KAFKA_SASL_PASSWORD];
+  if (sasl.includes(undefined) && sasl.some((value) => value !== undefined)) {
+    faults.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD with it');
+  }
+  return faults;
+}
+
+function kafkaOf(env: Environment): Config['kafka'] {
+  if (env.KAFKA_BROKERS.length === 0) return null;
+  const {
+    KAFKA_SASL_MECHANISM: mechanism,
+    KAFKA_SASL_USERNAME: username,
+    KAFKA_SASL_PASSWORD: password,
+  } = env;
+  return {
+    brokers: env.KAFKA_BROKERS,
+    prefix: env.KAFKA_PREFIX,
+    ssl: env.KAFKA_SSL,
+    sasl:
+      mechanism && username !== undefined && password !== undefined
+        ? { mechanism, username, password }
+        : null,
+  };
+}
+
+function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
+  const path = (value: string | undefined): string | null => (value === undefined ? null : resolve(value));
+  return {
+    role: env.ROLE,
+    production: env.NODE_ENV === 'production',
+    logLevel: env.LOG_LEVEL,
+    dataDir: resolve(env.DATA_DIR),
+    http: {
+      port: env.PORT,
+      host: env.HOST,
+      publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
+      corsOrigins: env.CORS_ORIGINS,
+      trustProxy: env.TRUST_PROXY,
+    },
+    database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
+    kafka: kafkaOf(env),
+    providersFile: path(env.PROVIDERS_FILE),
+    plansFile: path(env.PLANS_FILE),
+    mcpFile: path(env.MCP_FILE),
+    signing: { secret: env.SIGNING_SECRET ?? null, previous: env.SIGNING_SECRET_PREVIOUS ?? null },
+    egress: { allow: env.EGRESS_ALLOW },
+    files: { url: env.FILES_URL ?? null },
+    jobs: {
+      retentionDays: env.RETENTION_DAYS,
+      syncTimeoutMs: env.SYNC_TIMEOUT_MS,
+      concurrency: env.WORKER_CONCURRENCY,
+    },
+    webhooks: { retryDelaysMs: env.WEBHOOK_RETRY_DELAYS_MS },
+    search: {
+      searxngUrl: env.SEARXNG_URL ?? null,
+      braveApiKey: env.BRAVE_API_KEY ?? null,
+      tavilyApiKey: env.TAVILY_API_KEY ?? null,
+    },
+    telemetry: { otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT ?? null },
+    variables,
+  };
+}
+
+/**
+ * Reads the configuration. No argument: the process's own environment (this file is its only reader).
+ * @throws ConfigError with every fault at once; a fault never repeats the value, which may be a secret
+ */
+export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value]) => value !== undefined && (value.trim() !== '' || EMPTY_IS_A_FAULT.has(name)),
+    ),
+  );
+  const parsed = Environment.safeParse(given);
+  const faults = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${String(issue.path[0])}: ${issue.message}`);
+  faults.push(...relationFaults(parsed.success ? parsed.data : (given as Partial<Environment>)));
+  if (!parsed.success || faults.length > 0) throw new ConfigError([...new Set(faults)]);
+  return toConfig(parsed.data, given);
+}
