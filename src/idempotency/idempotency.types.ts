@@ -45,8 +45,11 @@ export interface IdempotentRun {
   record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
   /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
   finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
-  /** Forgets the key: the next request with it runs again. */
-  abandon(): Promise<void>;
+  /**
+   * Forgets the key: the next request with it runs again. After a 503 (still processing, draining) the key keeps the jobs that were
+   * made, so that the next request waits for them.
+   */
+  abandon(status?: number): Promise<void>;
 }
 
 /**
@@ -63,6 +66,8 @@ export type IdempotencyOutcome =
 
 /** Idempotency keys of an organisation, for all POSTs (decisions.md 6). */
 export interface IdempotencyService {
+  /** Starts the hourly purge. */
+  start(): void;
   /**
    * Call it after the request's slot of the key's window has been taken (`takeKeySlot`) and before any work.
    * @throws ApiError idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)

@@ -1,4 +1,4 @@
-import type { ClientInfo } from '../vocabulary.js';
+import type { ClientInfo, Scope } from '../vocabulary.js';
 import type { Principal } from '../access/access.types.js';
 import type { RateState } from './metering.types.js';
 
@@ -22,4 +22,6 @@ export interface CallContext {
    * answers with it, without admission and without a new job.
    */
   resumeJobIds?: string[];
+  /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */
+  usedScopes?: Set<Scope>;
 }

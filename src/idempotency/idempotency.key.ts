@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { invalid } from '../errors.js';
+import type { IdempotentRequest } from './idempotency.types.js';
+
+const MAX_KEY_LENGTH = 255;
+
+/**
+ * The `Idempotency-Key` header of a request, or null where there is none.
+ * @throws ApiError invalid_request for an empty key, one over 255 characters, and several at once
+ */
+export function parseIdempotencyKey(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null;
+  const key = Array.isArray(header) ? header.join(', ') : header;
+  if (key.trim() === '') throw invalid('Idempotency-Key must not be empty', 'Idempotency-Key');
+  if (key.length > MAX_KEY_LENGTH) {
+    throw invalid(`Idempotency-Key must have at most ${MAX_KEY_LENGTH} characters`, 'Idempotency-Key');
+  }
+  return key;
+}
+
+/** SHA-256 of method, path, query and body, each with its length, so that no two requests run together. */
+export function fingerprintOf(
+  request: Pick<IdempotentRequest, 'method' | 'path' | 'query' | 'body'>,
+): Buffer {
+  const hash = createHash('sha256');
+  for (const part of [request.method, request.path, request.query]) {
+    hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  }
+  return hash.update(`${request.body.length}:`).update(request.body).digest();
+}

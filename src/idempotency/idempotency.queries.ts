@@ -1,0 +1,80 @@
+import type { Sql, Statement } from '../database/database.types.js';
+
+const BEGIN: Statement = {
+  name: 'idempotency_begin',
+  text: 'SELECT * FROM penstock_idempotency_begin($1, $2, $3, $4, $5)',
+};
+const FINISH: Statement = {
+  name: 'idempotency_finish',
+  text: `UPDATE idempotency_keys
+    SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6
+    WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+};
+const FORGET: Statement = {
+  name: 'idempotency_forget',
+  text: `DELETE FROM idempotency_keys WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+};
+const RELEASE: Statement = {
+  name: 'idempotency_release',
+  text: `UPDATE idempotency_keys SET process_id = NULL WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+};
+const PURGE: Statement = {
+  name: 'idempotency_purge',
+  text: `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
+};
+
+/** What `penstock_idempotency_begin` decided. */
+export interface BeginRow {
+  outcome: 'run' | 'mismatch' | 'done' | 'in_flight';
+  row_id: string;
+  owner: string | null;
+  jobs: string[];
+  granted: string[];
+  answer_status: number | null;
+  answer_headers: Record<string, string> | null;
+  answer_body: Buffer | null;
+}
+
+export interface BeginInput {
+  id: string;
+  orgId: string;
+  key: string;
+  fingerprint: Buffer;
+  processId: string;
+}
+
+export async function begin(sql: Sql, input: BeginInput): Promise<BeginRow> {
+  const values = [input.id, input.orgId, input.key, input.fingerprint, input.processId];
+  const [row] = await sql.query<BeginRow>(BEGIN, values);
+  if (row === undefined) throw new Error('penstock_idempotency_begin answered nothing');
+  return row;
+}
+
+export interface FinishInput {
+  rowId: string;
+  processId: string;
+  status: number;
+  headers: Record<string, string>;
+  /** Null where the body outgrew the bound. */
+  body: Buffer | null;
+  scopes: string[];
+}
+
+/** Changes nothing where another process took the key over meanwhile. */
+export async function finish(sql: Sql, input: FinishInput): Promise<void> {
+  const headers = JSON.stringify(input.headers);
+  await sql.query(FINISH, [input.rowId, input.processId, input.status, headers, input.body, input.scopes]);
+}
+
+export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {
+  await sql.query(FORGET, [rowId, processId]);
+}
+
+/** The key keeps its jobs, and the next request with it takes it over at once. */
+export async function release(sql: Sql, rowId: string, processId: string): Promise<void> {
+  await sql.query(RELEASE, [rowId, processId]);
+}
+
+export async function purge(sql: Sql): Promise<void> {
+  await sql.query(PURGE);
+}

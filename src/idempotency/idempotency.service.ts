@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.types.js';
+import { ApiError } from '../errors.js';
+import { newId } from '../ids.js';
+import type { CallContext } from '../metering/call-context.js';
+import { fingerprintOf } from './idempotency.key.js';
+import * as queries from './idempotency.queries.js';
+import type { BeginRow } from './idempotency.queries.js';
+import type {
+  AnswerRecorder,
+  IdempotencyOutcome,
+  IdempotencyService,
+  IdempotentRequest,
+  IdempotentRun,
+} from './idempotency.types.js';
+import { Recording } from './recording.js';
+
+const PURGE_INTERVAL_MS = 3_600_000;
+const MAX_WRITE_ATTEMPTS = 6;
+const WRITE_RETRY_MS = 1000;
+const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+export interface IdempotencyDependencies {
+  database: Pick<Database, 'system'>;
+  /** Id of this process's row in `processes`: its lease tells others whether an in-flight key is still being worked on. */
+  processId: string;
+  logger: Logger;
+  /** Larger answers are not kept. Default 8 MB. */
+  maxBodyBytes?: number;
+}
+
+type Kept = Required<Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes'>> & {
+  /** Answers that this process is giving now, by row, with the call that they are given to. */
+  live: Map<string, { recording: Recording; call: CallContext }>;
+};
+
+/** Idempotency keys for all POSTs (decisions.md 6). One round trip to begin, one to finish. */
+export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
+  const kept: Kept = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...dependencies, live: new Map() };
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    start() {
+      const purge = () =>
+        queries.purge(kept.database.system).catch((error: unknown) => {
+          kept.logger.warn({ err: error }, 'purging idempotency keys failed; the next purge tries again');
+        });
+      timer ??= setInterval(() => void purge(), PURGE_INTERVAL_MS).unref();
+    },
+    begin: (request) => begin(kept, request),
+    keeps,
+    async close() {
+      clearInterval(timer);
+    },
+  };
+}
+
+/** Success is kept; so is a refusal after admission. Server faults never are. */
+function keeps(call: CallContext, answer: { status: number; errorStatuses?: number[] }): boolean {
+  const statuses = [answer.status, ...(answer.errorStatuses ?? [])];
+  if (statuses.some((status) => status >= 500)) return false;
+  return call.admitted === true || statuses.every((status) => status < 400);
+}
+
+async function begin(kept: Kept, request: IdempotentRequest): Promise<IdempotencyOutcome> {
+  const row = await queries.begin(kept.database.system, {
+    id: newId('idem'),
+    orgId: request.call.principal.orgId,
+    key: request.key,
+    fingerprint: fingerprintOf(request),
+    processId: kept.processId,
+  });
+  switch (row.outcome) {
+    case 'mismatch':
+      throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
+    case 'done':
+      return replay(request, row);
+    case 'in_flight':
+      return meetInFlight(kept, request, row);
+    case 'run':
+      return { kind: 'run', run: runOf(kept, request.call, row), resumeJobIds: row.jobs };
+  }
+}
+
+function replay(request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
+  requireScopes(request.call, row.granted);
+  if (row.answer_body !== null) {
+    const headers = row.answer_headers ?? {};
+    return { kind: 'replay', answer: { status: row.answer_status ?? 200, headers, body: row.answer_body } };
+  }
+  if (row.jobs.length > 0) return { kind: 'await', resumeJobIds: row.jobs };
+  throw new ApiError('conflict', 'The first answer was too large to be kept');
+}
+
+/** A replay shows what the first key was allowed to see: the key that asks for it needs the same scopes. */
+function requireScopes(call: CallContext, scopes: string[]): void {
+  for (const scope of scopes) {
+    if (!(call.principal.scopes as ReadonlySet<string>).has(scope)) {
+      throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
+    }
+  }
+}
+
+function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
+  const live = row.owner === kept.processId ? kept.live.get(row.row_id) : undefined;
+  const joined = live?.recording.join();
+  if (live && joined) {
+    requireScopes(request.call, [...(live.call.usedScopes ?? [])]);
+    return { kind: 'join', answer: joined };
+  }
+  if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', resumeJobIds: row.jobs };
+  throw new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', { retryAfter: 1 });
+}
+
+function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
+  const rowId = row.row_id;
+  const close = (outcome: 'whole' | 'cut') => {
+    kept.live.get(rowId)?.recording.end(outcome);
+    kept.live.delete(rowId);
+  };
+  return {
+    rowId,
+    record({ status, headers }): AnswerRecorder {
+      const recording = new Recording(status, headers, kept.maxBodyBytes);
+      kept.live.set(rowId, { recording, call });
+      return recording;
+    },
+    async finish({ status, headers, body }) {
+      const whole = body ?? kept.live.get(rowId)?.recording.body() ?? null;
+      const fits = whole !== null && whole.length <= kept.maxBodyBytes;
+      const scopes = [...(call.usedScopes ?? [])];
+      const answer = { rowId, processId: kept.processId, status, headers, body: fits ? whole : null, scopes };
+      await persist(kept, () => queries.finish(kept.database.system, answer));
+      close('whole');
+    },
+    async abandon(status) {
+      close('cut');
+      const leave = status === 503 ? queries.release : queries.forget;
+      await persist(kept, () => leave(kept.database.system, rowId, kept.processId));
+    },
+  };
+}
+
+/**
+ * The work is done and its answer belongs to the caller, whatever the database says now: a failed write is tried again in the
+ * background, so that a restart of PostgreSQL does not leave the key in flight.
+ */
+async function persist(kept: Kept, write: () => Promise<void>, attempt = 1): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    kept.logger.warn({ err: error, attempt }, 'an idempotency key could not be written');
+    if (attempt < MAX_WRITE_ATTEMPTS) {
+      setTimeout(() => void persist(kept, write, attempt + 1), attempt * WRITE_RETRY_MS).unref();
+    }
+  }
+}
