@@ -2,7 +2,7 @@ import type { Authenticator, PlanCatalogue } from './access/access.types.js';
 import type { Config } from './config.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
-import type { ChatService, GenerationService } from './generation/generation.types.js';
+import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
 import type { JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { ModelCatalogue } from './models/models.types.js';
@@ -20,5 +20,6 @@ export interface Services {
   models: ModelCatalogue;
   jobs: JobService;
   chat: ChatService;
+  embeddings: EmbeddingService;
   generation: GenerationService;
 }

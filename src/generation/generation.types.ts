@@ -75,3 +75,10 @@ export interface ChatService {
   stream(call: CallContext, body: Record<string, unknown>): Promise<ChatStream>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
 }
+
+/** Embeddings: not a job, charged as a chat call is (decisions.md 6, "Embeddings"). */
+export interface EmbeddingService {
+  /** The REST answer `{object: "list", data, model, model_tier, usage}`. @throws ApiError in the order of decisions.md 1 */
+  create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
+  estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
+}
