@@ -1,0 +1,121 @@
+/**
+ * Bundles the TypeScript sources into `dist/`. TypeScript runs nowhere else outside the tests.
+ *
+ * Entries, all written flat into `dist/` (chunks too, so that `new URL('./name.js', import.meta.url)` holds in every bundled file):
+ *  - `src/main.ts` → `dist/main.js`, the server; `src/cli.ts` → `dist/cli.js`, the command line;
+ *  - every `*.thread.ts` and `*.child.ts` under `src/` → `dist/<same name>.js`, for worker threads and child processes. Names must be unique.
+ *    In bundled code: `new Worker(new URL('./picture.thread.js', import.meta.url))`. Under vitest `import.meta.url` is the source file, so a
+ *    caller resolves the file from the repository's `dist/` there (the global set-up of the tests builds first).
+ *
+ * Packages stay in `node_modules`. A build is skipped when neither a source, nor the lock, nor this file changed since the last one. Two builds may run
+ * at once: each writes a folder of its own and renames file by file, chunks (content-hashed names) before entries.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations'];
+const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs'];
+const STALE_CHUNK_MS = 3_600_000;
+const isEntry = (file) =>
+  /\.(thread|child)\.ts$/.test(file) || file === 'src/main.ts' || file === 'src/cli.ts';
+
+async function listSources() {
+  const folders = await Promise.all(
+    SOURCE_FOLDERS.map(async (folder) => {
+      const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
+        missing([]),
+      );
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    }),
+  );
+  return [...folders.flat(), ...SOURCE_FILES].sort();
+}
+
+/** The value where a file is absent; every other fault stays one. */
+function missing(value) {
+  return (error) => {
+    if (error.code === 'ENOENT') return value;
+    throw error;
+  };
+}
+
+async function fingerprint(files) {
+  const hash = createHash('sha256');
+  const stats = await Promise.all(files.map((file) => stat(join(root, file)).catch(missing(null))));
+  files.forEach((file, index) => hash.update(`${file}\0${stats[index]?.mtimeMs}\0${stats[index]?.size}\n`));
+  return hash.digest('hex');
+}
+
+/** Bundles TypeScript entries (paths from the repository's root) flat into a folder. */
+export async function bundle(entries, folder) {
+  const { rolldown } = await import('rolldown');
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), join(root, entry)])),
+    platform: 'node',
+    tsconfig: join(root, 'tsconfig.json'),
+    external: (id) => !/^[./]|^@oxc-project\/runtime|^[A-Za-z]:[\\/]/.test(id),
+    onLog: (level, log, next) => (log.code === 'CIRCULAR_DEPENDENCY' ? undefined : next(level, log)),
+  });
+  try {
+    await build.write({
+      dir: folder,
+      format: 'esm',
+      sourcemap: true,
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+    });
+  } finally {
+    await build.close();
+  }
+}
+
+/** Chunks first, entries last: a process that starts in between finds every file that its entry names. */
+async function publish(folder, entries) {
+  const names = new Set(entries.map((entry) => `${basename(entry, '.ts')}.js`));
+  const files = (await readdir(folder)).sort((a, b) => Number(names.has(a)) - Number(names.has(b)));
+  for (const file of files) await rename(join(folder, file), join(dist, file));
+  await removeStale(new Set(files));
+}
+
+/** Files of older builds stay for an hour: a running server may still load a chunk lazily. */
+async function removeStale(current) {
+  for (const entry of await readdir(dist, { withFileTypes: true })) {
+    if (current.has(entry.name) || entry.name === '.fingerprint') continue;
+    const path = join(dist, entry.name);
+    const { mtimeMs } = await stat(path).catch(missing({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > STALE_CHUNK_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Builds when something changed.
+ * @returns {Promise<boolean>} whether a build ran.
+ */
+export async function build() {
+  const files = await listSources();
+  const mark = await fingerprint(files);
+  const stampFile = join(dist, '.fingerprint');
+  if ((await readFile(stampFile, 'utf8').catch(missing(''))) === mark) return false;
+  const entries = files.filter(isEntry);
+  if (entries.length === 0) return false;
+  await mkdir(dist, { recursive: true });
+  const folder = await mkdtemp(join(dist, '.build-'));
+  try {
+    await bundle(entries, folder);
+    await publish(folder, entries);
+    await writeFile(join(folder, 'fingerprint'), mark);
+    await rename(join(folder, 'fingerprint'), stampFile);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return true;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

@@ -1,0 +1,23 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Every test but the full-size fault tests (`vitest.faults.config.ts`). Each file has a database of its own, so that files run side by side.
+ */
+export default defineConfig({
+  // One copy of graphql-js for the sources (bundled by vitest) and the packages (loaded by Node), else instanceof checks fail between them.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/faults/**', '**/node_modules/**'],
+    globalSetup: ['test/support/build-setup.ts', 'test/support/global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    teardownTimeout: 20_000,
+    restoreMocks: true,
+    reporters: process.env['VITEST_JSON']
+      ? ['default', ['json', { outputFile: process.env['VITEST_JSON'] }]]
+      : ['default'],
+  },
+});
