@@ -1,0 +1,90 @@
+import type { JobEvent } from '../src/jobs/jobs.types.js';
+
+const PAGE = 100;
+/** Also how far a subscriber may lag: more than one page, so that a burst read at once stalls nobody. */
+export const RECENT = 256;
+
+type Listener = (event: JobEvent) => void;
+
+/** True for the event after which a job has no other. */
+export function isTerminal(event: JobEvent): boolean {
+  return event.type === 'job.completed' || event.type === 'job.failed' || event.type === 'job.cancelled';
+}
+
+/**
+ * One job's events as one process sees them: a hint wakes it, one read of the database serves all of the job's subscribers. The
+ * last events stay at hand, so that a subscriber that is a little behind needs no read of its own.
+ */
+export class JobChannel {
+  #recent: JobEvent[] = [];
+  #known: number;
+  #last: number;
+  #reading: Promise<void> | null = null;
+  readonly #listeners = new Set<Listener>();
+
+  /**
+   * @param start the sequence after which the channel begins
+   * @param read events after a sequence, in order (JobService.events)
+   */
+  constructor(
+    start: number,
+    private readonly read: (after: number, limit: number) => Promise<JobEvent[]>,
+    private readonly onError: (error: unknown) => void,
+  ) {
+    this.#last = start;
+    this.#known = start;
+  }
+
+  /** Sequence of the last event that was read. */
+  get last(): number {
+    return this.#last;
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Something happened: at least up to `sequence`, or (without it) perhaps. */
+  wake(sequence?: number): void {
+    if (sequence !== undefined && sequence <= this.#last) return;
+    this.#known = Math.max(this.#known, sequence ?? this.#last + 1);
+    this.#reading ??= this.#drain().finally(() => {
+      this.#reading = null;
+    });
+  }
+
+  /** The events after `sequence` that are at hand, or null where some of them are not any more. */
+  since(sequence: number): JobEvent[] | null {
+    const first = this.#recent[0]?.sequence ?? this.#last + 1;
+    if (sequence + 1 < first) return null;
+    return this.#recent.slice(sequence + 1 - first);
+  }
+
+  /** The events after `sequence`, from memory where possible. Empty: there are no others yet. */
+  async page(sequence: number): Promise<JobEvent[]> {
+    return this.since(sequence) ?? (await this.read(sequence, PAGE));
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while (this.#known > this.#last) {
+        const events = await this.read(this.#last, PAGE);
+        if (events.length === 0) this.#known = this.#last;
+        for (const event of events) this.#take(event);
+      }
+    } catch (error) {
+      this.#known = this.#last;
+      this.onError(error);
+    }
+  }
+
+  #take(event: JobEvent): void {
+    if (event.sequence <= this.#last) return;
+    this.#last = event.sequence;
+    this.#known = Math.max(this.#known, event.sequence);
+    this.#recent.push(event);
+    if (this.#recent.length > RECENT) this.#recent.shift();
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+}

@@ -1,0 +1,106 @@
+import type { JobEvent } from '../src/jobs/jobs.types.js';
+import { isTerminal, type JobChannel } from './job-channel.js';
+import { StalledSubscriberError } from './stalled.js';
+
+/**
+ * One subscriber's place in one job's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
+ * up: so a thousand subscribers of a job hold its events once.
+ */
+export class JobCursor implements AsyncIterableIterator<JobEvent> {
+  #at: number;
+  #done = false;
+  #caughtUp = false;
+  #failure: Error | null = null;
+  #wake: (() => void) | null = null;
+  #pending: JobEvent[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+  readonly #unlisten: () => void;
+
+  /**
+   * @param after the sequence of the last event that the subscriber has
+   * @param maxLag events that may wait for a subscriber before it counts as stalled
+   * @param onClose called once
+   */
+  constructor(
+    private readonly channel: JobChannel,
+    after: number,
+    private readonly maxLag: number,
+    private readonly onClose: () => void,
+  ) {
+    this.#at = after;
+    this.#unlisten = channel.listen((event) => this.#arrived(event));
+  }
+
+  /** Calls are answered one after the other, however many wait. */
+  next(): Promise<IteratorResult<JobEvent>> {
+    const turn = this.#turn.then(() => this.#next());
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  return(): Promise<IteratorResult<JobEvent>> {
+    this.#close();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #next(): Promise<IteratorResult<JobEvent>> {
+    for (;;) {
+      if (this.#failure) throw this.#failure;
+      if (this.#done) return { value: undefined, done: true };
+      const event = this.#pending.shift();
+      if (event) return this.#deliver(event);
+      await this.#fill();
+    }
+  }
+
+  /** Fetches what comes next, or waits for it. The look and the wait are in one turn, so that no event falls between. */
+  async #fill(): Promise<void> {
+    if (this.channel.since(this.#at)?.length === 0) {
+      this.#caughtUp = true;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      return;
+    }
+    try {
+      this.#pending = await this.channel.page(this.#at);
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+    // Sequences have no holes: an empty page before the channel's end means that the job was forgotten meanwhile.
+    if (this.#pending.length === 0) this.#close();
+  }
+
+  #deliver(event: JobEvent): IteratorResult<JobEvent> {
+    this.#at = event.sequence;
+    if (isTerminal(event)) this.#close();
+    return { value: event, done: false };
+  }
+
+  #arrived(event: JobEvent): void {
+    if (this.#caughtUp && event.sequence - this.#at > this.maxLag) {
+      this.#failure = new StalledSubscriberError();
+      this.#close();
+    }
+    this.#notify();
+  }
+
+  #notify(): void {
+    this.#wake?.();
+    this.#wake = null;
+  }
+
+  #close(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#pending = [];
+    this.#unlisten();
+    this.onClose();
+    this.#notify();
+  }
+}

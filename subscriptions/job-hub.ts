@@ -1,0 +1,171 @@
+import type { Logger } from 'pino';
+import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
+import { invalid } from '../src/errors.js';
+import type { Job, JobEvent, JobService } from '../src/jobs/jobs.types.js';
+import type { Tool } from '../src/vocabulary.js';
+import { JobChannel, RECENT } from './job-channel.js';
+import { JobCursor } from './job-cursor.js';
+import { JobUpdates } from './job-updates.js';
+
+const SWEEP_MS = 2_000;
+
+/** How far a job is, and whose it is. */
+export interface JobPosition {
+  id: string;
+  orgId: string;
+  createdAt: Date;
+  /** Of its last event. */
+  sequence: number;
+}
+
+/** Positions of many jobs in one read; unknown ids are left out. */
+export type JobLookup = (jobIds: string[]) => Promise<JobPosition[]>;
+
+export interface JobHubDependencies {
+  jobs: Pick<JobService, 'get' | 'events'>;
+  hints: Pick<Hints, 'on'>;
+  bus: Pick<Bus, 'subscribe'>;
+  lookup: JobLookup;
+  logger: Logger;
+}
+
+/** Live job events for the subscribers of one process. The database's events are the truth; hints and messages only wake. */
+export interface JobHub {
+  /**
+   * One job's events. Without `after` the first is the job as it now is, with its last sequence; with it exactly the following
+   * ones. Ends after a terminal event.
+   * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
+   */
+  progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
+  /** All jobs' events of an organisation from now on. */
+  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent>;
+  /** Open subscribers, for the proof that none leaks. */
+  readonly size: number;
+  close(): Promise<void>;
+}
+
+interface Shared {
+  channel: JobChannel;
+  users: number;
+}
+
+/** Builds the hub; it listens to hints and to the bus until closed. */
+export async function createJobHub(dependencies: JobHubDependencies): Promise<JobHub> {
+  const hub = new Hub(dependencies);
+  await hub.start();
+  return hub;
+}
+
+class Hub implements JobHub {
+  readonly #channels = new Map<string, Shared>();
+  readonly #updates: JobUpdates;
+  #unlisten: () => void = () => {};
+  #subscription: BusSubscription | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #cursors = 0;
+
+  constructor(private readonly dependencies: JobHubDependencies) {
+    this.#updates = new JobUpdates({
+      ...dependencies,
+      open: (orgId, jobId, start) => this.#open(orgId, jobId, start),
+      release: (jobId) => this.#release(jobId),
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#unlisten = this.dependencies.hints.on('job_event', (payload) => {
+      const [jobId, sequence] = payload.split(':');
+      if (jobId) this.#wake(jobId, Number(sequence));
+    });
+    this.#subscription = await this.dependencies.bus.subscribe(
+      { topics: ['jobs'], group: null },
+      (message) => {
+        this.#wake(message.key, message.event.sequence ?? 0);
+      },
+    );
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  get size(): number {
+    return this.#cursors + this.#updates.size;
+  }
+
+  async progress(query: { orgId: string; jobId: string; after?: number }) {
+    const { orgId, jobId, after } = query;
+    if (after !== undefined && (!Number.isSafeInteger(after) || after < 0)) {
+      throw invalid('after must be a sequence number', 'after');
+    }
+    const job = await this.dependencies.jobs.get(orgId, jobId);
+    if (after !== undefined && after > job.sequence) {
+      throw invalid(`after is beyond the last event (${job.sequence})`, 'after');
+    }
+    const start = after ?? job.sequence - 1;
+    if (start === job.sequence && isFinished(job)) return nothing();
+    return this.#subscribe(job, start);
+  }
+
+  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent> {
+    return this.#updates.subscribe(query);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#unlisten();
+    await this.#subscription?.close();
+  }
+
+  #subscribe(job: Job, start: number): JobCursor {
+    const channel = this.#open(job.orgId, job.id, start);
+    this.#cursors++;
+    const cursor = new JobCursor(channel, start, RECENT, () => {
+      this.#cursors--;
+      this.#release(job.id);
+    });
+    channel.wake(job.sequence);
+    return cursor;
+  }
+
+  #open(orgId: string, jobId: string, start: number): JobChannel {
+    let shared = this.#channels.get(jobId);
+    if (!shared) {
+      const read = (after: number, limit: number) =>
+        this.dependencies.jobs.events(orgId, jobId, after, limit);
+      const failed = (error: unknown) =>
+        this.dependencies.logger.warn(
+          { err: error, jobId },
+          'reading job events failed; the sweep tries again',
+        );
+      shared = { channel: new JobChannel(start, read, failed), users: 0 };
+      this.#channels.set(jobId, shared);
+    }
+    shared.users++;
+    return shared.channel;
+  }
+
+  #release(jobId: string): void {
+    const shared = this.#channels.get(jobId);
+    if (shared && --shared.users === 0) this.#channels.delete(jobId);
+  }
+
+  #wake(jobId: string, sequence: number): void {
+    this.#channels.get(jobId)?.channel.wake(sequence);
+    this.#updates.wake(jobId, sequence);
+  }
+
+  /** A hint can get lost with a connection: what is watched is looked at again, all of it in one read. */
+  async #sweep(): Promise<void> {
+    if (this.#channels.size === 0) return;
+    try {
+      const positions = await this.dependencies.lookup([...this.#channels.keys()]);
+      for (const { id, sequence } of positions) this.#channels.get(id)?.channel.wake(sequence);
+    } catch (error) {
+      this.dependencies.logger.warn({ err: error }, 'sweeping job events failed; the next sweep tries again');
+    }
+  }
+}
+
+function isFinished(job: Job): boolean {
+  return job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
+}
+
+async function* nothing(): AsyncGenerator<JobEvent> {}

@@ -1,0 +1,117 @@
+import type { Logger } from 'pino';
+import type { JobEvent } from '../src/jobs/jobs.types.js';
+import type { Tool } from '../src/vocabulary.js';
+import { BoundedQueue } from './bounded-queue.js';
+import { isTerminal, type JobChannel } from './job-channel.js';
+import type { JobLookup } from './job-hub.js';
+
+const QUEUE_CAPACITY = 256;
+const REMEMBERED = 4096;
+
+interface Dependencies {
+  lookup: JobLookup;
+  logger: Logger;
+  open(orgId: string, jobId: string, start: number): JobChannel;
+  release(jobId: string): void;
+}
+
+interface Watch {
+  since: Date;
+  queues: Set<{ tool: Tool | undefined; queue: BoundedQueue<JobEvent> }>;
+  /** Jobs that this organisation's subscribers follow at the moment, with the way to let go of each. */
+  following: Map<string, () => void>;
+  /** Jobs told to their end, oldest first: a late hint must not tell them again. */
+  finished: Set<string>;
+}
+
+/** All jobs' events of the organisations that somebody watches: a job is followed from its first hint to its last event. */
+export class JobUpdates {
+  readonly #watches = new Map<string, Watch>();
+  readonly #looking = new Map<string, Promise<void>>();
+  #size = 0;
+
+  constructor(private readonly dependencies: Dependencies) {}
+
+  get size(): number {
+    return this.#size;
+  }
+
+  subscribe({ orgId, tool }: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent> {
+    const watch = this.#watches.get(orgId) ?? newWatch();
+    this.#watches.set(orgId, watch);
+    const entry = {
+      tool,
+      queue: new BoundedQueue<JobEvent>(QUEUE_CAPACITY, () => {
+        this.#size--;
+        watch.queues.delete(entry);
+        if (watch.queues.size === 0) this.#stop(orgId, watch);
+      }),
+    };
+    watch.queues.add(entry);
+    this.#size++;
+    return entry.queue;
+  }
+
+  /** Costs one query for a job that is not followed yet, and nothing while nobody watches. */
+  wake(jobId: string, sequence: number): void {
+    if (this.#watches.size === 0 || this.#looking.has(jobId)) return;
+    for (const { following, finished } of this.#watches.values()) {
+      if (following.has(jobId) || finished.has(jobId)) return;
+    }
+    const looking = this.#follow(jobId, sequence)
+      .catch((error: unknown) => {
+        this.dependencies.logger.warn({ err: error, jobId }, 'a job could not be followed');
+      })
+      .finally(() => this.#looking.delete(jobId));
+    this.#looking.set(jobId, looking);
+  }
+
+  async #follow(jobId: string, sequence: number): Promise<void> {
+    const [job] = await this.dependencies.lookup([jobId]);
+    const watch = job && this.#watches.get(job.orgId);
+    if (!job || !watch) return;
+    // A job that began under our eyes is told from its first event, even where its first hints got lost.
+    const start = job.createdAt >= watch.since ? 0 : sequence - 1;
+    const channel = this.dependencies.open(job.orgId, jobId, start);
+    const unlisten = channel.listen((event) => this.#arrived(watch, event));
+    watch.following.set(jobId, () => {
+      unlisten();
+      this.dependencies.release(jobId);
+    });
+    // Where other subscribers opened the channel before, its earlier events come from there.
+    for (const event of channel.since(start) ?? []) this.#arrived(watch, event);
+    channel.wake();
+  }
+
+  #arrived(watch: Watch, event: JobEvent): void {
+    for (const { tool, queue } of [...watch.queues]) {
+      if (tool === undefined || tool === event.job.tool) queue.push(event);
+    }
+    if (!isTerminal(event)) return;
+    remember(watch.finished, event.job.id);
+    this.#leave(watch, event.job.id);
+  }
+
+  #leave(watch: Watch, jobId: string): void {
+    watch.following.get(jobId)?.();
+    watch.following.delete(jobId);
+  }
+
+  #stop(orgId: string, watch: Watch): void {
+    for (const jobId of [...watch.following.keys()]) this.#leave(watch, jobId);
+    if (this.#watches.get(orgId) === watch) this.#watches.delete(orgId);
+  }
+}
+
+function newWatch(): Watch {
+  return { since: new Date(), queues: new Set(), following: new Map(), finished: new Set() };
+}
+
+function remember(finished: Set<string>, jobId: string): void {
+  finished.add(jobId);
+  if (finished.size <= REMEMBERED) return;
+  for (const oldest of finished) {
+    finished.delete(oldest);
+    return;
+  }
+}
