@@ -1,0 +1,77 @@
+/**
+ * `npm run check`: everything that can be known without running the product. Each step runs to its end and is timed; all faults are listed; the exit code
+ * is 1 when a step has one.
+ */
+import { spawn } from 'node:child_process';
+import { readFile, readdir } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkImports } from './check-imports.mjs';
+import { checkContracts } from './contracts.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const MAX_LINES = 400;
+const CODE_FOLDERS = [
+  'src',
+  'schema',
+  'rest-compat',
+  'subscriptions',
+  'migrations',
+  'test',
+  'bench',
+  'scripts',
+];
+
+/** Runs a tool of node_modules/.bin; its whole output is the fault where it fails. */
+function tool(name, ...args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(join(root, 'node_modules', '.bin', name), args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = [];
+    child.stdout.on('data', (chunk) => output.push(chunk));
+    child.stderr.on('data', (chunk) => output.push(chunk));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      resolve({
+        faults: code === 0 ? [] : [Buffer.concat(output).toString().trim() || `${name} ended with ${code}`],
+      });
+    });
+  });
+}
+
+/** The linter counts lines of code files already; this also holds scripts and whatever it skips to the same length. */
+async function checkLengths() {
+  const faults = [];
+  for (const folder of CODE_FOLDERS) {
+    const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter((file) => file.isFile() && /\.(ts|tsx|mjs)$/.test(file.name))) {
+      const path = join(entry.parentPath, entry.name);
+      const lines = (await readFile(path, 'utf8')).split('\n').length - 1;
+      if (lines > MAX_LINES) faults.push(`${relative(root, path)}: ${lines} lines, at most ${MAX_LINES}`);
+    }
+  }
+  return { faults };
+}
+
+const STEPS = [
+  ['format', () => tool('oxfmt', '--check', '.')],
+  ['lint', () => tool('oxlint', '--deny-warnings')],
+  ['imports', async () => ({ faults: await checkImports() })],
+  ['length', checkLengths],
+  ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
+  ['contracts', checkContracts],
+];
+
+let failed = 0;
+for (const [name, step] of STEPS) {
+  const start = performance.now();
+  const { faults, notes = [] } = await step().catch((error) => ({ faults: [error.stack ?? String(error)] }));
+  const took = `${((performance.now() - start) / 1000).toFixed(1)} s`;
+  console.log(`${faults.length === 0 ? 'ok  ' : 'FAIL'} ${name.padEnd(10)} ${took.padStart(7)}`);
+  for (const line of [...notes, ...faults]) console.log(line.replace(/^/gm, '     '));
+  if (faults.length > 0) failed += 1;
+}
+console.log(failed === 0 ? 'check: all steps passed' : `check: ${failed} of ${STEPS.length} steps failed`);
+process.exitCode = failed === 0 ? 0 : 1;
