@@ -14,7 +14,18 @@ export interface StoredFile {
 
 export interface FileService {
   /** Writes the bytes to the store, then the row. */
-  save(input: { orgId: string; bytes: Uint8Array; contentType: string; extension: string; width?: number; height?: number; durationSeconds?: number }): Promise<StoredFile>;
+  save(input: {
+    orgId: string;
+    bytes: Uint8Array;
+    contentType: string;
+    /** Default: that of the content type. */
+    extension?: string;
+    width?: number;
+    height?: number;
+    durationSeconds?: number;
+    /** The job whose input or output it is (made already or about to be): the file is removed when that job is forgotten. */
+    jobId?: string;
+  }): Promise<StoredFile>;
   /** @throws not_found */
   get(orgId: string, id: string): Promise<StoredFile>;
   read(orgId: string, id: string): Promise<Buffer>;
@@ -40,7 +51,13 @@ export interface InputFetcher {
    * @throws ApiError invalid_request `Invalid URL` (param) for a forbidden form or host before any connection;
    * payload_too_large `<field> exceeds the maximum size of <N> MB`; invalid_request `Could not fetch <field>`
    */
-  fetch(input: { orgId: string; value: string; field: string; maxMb: number; signal?: AbortSignal }): Promise<FetchedInput>;
+  fetch(input: {
+    orgId: string;
+    value: string;
+    field: string;
+    maxMb: number;
+    signal?: AbortSignal;
+  }): Promise<FetchedInput>;
   /** Only the form check, for fields that are passed on to an upstream. */
   checkForm(value: string, field: string): void;
 }

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { FileKey, FileStore } from './store.types.js';
+
+const MARKER = 'installation';
+/** Half-written files; a process that died leaves them here, and the next start removes those older than an hour. */
+const INCOMING = 'incoming';
+const STALE_MS = 3_600_000;
+
+function absent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return value;
+    throw error;
+  };
+}
+
+/** Files under a folder: `<organisation>/<two characters of the id>/<id>.<extension>`, written beside it and renamed into place. */
+export function createDiskStore(folder: string): FileStore & { open(): Promise<void> } {
+  // An id ends in randomness, so that its last two characters spread the files evenly.
+  const pathOf = (key: FileKey) => join(folder, key.orgId, key.id.slice(-2), `${key.id}.${key.extension}`);
+
+  const write = async (path: string, bytes: Uint8Array): Promise<void> => {
+    const temporary = join(folder, INCOMING, randomBytes(12).toString('hex'));
+    try {
+      const file = await open(temporary, 'wx');
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      const made = await mkdir(dirname(path), { recursive: true });
+      if (made !== undefined) await syncFolder(dirname(made));
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    await syncFolder(dirname(path));
+  };
+
+  return {
+    location: folder,
+    async open() {
+      await mkdir(join(folder, INCOMING), { recursive: true });
+      await removeStale(join(folder, INCOMING));
+    },
+    put: async (key, bytes) => await write(pathOf(key), bytes),
+    size: async (key) => await stat(pathOf(key)).then((found) => found.size, absent(null)),
+    read: async (key) => await readFile(pathOf(key)).catch(absent(null)),
+    async stream(key, range) {
+      const file = await open(pathOf(key)).catch(absent(null));
+      return file?.createReadStream(range ?? {}) ?? null;
+    },
+    remove: async (key) => await rm(pathOf(key), { force: true }),
+    async readInstallation() {
+      const text = await readFile(join(folder, MARKER), 'utf8').catch(absent(null));
+      return text === null ? null : text.trim();
+    },
+    writeInstallation: async (id) => await write(join(folder, MARKER), Buffer.from(`${id}\n`)),
+  };
+}
+
+/** Makes a rename survive a power cut; not every platform can open a folder. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function removeStale(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const found = await stat(join(folder, name)).catch(absent(null));
+    if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
+      await rm(join(folder, name), { force: true });
+  }
+}

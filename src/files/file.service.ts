@@ -1,0 +1,156 @@
+import type { Database } from '../database/database.types.js';
+import { notFound } from '../errors.js';
+import { newId } from '../ids.js';
+import { extensionOf } from './content-types.js';
+import type { FileService, StoredFile } from './files.types.js';
+import type { UrlSigner } from './signed-url.js';
+import type { FileKey, FileStore } from './store.types.js';
+
+interface FileRow {
+  id: string;
+  org_id: string;
+  content_type: string;
+  size_bytes: string | number;
+  extension: string;
+  width: number | null;
+  height: number | null;
+  duration_seconds: number | null;
+}
+
+const COLUMNS = 'id, org_id, content_type, size_bytes, extension, width, height, duration_seconds';
+const ID = /^file_[0-9a-z]{26}$/;
+const REFERENCE = /^(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
+
+export interface FileServiceOptions {
+  database: Database;
+  store: FileStore;
+  signer: UrlSigner;
+  /** Read at each signing: with port 0 it is known only once the server listens. No trailing slash. */
+  publicUrl: () => string;
+}
+
+/** The note that stands for a file in JSON that is stored: faces turn it into a signed URL with {@link FileService.sign}. */
+export function fileReference(file: { id: string; extension: string }): { $file: string } {
+  return { $file: `${file.id}.${file.extension}` };
+}
+
+export function createFileService({ database, store, signer, publicUrl }: FileServiceOptions): FileService {
+  const find = async (orgId: string, id: string): Promise<StoredFile | null> => {
+    if (!ID.test(id)) return null;
+    const rows = await database.tenantQuery<FileRow>(orgId, `SELECT ${COLUMNS} FROM files WHERE id = $1`, [
+      id,
+    ]);
+    return rows[0] === undefined ? null : toStoredFile(rows[0]);
+  };
+  const get = async (orgId: string, id: string): Promise<StoredFile> => {
+    const file = await find(orgId, id);
+    if (file === null) throw notFound();
+    return file;
+  };
+  const url = (key: FileKey) => publicUrl() + signer.sign(key);
+
+  return {
+    get,
+    url,
+    async save({ orgId, bytes, jobId = null, ...facts }) {
+      const file = describe(orgId, bytes, facts);
+      await store.put(file, bytes);
+      try {
+        await database.tenantQuery(orgId, INSERT, [...valuesOf(file), jobId]);
+      } catch (error) {
+        await store.remove(file);
+        throw error;
+      }
+      return file;
+    },
+    async read(orgId, id) {
+      const bytes = await store.read(await get(orgId, id));
+      if (bytes === null) throw notFound();
+      return bytes;
+    },
+    sign: (orgId, value) => replaceReferences(value, (id, extension) => url({ orgId, id, extension })),
+    async resolveOwn(orgId, value) {
+      const base = `${publicUrl()}/files/`;
+      if (!value.startsWith(base) || !URL.canParse(value)) return null;
+      const { search, searchParams } = new URL(value);
+      const pathname = value.slice(publicUrl().length).split(/[?#]/)[0] ?? '';
+      const verdict = search === '' ? null : signer.verify(pathname, searchParams);
+      return verdict?.kind === 'valid' && verdict.key.orgId === orgId
+        ? await find(orgId, verdict.key.id)
+        : null;
+    },
+    async remove(orgId, ids) {
+      const known = ids.filter((id) => ID.test(id));
+      if (known.length === 0) return;
+      // Bytes first: what is interrupted in between is a row without bytes, which the next removal finds again.
+      const rows = await database.tenantQuery<FileRow>(
+        orgId,
+        `SELECT ${COLUMNS} FROM files WHERE id = ANY($1)`,
+        [known],
+      );
+      await Promise.all(rows.map((row) => store.remove(toStoredFile(row))));
+      await database.tenantQuery(orgId, 'DELETE FROM files WHERE id = ANY($1)', [known]);
+    },
+  };
+}
+
+const INSERT = `INSERT INTO files (${COLUMNS}, job_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+
+type Facts = Omit<Parameters<FileService['save']>[0], 'orgId' | 'bytes' | 'jobId'>;
+
+function describe(orgId: string, bytes: Uint8Array, facts: Facts): StoredFile {
+  const { contentType, extension = extensionOf(contentType) } = facts;
+  if (!/^[a-z0-9]{1,8}$/.test(extension)) throw new Error(`Not a file extension: ${extension}`);
+  return {
+    id: newId('file'),
+    orgId,
+    contentType,
+    sizeBytes: bytes.byteLength,
+    extension,
+    width: facts.width ?? null,
+    height: facts.height ?? null,
+    durationSeconds: facts.durationSeconds ?? null,
+  };
+}
+
+function valuesOf(file: StoredFile): (string | number | null)[] {
+  return [
+    file.id,
+    file.orgId,
+    file.contentType,
+    file.sizeBytes,
+    file.extension,
+    file.width,
+    file.height,
+    file.durationSeconds,
+  ];
+}
+
+function toStoredFile(row: FileRow): StoredFile {
+  return {
+    id: row.id,
+    orgId: row.org_id,
+    contentType: row.content_type,
+    sizeBytes: Number(row.size_bytes),
+    extension: row.extension,
+    width: row.width,
+    height: row.height,
+    durationSeconds: row.duration_seconds,
+  };
+}
+
+/** A copy of a JSON value in which every `{"$file": "<id>.<extension>"}` is replaced. Any other object is left as it is. */
+function replaceReferences<T>(value: T, replace: (id: string, extension: string) => string): T {
+  const walk = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(walk);
+    if (typeof node !== 'object' || node === null || node instanceof Date) return node;
+    const entries = Object.entries(node);
+    const [only] = entries;
+    if (entries.length === 1 && only?.[0] === '$file' && typeof only[1] === 'string') {
+      const [, id, extension] = REFERENCE.exec(only[1]) ?? [];
+      if (id !== undefined && extension !== undefined) return replace(id, extension);
+    }
+    return Object.fromEntries(entries.map(([name, child]) => [name, walk(child)]));
+  };
+  return walk(value) as T;
+}

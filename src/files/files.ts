@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.types.js';
+import { createDiskStore } from './disk-store.js';
+import { createFileHandler } from './file-handler.js';
+import type { FileHandler } from './file-handler.js';
+import { createFileService } from './file.service.js';
+import type { FileService } from './files.types.js';
+import { bindStore, FileStoreError } from './installation.js';
+import { startFileRetention } from './retention.js';
+import { createUrlSigner } from './signed-url.js';
+import type { FileStore } from './store.types.js';
+
+export interface FilesOptions {
+  config: { dataDir: string; files: { url: string | null }; http: { publicUrl: string } };
+  database: Database;
+  /** The signing secret in force, and the previous one where a change is under way. */
+  signing: { current: string; previous: string | null };
+  logger: Logger;
+}
+
+/** Asset storage of one process. */
+export interface Files {
+  service: FileService;
+  /** For GET and HEAD under `/files/`. */
+  handler: FileHandler;
+  store: FileStore;
+  /** Starts removing files of forgotten jobs. Workers do this. */
+  startRetention(): void;
+  close(): void;
+}
+
+/**
+ * Opens the store and checks that it is this installation's (decisions.md 9).
+ * @throws FileStoreError with a message for the operator
+ */
+export async function openFiles({ config, database, signing, logger }: FilesOptions): Promise<Files> {
+  if (config.files.url !== null)
+    throw new FileStoreError(
+      'FILES_URL: this version stores files in DATA_DIR/files only; leave FILES_URL unset',
+    );
+  const store = createDiskStore(join(config.dataDir, 'files'));
+  await store.open();
+  await bindStore(database, store);
+  const signer = createUrlSigner(signing);
+  let stop = (): void => undefined;
+  return {
+    service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl }),
+    handler: createFileHandler({ store, signer, logger }),
+    store,
+    startRetention() {
+      stop();
+      stop = startFileRetention({ database, store, logger });
+    },
+    close: () => stop(),
+  };
+}

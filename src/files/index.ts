@@ -1,0 +1,11 @@
+export { contentTypeOf, detectContentType, extensionOf } from './content-types.js';
+export type { FileHandler } from './file-handler.js';
+export { fileReference } from './file.service.js';
+export { openFiles } from './files.js';
+export type { Files, FilesOptions } from './files.js';
+export type { FetchedInput, FileService, InputFetcher, StoredFile } from './files.types.js';
+export { createInputFetcher } from './input-fetcher.js';
+export { FileStoreError } from './installation.js';
+export { removeForgottenFiles } from './retention.js';
+export { createUrlSigner } from './signed-url.js';
+export type { FileKey, FileStore } from './store.types.js';

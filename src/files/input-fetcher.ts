@@ -1,0 +1,100 @@
+import { EgressError } from '../egress/index.js';
+import type { Egress } from '../egress/index.js';
+import { ApiError, invalid } from '../errors.js';
+import { detectContentType } from './content-types.js';
+import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
+
+const MB = 1_048_576;
+const MAX_REDIRECTS = 3;
+const TOTAL_TIMEOUT_MS = 30_000;
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+const DATA_URL = /^data:[^,]{0,200}$/i;
+
+type FetchRequest = Parameters<InputFetcher['fetch']>[0];
+
+/** Reads what callers give as http(s) URL, `data:` URL or bare base64, each within its limit while it is read. */
+export function createInputFetcher({ egress, files }: { egress: Egress; files: FileService }): InputFetcher {
+  const fetchUrl = async (request: FetchRequest): Promise<Buffer> => {
+    const own = await files.resolveOwn(request.orgId, request.value);
+    if (own !== null) {
+      if (own.sizeBytes > request.maxMb * MB) throw tooLarge(request);
+      return await files.read(own.orgId, own.id).catch((error: unknown) => {
+        throw error instanceof ApiError && error.code === 'not_found' ? unreachable(request) : error;
+      });
+    }
+    egress.checkUrl(request.value, { field: request.field });
+    return await download(egress, request);
+  };
+  return {
+    async fetch(request) {
+      const { value } = request;
+      const bytes = /^data:/i.test(value)
+        ? decodeDataUrl(request)
+        : SCHEME.test(value)
+          ? await fetchUrl(request)
+          : decodeBase64(value, request);
+      return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
+    },
+    checkForm(value, field) {
+      if (/^data:/i.test(value) || !SCHEME.test(value)) return;
+      egress.checkUrl(value, { field });
+    },
+  };
+}
+
+async function download(egress: Egress, request: FetchRequest): Promise<Buffer> {
+  try {
+    const answer = await egress.request(request.value, {
+      maxBytes: request.maxMb * MB,
+      maxRedirects: MAX_REDIRECTS,
+      totalTimeoutMs: TOTAL_TIMEOUT_MS,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+    });
+    if (answer.status < 200 || answer.status > 299) throw unreachable(request);
+    return answer.body;
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    throw error.fault === 'too_large' ? tooLarge(request) : unreachable(request, error);
+  }
+}
+
+function decodeDataUrl(request: FetchRequest): Buffer {
+  const comma = request.value.indexOf(',', 0);
+  const head = request.value.slice(0, comma);
+  if (comma < 0 || !DATA_URL.test(head)) throw notData(request);
+  const payload = request.value.slice(comma + 1);
+  if (/;\s*base64$/i.test(head)) return decodeBase64(payload, request);
+  if (payload.length > request.maxMb * MB * 3) throw tooLarge(request);
+  try {
+    const bytes = Buffer.from(decodeURIComponent(payload), 'utf8');
+    if (bytes.length > request.maxMb * MB) throw tooLarge(request);
+    return bytes;
+  } catch (error) {
+    throw error instanceof URIError ? notData(request) : error;
+  }
+}
+
+/** Strict: what is no base64 is refused instead of decoded to something else. Line breaks are allowed, as mail programs write them. */
+function decodeBase64(text: string, request: FetchRequest): Buffer {
+  if ((text.length * 3) / 4 > request.maxMb * MB * 1.1) throw tooLarge(request);
+  const compact = text.replace(/[\r\n]+/g, '').replace(/=+$/, '');
+  if (compact === '' || compact.length % 4 === 1 || !/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)$/.test(compact))
+    throw notData(request);
+  const bytes = Buffer.from(compact, 'base64');
+  if (bytes.length > request.maxMb * MB) throw tooLarge(request);
+  return bytes;
+}
+
+function notData({ field }: FetchRequest): ApiError {
+  return invalid(`${field} must be an http(s) URL, a data: URL or base64 data`, field);
+}
+
+function tooLarge({ field, maxMb }: FetchRequest): ApiError {
+  return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${maxMb} MB`, {
+    param: field,
+  });
+}
+
+function unreachable({ field }: FetchRequest, cause?: unknown): ApiError {
+  return new ApiError('invalid_request', `Could not fetch ${field}`, { param: field, cause });
+}

@@ -1,0 +1,42 @@
+import type { Database } from '../database/database.types.js';
+import type { FileStore } from './store.types.js';
+
+/** A store that does not belong to this installation: the process must not start on it. The message is for the operator. */
+export class FileStoreError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FileStoreError';
+  }
+}
+
+/**
+ * Makes sure that database and store belong together: the installation's id stands in both. The first process of a new installation
+ * binds its store; every later one must find the id there, so that a worker with another folder does not write files nobody can read.
+ *
+ * @throws FileStoreError
+ */
+export async function bindStore(database: Database, store: FileStore): Promise<void> {
+  const found = await store.readInstallation();
+  // The row's insert makes concurrent first starts wait for each other.
+  await database.transaction(async (sql) => {
+    const [installation] = await sql.query<{ id: string }>('SELECT id FROM installation');
+    if (installation === undefined)
+      throw new FileStoreError('The database names no installation: run the migrations first');
+    const [bound] = await sql.query<{ installation_id: string }>(
+      'INSERT INTO file_store (installation_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING installation_id',
+      [installation.id],
+    );
+    const marker = found ?? (await store.readInstallation());
+    if (marker === installation.id) return;
+    if (marker !== null)
+      throw new FileStoreError(
+        `The files in ${store.location} belong to another installation (${marker}, the database is ${installation.id})`,
+      );
+    if (bound === undefined)
+      throw new FileStoreError(
+        `The file store ${store.location} is not this installation's (${installation.id}): it lacks the installation's id. ` +
+          'Every process needs the same store: set DATA_DIR or FILES_URL to it',
+      );
+    await store.writeInstallation(installation.id);
+  });
+}

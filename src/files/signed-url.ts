@@ -1,0 +1,67 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { FileKey } from './store.types.js';
+
+const DAY_SECONDS = 86_400;
+const LIFETIME_DAYS = 7;
+const PATH = /^\/files\/([a-z]+_[0-9a-z]{26})\/(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
+const DIGITS = /^\d{1,12}$/;
+const SIGNATURE = /^[0-9a-f]{64}$/;
+
+/** Why a URL names no file: it is none of ours, not signed by us, or its time is over. */
+export type UrlVerdict =
+  | { kind: 'valid'; key: FileKey; expires: number }
+  | { kind: 'unknown' | 'forged' | 'expired' };
+
+/**
+ * Signed file addresses: `/files/<organisation>/<file>.<extension>?expires=<Unix seconds>&signature=<hex HMAC-SHA256>`.
+ * The signature binds organisation, file, extension and expiry, under keys derived from the signing secrets.
+ */
+export interface UrlSigner {
+  /** Path and query. The expiry is 7 days ahead, rounded up to a day, so that equal answers stay equal for a day. */
+  sign(key: FileKey): string;
+  verify(pathname: string, query: URLSearchParams): UrlVerdict;
+}
+
+function keyOf(secret: string): Buffer {
+  if (secret === '') throw new Error('The signing secret is empty');
+  return Buffer.from(hkdfSync('sha256', secret, '', 'penstock file urls', 32));
+}
+
+/** Taken apart, or null where it is not the path of a stored file. */
+export function parseFilePath(pathname: string): FileKey | null {
+  const [, orgId, id, extension] = PATH.exec(pathname) ?? [];
+  return orgId === undefined || id === undefined || extension === undefined ? null : { orgId, id, extension };
+}
+
+/** @param secrets the one in force, and the previous one where a change is under way (verification only). */
+export function createUrlSigner(
+  secrets: { current: string; previous: string | null },
+  now: () => number = Date.now,
+): UrlSigner {
+  const current = keyOf(secrets.current);
+  const accepted = [current, ...(secrets.previous === null ? [] : [keyOf(secrets.previous)])];
+  const signatureOf = (signingKey: Buffer, key: FileKey, expires: number) =>
+    createHmac('sha256', signingKey).update(`${key.orgId}\n${key.id}\n${key.extension}\n${expires}`).digest();
+
+  return {
+    sign(key) {
+      const expires = (Math.ceil(now() / 1000 / DAY_SECONDS) + LIFETIME_DAYS) * DAY_SECONDS;
+      const signature = signatureOf(current, key, expires).toString('hex');
+      return `/files/${key.orgId}/${key.id}.${key.extension}?expires=${expires}&signature=${signature}`;
+    },
+    verify(pathname, query) {
+      const key = parseFilePath(pathname);
+      if (key === null) return { kind: 'unknown' };
+      const [expiresText = '', ...moreExpires] = query.getAll('expires');
+      const [signature = '', ...moreSignatures] = query.getAll('signature');
+      if (moreExpires.length > 0 || moreSignatures.length > 0) return { kind: 'forged' };
+      if (!DIGITS.test(expiresText) || !SIGNATURE.test(signature)) return { kind: 'forged' };
+      const expires = Number(expiresText);
+      const given = Buffer.from(signature, 'hex');
+      // Every accepted key is tried, so that the time taken tells nothing.
+      const matches = accepted.filter((accept) => timingSafeEqual(signatureOf(accept, key, expires), given));
+      if (matches.length === 0) return { kind: 'forged' };
+      return expires * 1000 <= now() ? { kind: 'expired' } : { kind: 'valid', key, expires };
+    },
+  };
+}
