@@ -103,6 +103,9 @@ export interface JobService {
   create(input: NewJob): Promise<Job>;
   /** @throws not_found `Job not found` */
   get(orgId: string, id: string): Promise<Job>;
+  /** Those of the ids that are jobs of the organisation, in one statement, in any order. */
+  getMany(orgId: string, ids: string[]): Promise<Job[]>;
+  /** Newest first. `after` and `nextCursor` are the id of the last job of a page. */
   list(orgId: string, query: { tool?: Tool; pending: boolean; first: number; after?: string }): Promise<JobPage>;
   /** @throws not_found, invalid_request `Cannot cancel completed job` … */
   cancel(orgId: string, id: string): Promise<Job>;

@@ -136,6 +136,7 @@ export interface Metering {
   topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState>;
   /** Operator: sets `used` (hundredths) by an adjustment row. @throws ApiError invalid_request for chat_tokens. */
   setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
+  /** Newest first. `after` and `nextCursor` are the id of the last record of a page. */
   usageRecords(query: UsageQuery): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
   start(): void;

@@ -1,0 +1,68 @@
+import 'reflect-metadata';
+import type { GraphQLField, GraphQLSchema } from 'graphql';
+import { buildSchemaSync } from 'type-graphql';
+import { ChatResolver } from './chat/chat.resolver.js';
+import type { GraphqlContext } from './context.js';
+import { EmbeddingResolver } from './embedding/embedding.resolver.js';
+import { EstimateResolver } from './estimate/estimate.resolver.js';
+import { printSubgraph, toSubgraph } from './federation/subgraph.js';
+import { enforce, guardOf } from './guard.js';
+import { ImageResolver } from './image/image.resolver.js';
+import { JobResolver } from './job/job.resolver.js';
+import { ModelResolver } from './model/model.resolver.js';
+import { OrganizationResolver } from './organization/organization.resolver.js';
+import { QuotaResolver } from './quota/quota.resolver.js';
+import { UsageRecordResolver } from './usage/usage-record.resolver.js';
+import { VersionResolver } from './version.resolver.js';
+
+/** A class of resolvers, as type-graphql takes it. */
+export type ResolverClass = new () => object;
+
+const schemaResolvers: ResolverClass[] = [
+  ChatResolver,
+  EmbeddingResolver,
+  EstimateResolver,
+  ImageResolver,
+  JobResolver,
+  ModelResolver,
+  OrganizationResolver,
+  QuotaResolver,
+  UsageRecordResolver,
+  VersionResolver,
+];
+
+export interface SchemaOptions {
+  /** Resolvers of other modules (subscriptions), which the import direction keeps out of this one. */
+  resolvers?: readonly ResolverClass[];
+}
+
+function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
+  const [first, ...rest] = [...schemaResolvers, ...resolvers] as [ResolverClass, ...ResolverClass[]];
+  return buildSchemaSync({ resolvers: [first, ...rest], skipCheck: true, validate: false });
+}
+
+/** The executable Federation 2 subgraph: holds no service (they come with each operation's {@link GraphqlContext}). */
+export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema {
+  const schema = toSubgraph(build(options));
+  for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
+    for (const field of Object.values(type?.getFields() ?? {})) guardField(field);
+  return schema;
+}
+
+/** The published contract, `schema/schema.graphql`. */
+export function printPenstockSchema(options: SchemaOptions = {}): string {
+  return printSubgraph(build(options));
+}
+
+/** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (design.md 3). */
+function guardField(field: GraphQLField<unknown, GraphqlContext>): void {
+  const guard = guardOf(field);
+  const work = field.subscribe ?? field.resolve;
+  if (!work) return;
+  const guarded: typeof work = (source, args, context, info) => {
+    const passed = enforce(guard, context);
+    return passed ? passed.then(() => work(source, args, context, info)) : work(source, args, context, info);
+  };
+  if (field.subscribe) field.subscribe = guarded;
+  else field.resolve = guarded;
+}

@@ -1,0 +1,21 @@
+import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
+import type { GraphqlContext } from '../context.js';
+import { Metered } from '../guard.js';
+import { ChatCompletionInput } from './chat.input.js';
+import { chatBody, parseChatCompletion } from './chat.shape.js';
+import { ChatCompletion } from './chat.type.js';
+
+@Resolver()
+export class ChatResolver {
+  @Metered('chat', 'chat')
+  @Mutation(() => ChatCompletion, {
+    description: 'Answers a conversation in one piece; `chatCompletion` streams it.',
+  })
+  async createChatCompletion(
+    @Ctx() { call, services, body }: GraphqlContext,
+    @Arg('input', () => ChatCompletionInput) input: ChatCompletionInput,
+  ): Promise<ChatCompletion> {
+    const completion = await services.chat.complete(call, { ...(body ?? chatBody(input)), stream: false });
+    return parseChatCompletion(completion.bytes.toString('utf8'));
+  }
+}

@@ -1,0 +1,79 @@
+import type { ClassType } from 'type-graphql';
+import { Field, ObjectType } from 'type-graphql';
+import { invalid } from '../src/errors.js';
+
+@ObjectType({ simpleResolvers: true })
+export class PageInfo {
+  @Field(() => Boolean)
+  hasNextPage!: boolean;
+
+  @Field(() => String, { nullable: true, description: 'Pass it as `after` to read the next page.' })
+  endCursor!: string | null;
+}
+
+export interface Edge<Node> {
+  cursor: string;
+  node: Node;
+}
+
+export interface Connection<Node> {
+  nodes: Node[];
+  edges: Edge<Node>[];
+  pageInfo: PageInfo;
+  nextCursor: string | null;
+}
+
+/** The GraphQL type `<Name>Connection {nodes, edges {cursor node}, pageInfo, nextCursor}` of a growing list (decisions.md 8). */
+export function connectionType<Node extends object>(name: string, node: () => ClassType<Node>) {
+  @ObjectType(`${name}Edge`, { simpleResolvers: true })
+  class EdgeType implements Edge<Node> {
+    @Field(() => String)
+    cursor!: string;
+
+    @Field(node)
+    node!: Node;
+  }
+
+  @ObjectType(`${name}Connection`, { simpleResolvers: true })
+  class ConnectionType implements Connection<Node> {
+    @Field(() => [node()])
+    nodes!: Node[];
+
+    @Field(() => [EdgeType])
+    edges!: EdgeType[];
+
+    @Field(() => PageInfo)
+    pageInfo!: PageInfo;
+
+    @Field(() => String, {
+      nullable: true,
+      description: 'The same as `pageInfo.endCursor` while there is a next page.',
+    })
+    nextCursor!: string | null;
+  }
+  return ConnectionType;
+}
+
+/** A page of a service as a connection; the id of a node is its cursor unless `cursorOf` says otherwise. */
+export function toConnection<Node extends { id: string }>(page: {
+  nodes: Node[];
+  nextCursor: string | null;
+}): Connection<Node> {
+  const { nodes, nextCursor } = page;
+  const edges = nodes.map((node) => ({ cursor: node.id, node }));
+  const last = edges.at(-1)?.cursor ?? null;
+  return {
+    nodes,
+    edges,
+    pageInfo: { hasNextPage: nextCursor !== null, endCursor: nextCursor ?? last },
+    nextCursor,
+  };
+}
+
+/** A page's size; null is 20. @throws ApiError invalid_request unless 1 ≤ first ≤ 100 */
+export function checkFirst(first: number | null): number {
+  if (first === null) return 20;
+  if (!Number.isInteger(first) || first < 1 || first > 100)
+    throw invalid('first must be between 1 and 100', 'first');
+  return first;
+}

@@ -1,0 +1,16 @@
+import type { CallContext } from '../src/metering/call-context.js';
+import type { Job } from '../src/jobs/jobs.types.js';
+import type { Services } from '../src/services.js';
+
+/** What every resolver gets, whichever face the operation came by: made by the face for each operation. */
+export interface GraphqlContext {
+  call: CallContext;
+  services: Services;
+  /**
+   * A REST body as it was sent. It stands in the place of the argument `input`: REST checks the plan before the fields (decisions.md 1),
+   * so its bodies reach the service uncoerced and are refused there, in that order, with the contract's messages.
+   */
+  body?: Record<string, unknown>;
+  /** The first job that a generation of this operation made or resumed: what the header `X-Job-Id` names. */
+  onJob?(job: Job): void;
+}

@@ -1,0 +1,27 @@
+import { registerEnumType } from 'type-graphql';
+import { BUCKETS, JOB_STATUSES, MODEL_TYPES, PLAN_CODES, SCOPES, TIERS, TOOLS } from '../src/vocabulary.js';
+
+/** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions.md 8). */
+function words<Word extends string>(name: string, values: readonly Word[], description: string) {
+  const entries = Object.fromEntries(values.map((value) => [value, value])) as Record<Word, Word>;
+  registerEnumType(entries, { name, description });
+  return entries;
+}
+
+export const BucketName = words('BucketName', BUCKETS, 'A quota bucket.');
+export const JobTool = words('JobTool', TOOLS, 'What a job makes.');
+export const JobStatus = words('JobStatus', JOB_STATUSES, 'Where a job stands.');
+export const ModelType = words('ModelType', MODEL_TYPES, 'What a model does.');
+export const ModelTier = words(
+  'ModelTier',
+  TIERS,
+  'Price class of a model: basic, standard, powerful; or fast, standard, premium for speech, transcription and image edits.',
+);
+export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.');
+export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.');
+export const ImageStyle = words('ImageStyle', ['vivid', 'natural'] as const, 'Look of a generated image.');
+export const ImageResponseFormat = words(
+  'ImageResponseFormat',
+  ['url', 'b64_json'] as const,
+  'Whether images come as signed URLs or as base64.',
+);

@@ -1,0 +1,60 @@
+import type { GraphQLError, GraphQLFormattedError } from 'graphql';
+import type { ErrorCode } from '../src/errors.js';
+import { ApiError, ERROR_KINDS, toApiError } from '../src/errors.js';
+
+/** `extensions` of an error of this API (contract 7, decisions.md 1). */
+export interface ErrorExtensions {
+  code: ErrorCode;
+  httpStatus: number;
+  param?: string;
+  remaining?: number;
+  retryAfter?: number;
+}
+
+/** The values of an ApiError that callers see. */
+export function errorExtensions(error: ApiError): ErrorExtensions {
+  const { param, remaining, retryAfter } = error.details;
+  return {
+    code: error.code,
+    httpStatus: error.status,
+    ...(param === undefined ? {} : { param }),
+    ...(remaining === undefined ? {} : { remaining }),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** The ApiError inside a GraphQL error; an unknown fault becomes the 500 that tells nothing; null: graphql-js's own refusal. */
+export function apiErrorOf(error: GraphQLError): ApiError | null {
+  const original = error.originalError;
+  if (original == null) return null;
+  if (original instanceof ApiError) return original;
+  // A coercion refusal of a scalar is a GraphQLError that wraps another GraphQLError or a TypeError of its `parseValue`.
+  if (error.path === undefined) return null;
+  return toApiError(original);
+}
+
+/**
+ * An execution or request error as callers see it, on HTTP, WebSocket and Server-Sent Events alike: the contract's code in `extensions`,
+ * unknown faults masked. Pass what was masked to a log by `onFault`.
+ */
+export function presentError(
+  error: GraphQLError,
+  onFault?: (fault: unknown) => void,
+): GraphQLFormattedError & { extensions: Record<string, unknown> } {
+  const apiError = apiErrorOf(error);
+  const { locations, path } = error;
+  const place = { ...(locations ? { locations } : {}), ...(path ? { path } : {}) };
+  if (apiError === null) {
+    const code = ERROR_KINDS[error.extensions['code'] as ErrorCode]
+      ? error.extensions['code']
+      : 'invalid_request';
+    return { message: withoutSuggestion(error.message), ...place, extensions: { code, httpStatus: 400 } };
+  }
+  if (apiError.code === 'server_error' && onFault) onFault(apiError.details.cause ?? apiError);
+  return { message: apiError.message, ...place, extensions: { ...errorExtensions(apiError) } };
+}
+
+/** graphql-js hints at names of the schema; strangers shall not learn it by guessing. */
+function withoutSuggestion(message: string): string {
+  return message.replace(/ Did you mean [^?]*\?/g, '');
+}

@@ -1,0 +1,37 @@
+import { Arg, Ctx, Query, Resolver } from 'type-graphql';
+import { invalid } from '../../src/errors.js';
+import type { Estimate } from '../../src/generation/generation.types.js';
+import { chatBody } from '../chat/chat.shape.js';
+import type { GraphqlContext } from '../context.js';
+import { requireScope } from '../guard.js';
+import { contractNames } from '../names.js';
+import { bucketAmounts } from '../usage/usage-record.type.js';
+import { EstimateInput, EstimateType } from './estimate.type.js';
+
+const KINDS = ['chat', 'embeddings', 'image'] as const;
+
+function price({ call, services }: GraphqlContext, input: EstimateInput): Promise<Estimate> {
+  const { chat, embeddings, image } = input;
+  if (KINDS.filter((kind) => input[kind] != null).length !== 1)
+    throw invalid(`input must name exactly one of ${KINDS.join(', ')}`, 'input');
+  if (image) {
+    requireScope(call, 'image');
+    return services.generation.estimate('image', call, contractNames(image));
+  }
+  requireScope(call, 'chat');
+  if (embeddings) return services.embeddings.estimate(call, contractNames(embeddings));
+  return services.chat.estimate(call, chatBody(chat as NonNullable<typeof chat>));
+}
+
+@Resolver()
+export class EstimateResolver {
+  /** The scope is that of the call whose price is asked. */
+  @Query(() => EstimateType, { description: "A call's price, without doing it." })
+  async estimate(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => EstimateInput) input: EstimateInput,
+  ): Promise<EstimateType> {
+    const { model, modelTier, amounts } = await price(context, input);
+    return { model, modelTier, amounts: bucketAmounts(amounts) };
+  }
+}

@@ -1,0 +1,43 @@
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { printSchemaWithDirectives } from '@graphql-tools/utils';
+import type { GraphQLSchema } from 'graphql';
+import { isInputObjectType, isObjectType, parse } from 'graphql';
+import { createResolversMap } from 'type-graphql';
+import type { GraphqlContext } from '../context.js';
+import type { Representation } from './entities.js';
+import { resolveEntities } from './entities.js';
+
+const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])';
+
+/** The subgraph's SDL as it is published: what a supergraph is composed from. */
+export function printSubgraph(schema: GraphQLSchema): string {
+  return `${LINK}\n\n${printSchemaWithDirectives(schema)}\n`;
+}
+
+/** The Federation 2 subgraph over a schema of type-graphql. Extensions of fields (guards, JSON schema hints) are carried over. */
+export function toSubgraph(plain: GraphQLSchema): GraphQLSchema {
+  const typeDefs = parse(printSubgraph(plain));
+  const resolvers = createResolversMap(plain) as Record<string, Record<string, unknown>>;
+  const subgraph = buildSubgraphSchema([{ typeDefs, resolvers: resolvers as never }]);
+  copyExtensions(plain, subgraph);
+  const entities = subgraph.getQueryType()?.getFields()['_entities'];
+  if (!entities) throw new Error('the subgraph has no entities');
+  entities.resolve = (_source, args: { representations: Representation[] }, context: GraphqlContext) =>
+    resolveEntities(context, args.representations);
+  return subgraph;
+}
+
+function copyExtensions(from: GraphQLSchema, to: GraphQLSchema): void {
+  for (const source of Object.values(from.getTypeMap())) {
+    const target = to.getType(source.name);
+    if (!target) continue;
+    Object.assign(target.extensions, source.extensions);
+    const isPair =
+      (isObjectType(source) && isObjectType(target)) ||
+      (isInputObjectType(source) && isInputObjectType(target));
+    if (!isPair) continue;
+    const fields = target.getFields();
+    for (const [name, field] of Object.entries(source.getFields()))
+      Object.assign(fields[name]?.extensions ?? {}, field.extensions);
+  }
+}

@@ -1,0 +1,19 @@
+import type { Tool } from '../src/vocabulary.js';
+import type { GraphqlContext } from './context.js';
+import { camelNames, contractNames } from './names.js';
+
+/**
+ * One generation of any kind, as its GraphQL type `{job, created, data, model, modelTier, usage}`: the REST body where there is one, else
+ * the input in the contract's spelling.
+ * @throws ApiError in the order of decisions.md 1
+ */
+export async function generate<Shown>(
+  tool: Tool,
+  context: GraphqlContext,
+  args: { input: object; async: boolean },
+): Promise<Shown> {
+  const body = context.body ?? contractNames(args.input);
+  const answer = await context.services.generation.generate(tool, context.call, body, { async: args.async });
+  context.onJob?.(answer.job);
+  return { ...answer, data: camelNames(answer.data), usage: camelNames(answer.usage) } as Shown;
+}

@@ -1,0 +1,71 @@
+import type { GraphQLField } from 'graphql';
+import { Extensions } from 'type-graphql';
+import { ApiError } from '../src/errors.js';
+import type { CallContext } from '../src/metering/call-context.js';
+import type { Services } from '../src/services.js';
+import type { LimitedEndpoint, Scope as ScopeName } from '../src/vocabulary.js';
+import type { GraphqlContext } from './context.js';
+
+/**
+ * What a root field demands before its resolver runs. It stands in the field's extensions (`penstock`), once, and holds for REST, GraphQL
+ * and WebSocket alike.
+ */
+export interface FieldGuard {
+  /** Null: any valid key. */
+  scope: ScopeName | null;
+  /** The endpoint's own window, which the service's admission takes together with the key's. */
+  endpoint?: LimitedEndpoint;
+  /** True where the service makes the one admission statement itself (generations, chat, embeddings). */
+  admittedByService: boolean;
+}
+
+const OPEN: FieldGuard = { scope: null, admittedByService: false };
+
+/** Declares the scope that a root field needs; the field's slot of the key's window is taken before its resolver runs. */
+export function Scope(scope: ScopeName): MethodDecorator {
+  return Extensions({ penstock: { scope, admittedByService: false } satisfies FieldGuard });
+}
+
+/** Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions.md 1. */
+export function Metered(scope: ScopeName, endpoint?: LimitedEndpoint): MethodDecorator {
+  return Extensions({
+    penstock: { scope, ...(endpoint ? { endpoint } : {}), admittedByService: true } satisfies FieldGuard,
+  });
+}
+
+/** The guard of a root field of the built schema. */
+export function guardOf(field: Pick<GraphQLField<unknown, unknown>, 'extensions'>): FieldGuard {
+  return (field.extensions['penstock'] as FieldGuard | undefined) ?? OPEN;
+}
+
+/** @throws ApiError forbidden */
+export function requireScope(call: CallContext, scope: ScopeName): void {
+  if (!call.principal.scopes.has(scope))
+    throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
+  (call.usedScopes ??= new Set()).add(scope);
+}
+
+const taking = new WeakMap<CallContext, Promise<void>>();
+
+/**
+ * Takes the call's slot of its key's window, once, however many fields ask at the same time.
+ * @throws ApiError rate_limited, unauthorized (a key revoked meanwhile)
+ */
+export function takeKeySlot(services: Services, call: CallContext): Promise<void> {
+  if (!call.keyWindowOpen) return taking.get(call) ?? Promise.resolve();
+  call.keyWindowOpen = false;
+  const taken = services.metering
+    .admit({ principal: call.principal, requestId: call.requestId, client: call.client, keyWindow: true })
+    .then((admission) => {
+      call.rate = admission.rate;
+    });
+  taking.set(call, taken);
+  return taken;
+}
+
+/** The check of scope and rate (steps 3 and 4 of decisions.md 1) that every root field passes once. */
+export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+  if (guard.scope !== null) requireScope(context.call, guard.scope);
+  if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
+  return takeKeySlot(context.services, context.call);
+}

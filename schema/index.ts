@@ -1,0 +1,10 @@
+export { buildPenstockSchema, printPenstockSchema } from './build.js';
+export type { ResolverClass, SchemaOptions } from './build.js';
+export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
+export { ChatCompletionInput } from './chat/chat.input.js';
+export { ChatCompletionChunk } from './chat/chat.type.js';
+export type { GraphqlContext } from './context.js';
+export { errorExtensions, presentError } from './errors.js';
+export { enforce, guardOf, Metered, requireScope, Scope, takeKeySlot } from './guard.js';
+export { JobTool } from './enums.js';
+export { JobProgress, JobType } from './job/job.type.js';

@@ -1,0 +1,74 @@
+import { Arg, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from 'type-graphql';
+import type { Job } from '../../src/jobs/jobs.types.js';
+import type { Tool } from '../../src/vocabulary.js';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { JobTool } from '../enums.js';
+import { Scope } from '../guard.js';
+import { CancelJobResult, JobConnection, JobType } from './job.type.js';
+
+/** How long `poll: true` waits (contract 4.9). */
+const POLL_TIMEOUT_MS = 30_000;
+
+@Resolver(() => JobType)
+export class JobResolver {
+  @Scope('usage')
+  @Query(() => JobType, {
+    description: 'One job. With `poll` the answer waits up to 30 seconds for the job to finish.',
+  })
+  job(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('poll', () => Boolean, { nullable: true, defaultValue: false }) poll: boolean | null,
+  ): Promise<Job> {
+    const { orgId } = call.principal;
+    if (!poll) return services.jobs.get(orgId, id);
+    return services.jobs.wait(orgId, id, { timeoutMs: POLL_TIMEOUT_MS, signal: call.signal });
+  }
+
+  @Scope('usage')
+  @Query(() => JobConnection, { description: "The organisation's jobs, newest first." })
+  async jobs(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('tool', () => JobTool, { nullable: true }) tool: Tool | null | undefined,
+    @Arg('pending', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Only jobs that are not finished.',
+    })
+    pending: boolean | null,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
+    first: number | null,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<Job>> {
+    const page = await services.jobs.list(call.principal.orgId, {
+      ...(tool == null ? {} : { tool }),
+      ...(after == null ? {} : { after }),
+      pending: pending ?? false,
+      first: checkFirst(first),
+    });
+    return toConnection(page);
+  }
+
+  @Scope('usage')
+  @Mutation(() => CancelJobResult, {
+    description: 'Cancels a pending or processing job; no quota is consumed.',
+  })
+  async cancelJob(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+  ): Promise<{ success: boolean; job: Job }> {
+    return { success: true, job: await services.jobs.cancel(call.principal.orgId, id) };
+  }
+
+  @FieldResolver()
+  inputParams(@Root() job: Job, @Ctx() { services }: GraphqlContext): Record<string, unknown> {
+    return services.files.sign(job.orgId, job.inputParams);
+  }
+
+  @FieldResolver()
+  outputData(@Root() job: Job, @Ctx() { services }: GraphqlContext): Record<string, unknown> | null {
+    return services.files.sign(job.orgId, job.outputData);
+  }
+}

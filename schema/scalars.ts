@@ -1,0 +1,34 @@
+import { GraphQLScalarType } from 'graphql';
+import { GraphQLDateTimeISO, GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
+
+/** Any JSON value. */
+export const Json = GraphQLJSON;
+/** ISO 8601 with milliseconds, UTC. */
+export const DateTime = GraphQLDateTimeISO;
+/** An integer of up to 53 bits. */
+export const SafeInt = GraphQLSafeInt;
+
+/** A string that the service checks: the contract's words that GraphQL cannot name (`1024x1024`, `2x`). */
+function word(name: string, values: string[], description: string): GraphQLScalarType<string, string> {
+  return new GraphQLScalarType<string, string>({
+    name,
+    description: `${description} One of: ${values.map((value) => `\`${value}\``).join(', ')}.`,
+    extensions: { values },
+    serialize: String,
+    parseValue(value) {
+      if (typeof value !== 'string') throw new TypeError(`${name} must be a string`);
+      return value;
+    },
+  });
+}
+
+export const ImageSize = word(
+  'ImageSize',
+  ['512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'],
+  'Width and height of an image in pixels.',
+);
+export const ImageUpscale = word(
+  'ImageUpscale',
+  ['2x', '4x'],
+  'Factor by which each side of an image is multiplied.',
+);

@@ -1,0 +1,30 @@
+import { Arg, Ctx, Int, Query, Resolver } from 'type-graphql';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { Scope } from '../guard.js';
+import { DateTime } from '../scalars.js';
+import { bucketAmounts, UsageRecordConnection } from './usage-record.type.js';
+import type { UsageRecordType } from './usage-record.type.js';
+
+@Resolver()
+export class UsageRecordResolver {
+  @Scope('usage')
+  @Query(() => UsageRecordConnection, { description: "The organisation's metered operations, newest first." })
+  async usageRecords(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('since', () => DateTime, { nullable: true }) since: Date | null | undefined,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
+    first: number | null,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<UsageRecordType>> {
+    const page = await services.metering.usageRecords({
+      orgId: call.principal.orgId,
+      first: checkFirst(first),
+      ...(since == null ? {} : { since }),
+      ...(after == null ? {} : { after }),
+    });
+    const nodes = page.nodes.map((record) => ({ ...record, amounts: bucketAmounts(record.amounts) }));
+    return toConnection({ nodes, nextCursor: page.nextCursor });
+  }
+}

@@ -1,0 +1,15 @@
+import { Field, ObjectType, Query, Resolver } from 'type-graphql';
+
+@ObjectType({ simpleResolvers: true })
+export class ApiVersion {
+  @Field(() => String, { description: 'Version of the contract, as in the path of the REST API.' })
+  api!: string;
+}
+
+@Resolver()
+export class VersionResolver {
+  @Query(() => ApiVersion)
+  version(): ApiVersion {
+    return { api: 'v1' };
+  }
+}
