@@ -17,7 +17,7 @@ const ENGINE = [
   ['database'],
   ['events'],
   ['egress'],
-  ['files', 'providers'],
+  ['files', 'providers', 'search'],
   ['models'],
   ['access'],
   ['metering'],

@@ -1,0 +1,177 @@
+/** Starts what is compared: the upstream, the raw proxy, Portkey's gateway, and Penstock with everything on. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort, run, start, untilAnswers } from './processes.js';
+
+/** Something that answers chat completions. */
+export interface Contender {
+  name: string;
+  /** The process whose CPU counts; null where nobody's does. */
+  pid: number | null;
+  url: string;
+  headers: Record<string, string>;
+  /** The model that the request names. */
+  model: string;
+}
+
+export interface Field {
+  direct: Contender;
+  raw: Contender;
+  portkey: Contender;
+  penstock: Contender & { pid: number; baseUrl: string; dataDir: string; postmaster: number };
+}
+
+export interface Places {
+  /** Bundled programs of the benchmark. */
+  programs: string;
+  /** The repository. */
+  root: string;
+  /** A folder on the disk under test, thrown away afterwards. */
+  scratch: string;
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+/** Windows out of the way: everything is checked, nothing is refused. */
+const PLANS = {
+  plans: {
+    business_monthly: { limits: { credits: 1_000_000_000 }, rate: { rpm: 1_000_000, burst: 1_000_000 } },
+  },
+  endpointLimits: { chat: { limit: 1_000_000, windowSeconds: 60 } },
+};
+
+async function startUpstream(places: Places): Promise<Contender> {
+  const port = await freePort();
+  const child = start({
+    args: [join(places.programs, 'upstream.process.js')],
+    env: { PORT: String(port) },
+    logFile: join(places.scratch, 'upstream.log'),
+  });
+  const origin = `http://127.0.0.1:${port}`;
+  await untilAnswers(origin, child);
+  return {
+    name: 'upstream itself',
+    pid: null,
+    url: `${origin}/v1/chat/completions`,
+    headers: JSON_HEADERS,
+    model: 'bench-1',
+  };
+}
+
+async function startRaw(places: Places, upstream: string): Promise<Contender> {
+  const port = await freePort();
+  const child = start({
+    args: [join(places.programs, 'raw-proxy.process.js')],
+    env: { PORT: String(port), UPSTREAM: upstream, NODE_ENV: 'production' },
+    logFile: join(places.scratch, 'raw.log'),
+  });
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
+  await untilAnswers(url, child);
+  return { name: 'raw proxy', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
+}
+
+async function startPortkey(places: Places, upstream: string): Promise<Contender> {
+  const port = await freePort();
+  const program = join(places.root, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  const child = start({
+    args: [program, `--port=${port}`, '--headless'],
+    env: { NODE_ENV: 'production' },
+    logFile: join(places.scratch, 'portkey.log'),
+  });
+  await untilAnswers(`http://127.0.0.1:${port}/`, child);
+  return {
+    name: 'Portkey 1.15.2',
+    pid: pidOf(child),
+    url: `http://127.0.0.1:${port}/v1/chat/completions`,
+    headers: {
+      ...JSON_HEADERS,
+      authorization: 'Bearer none',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `${upstream}/v1`,
+    },
+    model: 'bench-1',
+  };
+}
+
+async function startPenstock(places: Places, upstream: string): Promise<Field['penstock']> {
+  const port = await freePort();
+  const dataDir = join(places.scratch, 'data');
+  const [plansFile, providersFile] = [
+    join(places.scratch, 'plans.json'),
+    join(places.scratch, 'providers.json'),
+  ];
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(plansFile, JSON.stringify(PLANS));
+  await writeFile(providersFile, JSON.stringify(providersAt(upstream)));
+  const env = {
+    NODE_ENV: 'production',
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    PLANS_FILE: plansFile,
+    PROVIDERS_FILE: providersFile,
+  };
+  const child = start({
+    args: [join(places.root, 'dist/main.js')],
+    env,
+    logFile: join(places.scratch, 'penstock.log'),
+  });
+  await untilAnswers(`http://127.0.0.1:${port}/readyz`, child);
+  const cli = async (...args: string[]): Promise<Record<string, string>> =>
+    JSON.parse(await run([join(places.root, 'dist/cli.js'), ...args], env)) as Record<string, string>;
+  await cli('org', 'create', '--name', 'bench', '--plan', 'business_monthly');
+  const { key } = await cli('key', 'create', '--org', 'bench', '--name', 'bench', '--scopes', 'all');
+  const baseUrl = `http://127.0.0.1:${port}/api/v1`;
+  return {
+    name: 'Penstock',
+    pid: pidOf(child),
+    url: `${baseUrl}/chat/completions`,
+    headers: { ...JSON_HEADERS, authorization: `Bearer ${key}` },
+    model: 'bench/chat-1',
+    baseUrl,
+    dataDir,
+    postmaster: await postmasterOf(dataDir),
+  };
+}
+
+function providersAt(upstream: string): object {
+  const model = {
+    id: 'bench/chat-1',
+    upstreamId: 'bench-1',
+    type: 'chat',
+    tier: 'basic',
+    multiplier: 1,
+    contextWindow: 128_000,
+  };
+  const provider = {
+    id: 'bench',
+    kind: 'openai-compatible',
+    baseUrl: `${upstream}/v1`,
+    apiKey: 'none',
+    models: [model],
+  };
+  return { providers: [provider] };
+}
+
+function pidOf(child: { pid?: number | undefined }): number {
+  if (child.pid === undefined) throw new Error('the process did not start');
+  return child.pid;
+}
+
+/** The first line of postmaster.pid, wherever the embedded server keeps it under the data folder. */
+async function postmasterOf(dataDir: string): Promise<number> {
+  const files = await readdir(dataDir, { recursive: true });
+  const file = files.find((name) => name.endsWith('postmaster.pid'));
+  if (file === undefined) throw new Error(`no postmaster.pid under ${dataDir}`);
+  return Number((await readFile(join(dataDir, file), 'utf8')).split('\n')[0]);
+}
+
+/** All of them, each in a process of its own. */
+export async function startField(places: Places): Promise<Field> {
+  const direct = await startUpstream(places);
+  const upstream = new URL(direct.url).origin;
+  return {
+    direct,
+    raw: await startRaw(places, upstream),
+    portkey: await startPortkey(places, upstream),
+    penstock: await startPenstock(places, upstream),
+  };
+}

@@ -1,0 +1,82 @@
+/** One measured burst of load against one process, and what several of them come to. */
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LoadResult, LoadSpec } from './load.types.js';
+import { cpuMs, run, treeCpuMs } from './processes.js';
+
+export interface Sample extends LoadResult {
+  /** Milliseconds of CPU that the measured process (and PostgreSQL) took for all requests together. */
+  cpuMs: number;
+  postgresCpuMs: number;
+}
+
+export interface Target {
+  pid: number | null;
+  postmaster?: number;
+}
+
+/** Runs the load generator once. @throws Error when any answer was no success */
+export async function measure(program: string, target: Target, spec: LoadSpec): Promise<Sample> {
+  const before = [
+    target.pid === null ? 0 : cpuMs(target.pid),
+    target.postmaster ? treeCpuMs(target.postmaster) : 0,
+  ];
+  const result = JSON.parse(await run([program, JSON.stringify(spec)])) as LoadResult;
+  const after = [
+    target.pid === null ? 0 : cpuMs(target.pid),
+    target.postmaster ? treeCpuMs(target.postmaster) : 0,
+  ];
+  if (result.failures.length > 0) throw new Error(`${spec.url} failed: ${result.failures.join('; ')}`);
+  return {
+    ...result,
+    cpuMs: (after[0] ?? 0) - (before[0] ?? 0),
+    postgresCpuMs: (after[1] ?? 0) - (before[1] ?? 0),
+  };
+}
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? 0)
+    : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+}
+
+/** Rounds of one contender, put together: medians, because the machine is shared. */
+export interface Figures {
+  perSecond: number;
+  cpuUs: number;
+  postgresUs: number;
+  p50: number;
+  p99: number;
+  firstChunkP50: number;
+  cpuUsPerChunk: number;
+}
+
+export function figuresOf(samples: Sample[]): Figures {
+  const of = (value: (sample: Sample) => number): number => median(samples.map(value));
+  return {
+    perSecond: of((sample) => (sample.requests * 1000) / sample.elapsedMs),
+    cpuUs: of((sample) => (sample.cpuMs * 1000) / sample.requests),
+    postgresUs: of((sample) => (sample.postgresCpuMs * 1000) / sample.requests),
+    p50: of((sample) => sample.p50),
+    p99: of((sample) => sample.p99),
+    firstChunkP50: of((sample) => sample.firstChunkP50),
+    cpuUsPerChunk: of((sample) => (sample.chunks === 0 ? 0 : (sample.cpuMs * 1000) / sample.chunks)),
+  };
+}
+
+/** Median of 100 writes of 8 kB each made durable, milliseconds: what one commit costs this disk. */
+export function fsyncMs(folder: string): number {
+  const file = openSync(join(folder, 'fsync.probe'), 'w');
+  const page = Buffer.alloc(8192, 1);
+  const times: number[] = [];
+  for (let round = 0; round < 100; round += 1) {
+    const start = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    times.push(performance.now() - start);
+  }
+  closeSync(file);
+  return median(times);
+}
