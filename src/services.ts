@@ -3,7 +3,7 @@ import type { Config } from './config.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
 import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
-import type { JobService } from './jobs/jobs.types.js';
+import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
@@ -19,6 +19,7 @@ export interface Services {
   files: FileService;
   models: ModelCatalogue;
   jobs: JobService;
+  jobEvents: JobEvents;
   chat: ChatService;
   embeddings: EmbeddingService;
   generation: GenerationService;

@@ -5,6 +5,8 @@ import { StalledSubscriberError } from './stalled.js';
  * reader gets a {@link StalledSubscriberError}. Nobody else waits for it.
  */
 export class BoundedQueue<T> implements AsyncIterableIterator<T> {
+  /** Marks a stream that its client can resume: a stopping process may end it at any time. */
+  readonly resumable = true;
   #items: T[] = [];
   #state: 'open' | 'ended' = 'open';
   #error: Error | null = null;

@@ -7,6 +7,8 @@ import { StalledSubscriberError } from './stalled.js';
  * up: so a thousand subscribers of a job hold its events once.
  */
 export class JobCursor implements AsyncIterableIterator<JobEvent> {
+  /** Marks a stream that its client can resume: a stopping process may end it at any time. */
+  readonly resumable = true;
   #at: number;
   #done = false;
   #caughtUp = false;

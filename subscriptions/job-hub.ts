@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
 import { invalid } from '../src/errors.js';
-import type { Job, JobEvent, JobService } from '../src/jobs/jobs.types.js';
+import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/vocabulary.js';
 import { JobChannel, RECENT } from './job-channel.js';
 import { JobCursor } from './job-cursor.js';
@@ -29,16 +29,8 @@ export interface JobHubDependencies {
   logger: Logger;
 }
 
-/** Live job events for the subscribers of one process. The database's events are the truth; hints and messages only wake. */
-export interface JobHub {
-  /**
-   * One job's events. Without `after` the first is the job as it now is, with its last sequence; with it exactly the following
-   * ones. Ends after a terminal event.
-   * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
-   */
-  progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
-  /** All jobs' events of an organisation from now on. */
-  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent>;
+/** The subscription hub of one process. */
+export interface JobHub extends JobEvents {
   /** Open subscribers, for the proof that none leaks. */
   readonly size: number;
   close(): Promise<void>;

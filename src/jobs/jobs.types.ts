@@ -106,11 +106,26 @@ export interface JobService {
   /** Those of the ids that are jobs of the organisation, in one statement, in any order. */
   getMany(orgId: string, ids: string[]): Promise<Job[]>;
   /** Newest first. `after` and `nextCursor` are the id of the last job of a page. */
-  list(orgId: string, query: { tool?: Tool; pending: boolean; first: number; after?: string }): Promise<JobPage>;
+  list(
+    orgId: string,
+    query: { tool?: Tool; pending: boolean; first: number; after?: string },
+  ): Promise<JobPage>;
   /** @throws not_found, invalid_request `Cannot cancel completed job` … */
   cancel(orgId: string, id: string): Promise<Job>;
   /** Waits until the job is finished or the time is over or the signal fires; answers the job as it then is. */
   wait(orgId: string, id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Job>;
   /** Events with sequence > after, at most `limit`, in order. */
   events(orgId: string, id: string, after: number, limit: number): Promise<JobEvent[]>;
+}
+
+/** Live job events for the subscribers of one process; the database's events are the truth. */
+export interface JobEvents {
+  /**
+   * One job's events. Without `after` the first is the job as it now is, with its last sequence; with it exactly the following
+   * ones. Ends after a terminal event.
+   * @throws ApiError not_found `Job not found`; invalid_request for an `after` that is beyond the last event
+   */
+  progress(query: { orgId: string; jobId: string; after?: number }): Promise<AsyncIterableIterator<JobEvent>>;
+  /** All jobs' events of an organisation from now on. */
+  updates(query: { orgId: string; tool?: Tool }): AsyncIterableIterator<JobEvent>;
 }

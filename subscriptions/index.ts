@@ -1,0 +1,6 @@
+export { ChatSubscriptionResolver } from './chat.resolver.js';
+export { createJobHub, type JobHub, type JobHubDependencies, type JobPosition } from './job-hub.js';
+export { JobSubscriptionResolver } from './job.resolver.js';
+export type { OperationEngine, OperationRequest } from './server/operation.types.js';
+export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
+export { StalledSubscriberError } from './stalled.js';

@@ -1,0 +1,50 @@
+import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
+import { JobProgress, JobTool, Scope, type GraphqlContext } from '../schema/index.js';
+import type { JobEvent } from '../src/jobs/jobs.types.js';
+import type { Tool } from '../src/vocabulary.js';
+
+type Subscribing<Args> = SubscribeResolverData<unknown, Args, GraphqlContext>;
+
+function watchJob({ args, context }: Subscribing<{ id: string; after?: number | null }>) {
+  const { call, services } = context;
+  const after = args.after ?? undefined;
+  const query = { orgId: call.principal.orgId, jobId: args.id, ...(after === undefined ? {} : { after }) };
+  return services.jobEvents.progress(query);
+}
+
+function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null }>) {
+  const { call, services } = context;
+  const tool = args.tool ?? undefined;
+  return services.jobEvents.updates({ orgId: call.principal.orgId, ...(tool === undefined ? {} : { tool }) });
+}
+
+/** Live jobs (decisions.md 8): their events are the hub's, shared by all subscribers of a process. */
+@Resolver()
+export class JobSubscriptionResolver {
+  @Scope('usage')
+  @Subscription(() => JobProgress, {
+    subscribe: watchJob,
+    description:
+      "One job's events. Without `after` the first item is the job as it now is; with it exactly the events that follow. Completes after the last.",
+  })
+  jobProgress(
+    @Root() event: JobEvent,
+    @Arg('id', () => ID) _id: string,
+    @Arg('after', () => Int, { nullable: true, description: 'The sequence of the last event that you have.' })
+    _after?: number,
+  ): JobProgress {
+    return event as JobProgress;
+  }
+
+  @Scope('usage')
+  @Subscription(() => JobProgress, {
+    subscribe: watchJobs,
+    description: 'The events of all jobs of the organisation from now on.',
+  })
+  jobUpdates(
+    @Root() event: JobEvent,
+    @Arg('tool', () => JobTool, { nullable: true }) _tool?: Tool,
+  ): JobProgress {
+    return event as JobProgress;
+  }
+}

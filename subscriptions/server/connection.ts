@@ -1,0 +1,284 @@
+import { CloseCode, MessageType, parseMessage, type Message, type SubscribePayload } from 'graphql-ws';
+import type { Logger } from 'pino';
+import type { RawData, WebSocket } from 'ws';
+import type { Authenticator, Principal } from '../../src/access/access.types.js';
+import { ApiError } from '../../src/errors.js';
+import type { CallContext } from '../../src/metering/call-context.js';
+import type { ClientInfo } from '../../src/vocabulary.js';
+import { runOperation } from './operation.js';
+import type { OperationEngine, OperationSink } from './operation.types.js';
+import type { SharedResults } from './shared-results.js';
+
+/** Close codes that are ours beside the protocol's (trust.md 2). */
+export const STALLED = 4013;
+export const GOING_AWAY = 1001;
+
+const INIT_TIMEOUT_MS = 3_000;
+const MAX_OPERATIONS = 128;
+/** Bytes that may wait in this process for one connection before its operations are held back. */
+const HIGH_WATER_BYTES = 32 * 1024;
+/** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
+
+export interface ConnectionDependencies {
+  engine: OperationEngine;
+  shared: SharedResults;
+  authenticator: Authenticator;
+  logger: Logger;
+  newRequestId(): string;
+  /** Counts a refused key against the client's address. */
+  refused(): void;
+}
+
+export interface ConnectionOrigin {
+  authorization: string | undefined;
+  client: ClientInfo;
+}
+
+interface Operation {
+  abort: AbortController;
+  resumable: boolean;
+}
+
+/** One WebSocket of the graphql-transport-ws protocol, from its upgrade to its close. */
+export class Connection {
+  readonly #operations = new Map<string, Operation>();
+  readonly #initTimer: NodeJS.Timeout;
+  #state: 'new' | 'initialising' | 'ready' | 'closed' = 'new';
+  #authorization: string | undefined;
+  #forgetKey: () => void = () => {};
+  #draining = false;
+  /** Since when the client has taken nothing although something waits for it; null where nothing waits. */
+  #waitingSince: number | null = null;
+  #pingSince: number | null = null;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly origin: ConnectionOrigin,
+    private readonly dependencies: ConnectionDependencies,
+  ) {
+    this.#authorization = origin.authorization;
+    this.#initTimer = setTimeout(() => {
+      this.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
+    }, INIT_TIMEOUT_MS);
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('pong', () => (this.#pingSince = null));
+    socket.on('close', () => this.#end());
+    // What breaks the protocol of WebSocket itself (1009, 1007 …) is answered by ws; the close event follows.
+    socket.on('error', (error) => dependencies.logger.debug({ err: error }, 'a WebSocket failed'));
+  }
+
+  /** Ends the connection: its operations first, so that nothing is sent after the close frame. */
+  close(code: number, reason: string): void {
+    this.#end();
+    this.socket.close(code, reason);
+  }
+
+  /** The process stops: what can be resumed ends now, the rest may finish. */
+  drain(): void {
+    this.#draining = true;
+    this.#closeIfIdle();
+  }
+
+  /** Called every few seconds: finds readers that accept nothing, and peers that are gone. */
+  check(now: number, stallTimeoutMs: number): void {
+    if (this.#state === 'closed') return;
+    if (this.#waitingSince !== null && now - this.#waitingSince > stallTimeoutMs) return this.#stall();
+    if (this.#pingSince !== null) {
+      if (now - this.#pingSince > 2 * stallTimeoutMs) this.#stall();
+      return;
+    }
+    this.#pingSince = now;
+    this.socket.ping();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#state === 'closed') return;
+    if (isBinary) return this.close(CloseCode.BadRequest, 'Binary messages are not supported');
+    let message: Message;
+    try {
+      message = parseMessage(String(data));
+    } catch {
+      return this.close(CloseCode.BadRequest, 'Invalid message received');
+    }
+    this.#handle(message);
+  }
+
+  #handle(message: Message): void {
+    switch (message.type) {
+      case MessageType.ConnectionInit:
+        return void this.#initialise(message.payload ?? {});
+      case MessageType.Subscribe:
+        return void this.#subscribe(message.id, message.payload);
+      case MessageType.Complete:
+        return this.#cancel(message.id);
+      case MessageType.Ping:
+        if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) return this.#stall();
+        return void this.#send(
+          JSON.stringify({
+            type: MessageType.Pong,
+            ...(message.payload ? { payload: message.payload } : {}),
+          }),
+        );
+      case MessageType.Pong:
+        return;
+      default:
+        this.close(CloseCode.BadRequest, `Unexpected message of type ${message.type} received`);
+    }
+  }
+
+  async #initialise(payload: Record<string, unknown>): Promise<void> {
+    if (this.#state !== 'new') {
+      return this.close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
+    }
+    this.#state = 'initialising';
+    clearTimeout(this.#initTimer);
+    this.#authorization = authorizationOf(payload) ?? this.#authorization;
+    const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
+    if (!principal || this.#isClosed()) return;
+    const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
+      this.close(CloseCode.Unauthorized, 'Unauthorized'),
+    );
+    this.#forgetKey = forget;
+    this.#state = 'ready';
+    void this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
+  }
+
+  /** Null: the connection was closed with `code`, or the database is away (1013, try again later). */
+  async #authenticate(code: number, reason: string): Promise<Principal | null> {
+    try {
+      return await this.dependencies.authenticator.authenticate(this.#authorization);
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'unauthorized') {
+        this.dependencies.refused();
+        this.close(code, reason);
+      } else {
+        this.dependencies.logger.warn({ err: error }, 'a WebSocket could not be authenticated');
+        this.close(1013, 'Try again later');
+      }
+      return null;
+    }
+  }
+
+  async #subscribe(id: string, payload: SubscribePayload): Promise<void> {
+    if (this.#state !== 'ready') return this.close(CloseCode.Unauthorized, 'Unauthorized');
+    if (this.#operations.has(id)) {
+      return this.close(
+        CloseCode.SubscriberAlreadyExists,
+        `Subscriber for ${id.slice(0, 40)} already exists`,
+      );
+    }
+    if (this.#draining || this.#operations.size >= MAX_OPERATIONS) {
+      const message = { id, type: MessageType.Error, payload: [tooMany(this.#draining)] };
+      return void this.#send(JSON.stringify(message));
+    }
+    const operation: Operation = { abort: new AbortController(), resumable: false };
+    this.#operations.set(id, operation);
+    // The key is looked at for each operation: its plan may have changed since the connection began.
+    const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
+    if (!principal || this.#isClosed()) return;
+    await runOperation({
+      ...this.dependencies,
+      call: this.#call(principal, operation.abort.signal),
+      request: payload,
+      sink: this.#sink(id, operation),
+      onResumable: () => {
+        operation.resumable = true;
+        this.#closeIfIdle();
+      },
+    });
+    if (this.#operations.get(id) === operation) this.#operations.delete(id);
+    this.#closeIfIdle();
+  }
+
+  #call(principal: Principal, signal: AbortSignal): CallContext {
+    const { client } = this.origin;
+    const requestId = this.dependencies.newRequestId();
+    return { principal, requestId, client, signal, keyWindowOpen: true, rate: null, idempotencyKey: null };
+  }
+
+  #cancel(id: string): void {
+    this.#operations.get(id)?.abort.abort();
+    this.#operations.delete(id);
+    this.#closeIfIdle();
+  }
+
+  #sink(id: string, operation: Operation): OperationSink {
+    const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+    /** A client may use the id again as soon as it reads that the operation is over. */
+    const finish = (message: object) => {
+      if (this.#operations.get(id) !== operation) return;
+      this.#operations.delete(id);
+      void this.#send(JSON.stringify({ id, ...message }));
+    };
+    return {
+      next: (result) => this.#send(`${head}${result}}`),
+      error: (errors) => finish({ type: MessageType.Error, payload: errors }),
+      complete: () => finish({ type: MessageType.Complete }),
+      stalled: () => this.#stall(),
+    };
+  }
+
+  /** Resolves at once while the client keeps up, else when it has taken the message. */
+  #send(text: string): Promise<void> | void {
+    if (this.#state === 'closed') return;
+    this.#waitingSince ??= Date.now();
+    if (this.socket.bufferedAmount <= HIGH_WATER_BYTES) {
+      this.socket.send(text, () => this.#taken());
+      return;
+    }
+    return new Promise((resolve) => {
+      this.socket.send(text, () => {
+        this.#taken();
+        resolve();
+      });
+    });
+  }
+
+  #taken(): void {
+    this.#waitingSince = this.socket.bufferedAmount > 0 ? Date.now() : null;
+  }
+
+  #stall(): void {
+    this.close(STALLED, 'Stalled: resume with after');
+  }
+
+  #isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  #closeIfIdle(): void {
+    if (!this.#draining || this.#state === 'closed') return;
+    for (const { resumable } of this.#operations.values()) if (!resumable) return;
+    this.close(GOING_AWAY, 'Going away');
+  }
+
+  #end(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    clearTimeout(this.#initTimer);
+    this.#forgetKey();
+    for (const { abort } of this.#operations.values()) abort.abort();
+    this.#operations.clear();
+  }
+}
+
+/** The payload's key, its name in any case (decisions.md 5). */
+function authorizationOf(payload: Record<string, unknown>): string | undefined {
+  for (const [name, value] of Object.entries(payload)) {
+    if (name.toLowerCase() === 'authorization' && typeof value === 'string') return value;
+  }
+  return undefined;
+}
+
+function tooMany(draining: boolean) {
+  return draining
+    ? {
+        message: 'The server is stopping',
+        extensions: { code: 'unavailable', httpStatus: 503, retryAfter: 1 },
+      }
+    : {
+        message: 'Too many operations on this connection',
+        extensions: { code: 'invalid_request', httpStatus: 400 },
+      };
+}

@@ -1,0 +1,106 @@
+import {
+  createSourceEventStream,
+  execute,
+  getOperationAST,
+  GraphQLError,
+  type ExecutionArgs,
+  type ExecutionResult,
+} from 'graphql';
+import { ApiError } from '../../src/errors.js';
+import type { CallContext } from '../../src/metering/call-context.js';
+import { StalledSubscriberError } from '../stalled.js';
+import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
+import type { SharedResults } from './shared-results.js';
+
+export interface OperationRun {
+  engine: OperationEngine;
+  shared: SharedResults;
+  call: CallContext;
+  request: OperationRequest;
+  sink: OperationSink;
+  /** Called once the operation turns out to be one that its client can resume (a hub's subscription). */
+  onResumable?(): void;
+}
+
+/**
+ * Runs one operation of any kind to its end, to one sink. `call.signal` ends it from outside. Never rejects: what goes wrong is the
+ * sink's error.
+ */
+export async function runOperation(run: OperationRun): Promise<void> {
+  try {
+    await run.engine.takeSlot(run.call);
+    const prepared = run.engine.prepare(run.request);
+    if ('errors' in prepared) return fail(run, prepared.errors);
+    const args: ExecutionArgs = {
+      schema: run.engine.schema,
+      document: prepared.document,
+      contextValue: run.engine.context(run.call),
+      variableValues: run.request.variables ?? {},
+      operationName: run.request.operationName ?? null,
+    };
+    const operation = getOperationAST(args.document, args.operationName);
+    if (!operation) return fail(run, [new GraphQLError('Unknown operation')]);
+    if (operation.operation === 'subscription') return await stream(run, args);
+    await run.sink.next(toJson(run, await execute(args)));
+    run.sink.complete();
+  } catch (error) {
+    if (error instanceof StalledSubscriberError) return run.sink.stalled();
+    fail(run, [asGraphqlError(error)]);
+  }
+}
+
+async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
+  const events = await createSourceEventStream(args);
+  if (!(Symbol.asyncIterator in events)) return fail(run, events.errors ?? []);
+  const iterator = events[Symbol.asyncIterator]();
+  const stop = () => void iterator.return?.();
+  if (run.call.signal.aborted) return stop();
+  run.call.signal.addEventListener('abort', stop, { once: true });
+  try {
+    if ('resumable' in iterator) run.onResumable?.();
+    await deliver(run, args, iterator);
+  } finally {
+    run.call.signal.removeEventListener('abort', stop);
+    stop();
+  }
+}
+
+async function deliver(
+  run: OperationRun,
+  args: ExecutionArgs,
+  events: AsyncIterator<unknown>,
+): Promise<void> {
+  const key = shareKey(run);
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done || run.call.signal.aborted) break;
+    const result = () => Promise.resolve(execute({ ...args, rootValue: value })).then((r) => toJson(run, r));
+    await run.sink.next(await run.shared.get(value, key, result));
+  }
+  run.sink.complete();
+}
+
+/** What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. */
+function shareKey({ request, call }: OperationRun): string {
+  const { orgId, scopes } = call.principal;
+  return JSON.stringify([request.query, request.operationName, request.variables, orgId, [...scopes].sort()]);
+}
+
+function toJson({ engine }: OperationRun, result: ExecutionResult): string {
+  if (!result.errors) return JSON.stringify(result);
+  return JSON.stringify({ ...result, errors: result.errors.map((error) => engine.present(error)) });
+}
+
+function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): void {
+  sink.error(errors.map((error) => engine.present(error)));
+}
+
+function asGraphqlError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError) return error;
+  const original = error instanceof Error ? error : new Error(String(error));
+  // An empty path marks it as a fault of execution: whatever is no ApiError is masked.
+  return new GraphQLError(original.message, {
+    originalError: original,
+    ...(error instanceof ApiError ? {} : { path: [] }),
+  });
+}

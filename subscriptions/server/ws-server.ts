@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { ClientInfo } from '../../src/vocabulary.js';
+import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
+
+const MAX_MESSAGE_BYTES = 256 * 1024;
+const CHECK_INTERVAL_MS = 5_000;
+const STALL_TIMEOUT_MS = 30_000;
+
+export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused'> {
+  /** Whether a browser page of this origin may connect with a cookie. */
+  trustsOrigin(origin: string, request: IncomingMessage): boolean;
+  clientOf(request: IncomingMessage): ClientInfo;
+  /** False: the address tried too many keys (429). */
+  admitsAddress(request: IncomingMessage): boolean;
+  /** Counts a refused key against the client's address. */
+  refusedAddress(request: IncomingMessage): void;
+  /** How long a client may accept nothing, default 30 s. */
+  stallTimeoutMs?: number;
+}
+
+/** GraphQL over WebSocket at one path of an HTTP server. */
+export interface GraphqlWsServer {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  readonly connections: number;
+  /** Ends what clients can resume, and lets the rest finish. */
+  drain(): void;
+  /** Closes every connection (1001). */
+  close(): Promise<void>;
+}
+
+export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    clientTracking: false,
+    handleProtocols: (protocols) =>
+      protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
+  });
+  const connections = new Map<WebSocket, Connection>();
+  const stallTimeoutMs = dependencies.stallTimeoutMs ?? STALL_TIMEOUT_MS;
+  const timer = setInterval(() => {
+    for (const connection of [...connections.values()]) connection.check(Date.now(), stallTimeoutMs);
+  }, CHECK_INTERVAL_MS).unref();
+  const accept = (socket: WebSocket, request: IncomingMessage) => {
+    if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
+      return socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');
+    }
+    const origin = { authorization: request.headers.authorization, client: dependencies.clientOf(request) };
+    const refused = () => dependencies.refusedAddress(request);
+    connections.set(socket, new Connection(socket, origin, { ...dependencies, refused }));
+    socket.on('close', () => connections.delete(socket));
+  };
+  return {
+    handleUpgrade(request, socket, head) {
+      const refusal = refusalOf(request, dependencies);
+      if (refusal) return refuse(socket, refusal);
+      server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, request));
+    },
+    get connections() {
+      return connections.size;
+    },
+    drain() {
+      for (const connection of [...connections.values()]) connection.drain();
+    },
+    async close() {
+      clearInterval(timer);
+      const sockets = [...connections.entries()];
+      for (const [, connection] of sockets) connection.close(GOING_AWAY, 'Going away');
+      await settled(sockets.map(([socket]) => socket));
+    },
+  };
+}
+
+/** A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. */
+function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): string | null {
+  const { origin, cookie } = request.headers;
+  if (origin !== undefined && cookie !== undefined && !dependencies.trustsOrigin(origin, request)) {
+    return '403 Forbidden';
+  }
+  return dependencies.admitsAddress(request) ? null : '429 Too Many Requests';
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+const CLOSE_WAIT_MS = 1_000;
+
+/** Waits for the close handshakes, but not for clients that do not answer. */
+async function settled(sockets: WebSocket[]): Promise<void> {
+  const open = sockets.filter((socket) => socket.readyState !== socket.CLOSED);
+  if (open.length === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_WAIT_MS);
+  });
+  const closed = open.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
+  await Promise.race([late, Promise.all(closed)]);
+  clearTimeout(timer);
+  for (const socket of open) socket.terminate();
+}
