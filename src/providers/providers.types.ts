@@ -1,10 +1,10 @@
-import type { ImageModelV4, EmbeddingModelV4 } from '@ai-sdk/provider';
-import type { Readable } from 'node:stream';
+import type { EmbeddingModelV4, ImageModelV4 } from '@ai-sdk/provider';
+import type { ModelType, Tier } from '../vocabulary.js';
 
-/** Body of a chat request in the common chat-completions convention, validated, unknown fields kept. */
-export type ChatBody = Record<string, unknown> & { messages: unknown[]; stream?: boolean };
+/** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
+export type ChatBody = Record<string, unknown> & { messages: unknown[] };
 
-/** Token counts as an upstream reported them (null where it did not; the caller then counts itself). */
+/** Token counts as an upstream reported them. */
 export interface TokenUsage {
   promptTokens: number;
   completionTokens: number;
@@ -17,39 +17,131 @@ export interface ChatCall {
   /** Output cap to send, in the spelling that the model's entry names. */
   maxTokens: number;
   outputCap: 'max_tokens' | 'max_completion_tokens';
+  /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
+  promptTokens: number;
   signal: AbortSignal;
 }
 
-/** An upstream's whole answer: its bytes, and what was read out of them. */
+/** A `chat.completion` object of the convention, parsed; only `choices` is sure to be an array. */
+export type ChatObject = Record<string, unknown> & { choices: unknown[] };
+
+/** An upstream's whole answer, as text (passed on with single values spliced) and parsed (read only). */
 export interface ChatAnswer {
-  /** The convention's `chat.completion` object as UTF-8 bytes. */
-  bytes: Buffer;
-  usage: TokenUsage | null;
+  text: string;
+  parsed: ChatObject;
+}
+
+/**
+ * An upstream's chunks as they come: JSON texts of `chat.completion.chunk` objects. Pulled one at a time; the upstream is paused while
+ * nobody pulls.
+ */
+export interface ChatChunks {
+  /** The next chunk, or null after the last. @throws UpstreamError */
+  next(): Promise<string | null>;
+  /** Ends the upstream's work; `next` is not called any more. Idempotent. */
+  cancel(): void;
 }
 
 /** An upstream that speaks the chat-completions convention over HTTP, or acts as if (the sandbox). */
 export interface ChatProvider {
   /** @throws UpstreamError */
   complete(call: ChatCall): Promise<ChatAnswer>;
-  /** Server-Sent Events bytes in the convention's form; the promise resolves at the first byte. @throws UpstreamError */
-  stream(call: ChatCall): Promise<Readable>;
+  /** The promise resolves when the first chunk is there. @throws UpstreamError */
+  stream(call: ChatCall): Promise<ChatChunks>;
+}
+
+/** How often a call is tried again at the same provider before the fallbacks. */
+export interface RetryPolicy {
+  /** Further attempts after the first. */
+  retries: number;
+  /** Delay before the first of them; doubled each time, with jitter. */
+  backoffMs: number;
 }
 
 /** One configured provider with what it is capable of. */
 export interface Provider {
   id: string;
+  retry: RetryPolicy;
   chat?: ChatProvider;
   image?(modelId: string): ImageModelV4;
   embedding?(modelId: string): EmbeddingModelV4;
+  close(): Promise<void>;
 }
 
-/** An upstream's fault: whether trying again (or a fallback) makes sense is decided by `retryable`. */
+/**
+ * What kind of fault: `rejected` is the caller's (400, 413 and 422 of an upstream; its message is clean and may be shown), `aborted` the
+ * caller's going away; all others are the upstream's, and a fallback may do better.
+ */
+export type UpstreamFault = 'rejected' | 'aborted' | 'failed';
+
+/** An upstream's fault: whether trying again at the same upstream makes sense is decided by `retryable`. */
 export class UpstreamError extends Error {
   constructor(
     message: string,
-    readonly options: { status: number | null; retryable: boolean; retryAfterMs?: number; cause?: unknown },
+    readonly options: {
+      status: number | null;
+      retryable: boolean;
+      /** Default `failed`. */
+      fault?: UpstreamFault;
+      retryAfterMs?: number;
+      cause?: unknown;
+    },
   ) {
-    super(message);
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'UpstreamError';
+  }
+
+  get fault(): UpstreamFault {
+    return this.options.fault ?? 'failed';
+  }
+}
+
+/** A model that PROVIDERS_FILE configures. */
+export interface ConfiguredModel {
+  id: string;
+  providerId: string;
+  upstreamId: string;
+  type: ModelType;
+  tier: Tier;
+  /** As the file has it: 1.5, at most two decimals; absent: the tier's standard. */
+  multiplier: number | undefined;
+  name: string | undefined;
+  ownedBy: string | undefined;
+  contextWindow: number | undefined;
+  maxOutputTokens: number | undefined;
+  imageTokens: number | undefined;
+  outputCap: 'max_tokens' | 'max_completion_tokens';
+  modalities: { input: string[]; output: string[] } | undefined;
+  price: { amount?: number; credits?: number } | undefined;
+  maxDurationSeconds: number | undefined;
+}
+
+/** What PROVIDERS_FILE says of models, after the substitution of `${NAME}`. */
+export interface ProviderSettings {
+  /** False: the sandbox's models are gone. */
+  sandbox: boolean;
+  models: ConfiguredModel[];
+  defaults: Partial<Record<ModelType, string>>;
+  /** Model id → ids to try in order when it fails. */
+  fallbacks: Record<string, string[]>;
+}
+
+/** The configured providers. The settings change only by {@link ProviderRegistry.reload}. */
+export interface ProviderRegistry {
+  readonly settings: ProviderSettings;
+  find(id: string): Provider | null;
+  /** Providers in the file's order, the sandbox first. */
+  list(): Provider[];
+  /** Rereads PROVIDERS_FILE; where it has a fault the old one stays in force. @throws ProvidersFileError */
+  reload(): Promise<void>;
+  onChange(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+/** PROVIDERS_FILE cannot be used: every fault found. */
+export class ProvidersFileError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`Invalid PROVIDERS_FILE:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ProvidersFileError';
   }
 }

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import type { ChatCall } from '../providers.types.js';
+import { cut, piecesOf, prose } from './prose.js';
+import type { Piece } from './prose.js';
+import { readPrompt } from './prompt.js';
+import type { ReadPrompt } from './prompt.js';
+import { createRandom } from './random.js';
+import type { Random } from './random.js';
+import { sampleOfSchema } from './schema-sample.js';
+import type { Tokenizer } from './tokens.js';
+
+/** The sandbox's answer to one call, worked out before the first token: the same for the same input and seed. */
+export interface SandboxAnswer {
+  prompt: ReadPrompt;
+  pieces: Piece[];
+  finish: 'stop' | 'length' | 'tool_calls';
+  /** Set where `pieces` are a tool call's arguments and not text. */
+  tool: { id: string; name: string } | null;
+  completionTokens: number;
+}
+
+interface Tool {
+  function?: { name?: unknown; parameters?: unknown };
+}
+
+const EXCERPT = 200;
+/** Tokens of a tool call besides its arguments: the name and the frame around it. */
+const TOOL_CALL_FRAME = 4;
+
+function excerpt(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const points = [...line.slice(0, EXCERPT * 2)];
+  return points.length > EXCERPT ? `${points.slice(0, EXCERPT).join('')}…` : points.join('');
+}
+
+function openingOf(modelId: string, prompt: ReadPrompt): string {
+  const parts = [`This is the Penstock sandbox (${modelId}); no language model was asked.`];
+  if (prompt.images > 0) parts.push(`I see ${prompt.images} image${prompt.images === 1 ? '' : 's'}.`);
+  if (prompt.toolResults.length > 0)
+    parts.push(`The tool answered: "${excerpt(prompt.toolResults.join(' '))}".`);
+  prompt.sources.forEach((source, index) => parts.push(`According to "${excerpt(source)}" [${index + 1}].`));
+  if (prompt.userText !== '') parts.push(`You wrote: "${excerpt(prompt.userText)}".`);
+  return parts.join(' ');
+}
+
+/** The tool that must be called: the directive's, or the one that tool_choice demands. */
+function demandedTool(
+  call: ChatCall,
+  prompt: ReadPrompt,
+  random: Random,
+): { name: string; arguments: unknown } | null {
+  if (prompt.directive.toolCall) return prompt.directive.toolCall;
+  const tools = Array.isArray(call.body['tools']) ? (call.body['tools'] as Tool[]) : [];
+  const choice = call.body['tool_choice'];
+  const named = (choice as { function?: { name?: unknown } } | null | undefined)?.function?.name;
+  if (
+    (choice !== 'required' && named === undefined) ||
+    (prompt.toolResults.length > 0 && named === undefined)
+  )
+    return null;
+  const tool = tools.find((item) => named === undefined || item.function?.name === named)?.function;
+  if (typeof tool?.name !== 'string') return null;
+  return { name: tool.name, arguments: sampleOfSchema(tool.parameters ?? { type: 'object' }, random) };
+}
+
+/** The JSON that response_format asks for, or null for plain text. */
+function demandedJson(call: ChatCall, prompt: ReadPrompt, random: Random): string | null {
+  const format = call.body['response_format'] as
+    | { type?: unknown; json_schema?: { schema?: unknown } }
+    | null
+    | undefined;
+  if (format?.type === 'json_object') {
+    return JSON.stringify({
+      sandbox: true,
+      message: `This is the Penstock sandbox (${call.modelId}); no language model was asked.`,
+      prompt: excerpt(prompt.userText),
+    });
+  }
+  if (format?.type !== 'json_schema') return null;
+  return JSON.stringify(sampleOfSchema(format.json_schema?.schema ?? { type: 'object' }, random));
+}
+
+function stopsOf(body: ChatCall['body']): string[] {
+  const { stop } = body as { stop?: unknown };
+  const list = Array.isArray(stop) ? (stop as unknown[]) : [stop];
+  return list.filter((item): item is string => typeof item === 'string' && item !== '');
+}
+
+const sum = (pieces: Piece[]): number => pieces.reduce((total, piece) => total + piece.tokens, 0);
+
+function toolAnswer(options: {
+  call: ChatCall;
+  prompt: ReadPrompt;
+  tokenizer: Tokenizer;
+  seed: string;
+  tool: { name: string; arguments: unknown };
+}): SandboxAnswer {
+  const { call, prompt, tokenizer, tool } = options;
+  const frame = tokenizer.count(tool.name) + TOOL_CALL_FRAME;
+  const made = cut(
+    piecesOf(JSON.stringify(tool.arguments), tokenizer),
+    Math.max(call.maxTokens - frame, 0),
+    [],
+  );
+  const id = `call_${createHash('sha256').update(options.seed).digest('hex').slice(0, 24)}`;
+  return {
+    prompt,
+    pieces: made.pieces,
+    finish: made.finish === 'length' ? 'length' : 'tool_calls',
+    tool: { id, name: tool.name },
+    completionTokens: Math.min(frame + sum(made.pieces), call.maxTokens),
+  };
+}
+
+/** Works out the whole answer to a call. The tokenizer must be loaded. */
+export function answerTo(call: ChatCall, tokenizer: Tokenizer): SandboxAnswer {
+  const seed = JSON.stringify([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
+  const prompt = readPrompt(call.body);
+  const random = createRandom(seed);
+  const tool = demandedTool(call, prompt, random);
+  if (tool) return toolAnswer({ call, prompt, tokenizer, seed, tool });
+  const json = demandedJson(call, prompt, random);
+  const pieces =
+    json === null
+      ? prose({
+          opening: openingOf(call.modelId, prompt),
+          tokens: prompt.directive.tokens,
+          tokenizer,
+          random,
+        })
+      : piecesOf(json, tokenizer);
+  const made = cut(pieces, call.maxTokens, stopsOf(call.body));
+  return { prompt, pieces: made.pieces, finish: made.finish, tool: null, completionTokens: sum(made.pieces) };
+}

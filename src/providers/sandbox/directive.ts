@@ -1,0 +1,84 @@
+/**
+ * What a client team rehearses with: `@sandbox{"tokens":200,"chunk_ms":20,"delay_ms":5000,"fail":"text","fail_after_tokens":10,
+ * "tool_call":{"name":"x","arguments":{}}}` anywhere in a prompt. Keys of another type, and broken JSON, are ordinary text.
+ */
+export interface Directive {
+  /** Length of the answer in tokens (still cut at max_tokens). */
+  tokens?: number;
+  /** Pause between streamed tokens. */
+  chunkMs?: number;
+  /** Pause before the first token, or before the work of a generation. */
+  delayMs?: number;
+  /** The call fails, with this text in the operator's log. */
+  fail?: string;
+  /** It fails only after so many tokens were streamed. */
+  failAfterTokens?: number;
+  toolCall?: { name: string; arguments: Record<string, unknown> };
+}
+
+const MARK = '@sandbox{';
+const MAX_TOKENS = 1_000_000;
+const MAX_WAIT_MS = 3_600_000;
+
+/** Index after the closing brace of the JSON object that opens at `open`, or -1. */
+function objectEnd(text: string, open: number): number {
+  let depth = 0;
+  let inString = false;
+  for (let at = open; at < text.length; at++) {
+    const character = text[at];
+    if (inString) {
+      if (character === '\\') at++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return at + 1;
+  }
+  return -1;
+}
+
+function whole(value: unknown, max: number): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+    ? Math.min(Math.floor(value), max)
+    : undefined;
+}
+
+function toolCallOf(value: unknown): Directive['toolCall'] {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { name, arguments: given } = value as Record<string, unknown>;
+  if (typeof name !== 'string' || name === '') return undefined;
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  return { name, arguments: isObject ? (given as Record<string, unknown>) : {} };
+}
+
+function read(json: string): Directive | null {
+  let parsed: Record<string, unknown>;
+  try {
+    parsed = JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    return null;
+  }
+  const directive: Directive = {};
+  const tokens = whole(parsed['tokens'], MAX_TOKENS);
+  const chunkMs = whole(parsed['chunk_ms'], MAX_WAIT_MS);
+  const delayMs = whole(parsed['delay_ms'], MAX_WAIT_MS);
+  const failAfterTokens = whole(parsed['fail_after_tokens'], MAX_TOKENS);
+  const toolCall = toolCallOf(parsed['tool_call']);
+  if (tokens !== undefined) directive.tokens = tokens;
+  if (chunkMs !== undefined) directive.chunkMs = chunkMs;
+  if (delayMs !== undefined) directive.delayMs = delayMs;
+  if (failAfterTokens !== undefined) directive.failAfterTokens = failAfterTokens;
+  if (typeof parsed['fail'] === 'string') directive.fail = parsed['fail'];
+  if (toolCall) directive.toolCall = toolCall;
+  return directive;
+}
+
+/** The first well-formed directive of a text, and the text without it. */
+export function findDirective(text: string): { directive: Directive | null; rest: string } {
+  for (let at = text.indexOf(MARK); at !== -1; at = text.indexOf(MARK, at + 1)) {
+    const end = objectEnd(text, at + MARK.length - 1);
+    if (end === -1) break;
+    const directive = read(text.slice(at + MARK.length - 1, end));
+    if (directive) return { directive, rest: `${text.slice(0, at)}${text.slice(end)}`.trim() };
+  }
+  return { directive: null, rest: text };
+}

@@ -1,0 +1,79 @@
+import type { ChatBody } from '../providers.types.js';
+import { findDirective } from './directive.js';
+import type { Directive } from './directive.js';
+
+/** What the sandbox reads out of a chat prompt. */
+export interface ReadPrompt {
+  directive: Directive;
+  /** The latest user message without its directive. */
+  userText: string;
+  images: number;
+  /** Results of tools since the latest user message. */
+  toolResults: string[];
+  /** Names of the sources that a web search put into the prompt. */
+  sources: string[];
+}
+
+interface Message {
+  role?: unknown;
+  content?: unknown;
+}
+
+/** The text of a message's content: a string, or the convention's parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return (content as { type?: unknown; text?: unknown }[])
+    .map((part) => (part.type === 'text' && typeof part.text === 'string' ? part.text : ''))
+    .join('\n');
+}
+
+function imagesIn(content: unknown): number {
+  return Array.isArray(content)
+    ? (content as { type?: unknown }[]).filter((part) => part.type === 'image_url').length
+    : 0;
+}
+
+/**
+ * The directive of the latest user message counts, or else one in a system message; none does once a tool's answer follows
+ * (decisions.md 6, "Chat").
+ */
+function directiveOf(
+  messages: Message[],
+  userText: string,
+  answered: boolean,
+): { directive: Directive; rest: string } {
+  const found = findDirective(userText);
+  if (answered) return { directive: {}, rest: found.rest };
+  if (found.directive) return { directive: found.directive, rest: found.rest };
+  for (const message of messages) {
+    if (message.role !== 'system') continue;
+    const { directive } = findDirective(textOf(message.content));
+    if (directive) return { directive, rest: userText };
+  }
+  return { directive: {}, rest: userText };
+}
+
+/** Marks a line of web results in a prompt; `src/search` writes it, the sandbox cites from it. */
+export const SOURCE_LINE = /^\[\d+\] (.+)$/gm;
+
+/** Reads a validated chat body. */
+export function readPrompt(body: ChatBody): ReadPrompt {
+  const messages = body.messages as Message[];
+  const latest = messages.findLastIndex((message) => message.role === 'user');
+  const user = messages[latest];
+  const after = messages.slice(latest + 1).filter((message) => message.role === 'tool');
+  const { directive, rest } = directiveOf(messages, textOf(user?.content), after.length > 0);
+  const notes = messages
+    .filter((message) => message.role === 'system')
+    .map((message) => textOf(message.content));
+  return {
+    directive,
+    userText: rest,
+    images: messages.reduce((sum, message) => sum + imagesIn(message.content), 0),
+    toolResults: after.map((message) => textOf(message.content)),
+    sources: notes
+      .filter((note) => note.startsWith('Web search results'))
+      .flatMap((note) => [...note.matchAll(SOURCE_LINE)].map((match) => match[1] ?? '')),
+  };
+}

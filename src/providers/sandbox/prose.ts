@@ -1,0 +1,115 @@
+import type { Random } from './random.js';
+import type { Tokenizer } from './tokens.js';
+
+/** A piece of an answer as it is streamed: the text of one token (rarely of a few that share a character). */
+export interface Piece {
+  text: string;
+  tokens: number;
+}
+
+/** Every word with its leading space, and the full stop, is exactly one token (a test holds it). */
+export const OPENERS = [' The', ' Every', ' This', ' Each', ' Another', ' One'] as const;
+export const NOUNS = [
+  ' water',
+  ' gate',
+  ' river',
+  ' valve',
+  ' channel',
+  ' stream',
+  ' meter',
+  ' turbine',
+  ' basin',
+  ' pressure',
+  ' mill',
+  ' wheel',
+] as const;
+export const VERBS = [
+  ' moves',
+  ' feeds',
+  ' opens',
+  ' fills',
+  ' turns',
+  ' meets',
+  ' carries',
+  ' follows',
+] as const;
+export const LINKS = [' the', ' a', ' its', ' another', ' every'] as const;
+const STOP: Piece = { text: '.', tokens: 1 };
+
+const one = (text: string): Piece => ({ text, tokens: 1 });
+
+/** Sentences without meaning, one token each piece, for ever. */
+export function* filler(random: Random): Generator<Piece, never> {
+  for (;;) {
+    yield one(random.pick(OPENERS));
+    yield one(random.pick(NOUNS));
+    yield one(random.pick(VERBS));
+    yield one(random.pick(LINKS));
+    yield one(random.pick(NOUNS));
+    yield STOP;
+  }
+}
+
+/** The opening that tells what this is, then filler up to `tokens` (or, without a number, a few sentences). */
+export function* prose(options: {
+  opening: string;
+  tokens: number | undefined;
+  tokenizer: Tokenizer;
+  random: Random;
+}): Generator<Piece, void> {
+  const sentences = 2 + options.random.int(4);
+  let left = options.tokens ?? Number.POSITIVE_INFINITY;
+  for (const piece of options.tokenizer.split(options.opening)) {
+    if (piece.tokens > left) return;
+    left -= piece.tokens;
+    yield piece;
+  }
+  let stops = 0;
+  for (const piece of filler(options.random)) {
+    if (left <= 0 || (options.tokens === undefined && stops >= sentences)) return;
+    left -= 1;
+    if (piece === STOP) stops++;
+    yield piece;
+  }
+}
+
+/** A text's pieces, for answers that are not prose. */
+export function* piecesOf(text: string, tokenizer: Tokenizer): Generator<Piece, void> {
+  yield* tokenizer.split(text);
+}
+
+/** Cuts pieces at `max` tokens and at the first stop sequence, as a model does. */
+export function cut(
+  pieces: Iterable<Piece>,
+  max: number,
+  stops: readonly string[],
+): { pieces: Piece[]; finish: 'stop' | 'length' } {
+  const kept: Piece[] = [];
+  const longest = Math.max(0, ...stops.map((stop) => stop.length));
+  let tail = '';
+  let used = 0;
+  for (const piece of pieces) {
+    if (used + piece.tokens > max) return { pieces: kept, finish: 'length' };
+    used += piece.tokens;
+    kept.push(piece);
+    if (longest === 0) continue;
+    tail += piece.text;
+    const found = stops.map((stop) => tail.indexOf(stop)).filter((at) => at !== -1);
+    if (found.length > 0) return { pieces: dropEnd(kept, tail.length - Math.min(...found)), finish: 'stop' };
+    if (tail.length > longest * 2 + 64) tail = tail.slice(-longest);
+  }
+  return { pieces: kept, finish: 'stop' };
+}
+
+/** Takes `characters` off the end. */
+function dropEnd(pieces: Piece[], characters: number): Piece[] {
+  let drop = characters;
+  while (drop > 0) {
+    const last = pieces.pop();
+    if (!last) break;
+    if (last.text.length > drop)
+      pieces.push({ text: last.text.slice(0, last.text.length - drop), tokens: last.tokens });
+    drop -= last.text.length;
+  }
+  return pieces;
+}

@@ -1,0 +1,158 @@
+import type { Dispatcher } from 'undici';
+import { UpstreamError } from '../providers.types.js';
+import type { ChatChunks } from '../providers.types.js';
+import { SseParser } from './sse-parser.js';
+import type { Transport } from './transport.js';
+import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
+
+/** Chunks that may wait for the reader before the upstream is paused. */
+const HIGH_WATER = 64;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+interface Waiter {
+  resolve(chunk: string | null): void;
+  reject(error: Error): void;
+}
+
+/**
+ * One streamed answer: chunks wait in a bounded queue, the upstream is paused while it is full, and the connection is cut when the caller
+ * goes. An object without closures, as one stands for each open stream.
+ */
+export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
+  private controller: Dispatcher.DispatchController | null = null;
+  private readonly parser = new SseParser((data) => this.event(data));
+  private readonly queue: string[] = [];
+  private taken = 0;
+  private waiter: Waiter | null = null;
+  private error: Error | null = null;
+  private ended = false;
+  private status = 0;
+  private retryAfter: string | string[] | undefined;
+  private errorBody = '';
+
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly secrets: readonly string[],
+  ) {
+    signal.addEventListener('abort', this);
+  }
+
+  /** Sends the request and waits for the first chunk. @throws UpstreamError */
+  async open(transport: Transport, path: string, body: string): Promise<ChatChunks> {
+    if (this.signal.aborted) this.fail(abortedError());
+    else transport.dispatch(path, body, this);
+    const first = await this.next();
+    if (first === null) throw brokenAnswer('no chunk');
+    this.queue.splice(0, this.taken);
+    this.taken = 0;
+    this.queue.unshift(first);
+    return this;
+  }
+
+  next(): Promise<string | null> {
+    const chunk = this.queue[this.taken];
+    if (chunk !== undefined) return Promise.resolve(this.take(chunk));
+    if (this.error) return Promise.reject(this.error);
+    if (this.ended) return Promise.resolve(null);
+    return new Promise((resolve, reject) => {
+      this.waiter = { resolve, reject };
+    });
+  }
+
+  cancel(): void {
+    if (!this.ended) this.fail(abortedError());
+  }
+
+  handleEvent(): void {
+    this.cancel();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.error) controller.abort(this.error);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    this.status = status;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.status >= 300) {
+      if (this.errorBody.length < MAX_ERROR_BYTES) this.errorBody += bytes.toString('utf8');
+      else this.fail(this.statusError());
+      return;
+    }
+    if (this.ended) return;
+    try {
+      this.parser.push(bytes);
+    } catch (error) {
+      this.fail(error instanceof UpstreamError ? error : brokenAnswer('an event that is too long'));
+    }
+    if (this.queue.length - this.taken >= HIGH_WATER) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.status >= 300) return this.fail(this.statusError());
+    if (!this.ended) this.parser.end();
+    this.finish();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.ended) return;
+    this.fail(this.status >= 300 ? this.statusError() : errorOfConnection(error, this.status > 0));
+  }
+
+  private event(data: string): void {
+    if (this.ended) return;
+    if (data.trim() === '[DONE]') return this.finish();
+    if (this.waiter) {
+      const { resolve } = this.waiter;
+      this.waiter = null;
+      resolve(data);
+    } else this.queue.push(data);
+  }
+
+  private take(chunk: string): string {
+    this.taken++;
+    if (this.taken === this.queue.length) {
+      this.queue.length = 0;
+      this.taken = 0;
+      if (this.controller?.paused && !this.ended) this.controller.resume();
+    }
+    return chunk;
+  }
+
+  private finish(): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.signal.removeEventListener('abort', this);
+    this.waiter?.resolve(null);
+    this.waiter = null;
+    if (this.controller?.paused) this.controller.resume();
+  }
+
+  private fail(error: Error): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.error = error;
+    this.signal.removeEventListener('abort', this);
+    this.waiter?.reject(error);
+    this.waiter = null;
+    this.controller?.abort(error);
+  }
+
+  private statusError(): Error {
+    return errorOfStatus({
+      status: this.status,
+      body: this.errorBody,
+      retryAfter: this.retryAfter,
+      secrets: this.secrets,
+    });
+  }
+}

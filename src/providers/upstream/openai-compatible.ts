@@ -1,0 +1,41 @@
+import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
+import { ChunkExchange } from './chunk-exchange.js';
+import type { Transport } from './transport.js';
+import { brokenAnswer } from './upstream-errors.js';
+
+const CHAT_PATH = '/chat/completions';
+
+/** The body as the upstream gets it: its own model name, the reserved cap in its spelling, usage always asked for. */
+function bodyOf(call: ChatCall, stream: boolean): string {
+  return JSON.stringify({
+    ...call.body,
+    model: call.modelId,
+    [call.outputCap]: call.maxTokens,
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  });
+}
+
+function parseAnswer(text: string): ChatObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw brokenAnswer('broken JSON');
+  }
+  const choices = (parsed as ChatObject | null)?.choices;
+  if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
+  return parsed as ChatObject;
+}
+
+/** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
+export function createOpenAiCompatibleChat(transport: Transport): ChatProvider {
+  return {
+    async complete(call: ChatCall): Promise<ChatAnswer> {
+      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false), call.signal);
+      return { text, parsed: parseAnswer(text) };
+    },
+    stream(call: ChatCall): Promise<ChatChunks> {
+      return new ChunkExchange(call.signal, transport.secrets).open(transport, CHAT_PATH, bodyOf(call, true));
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
+
+/** Limits of one provider's connections (decisions.md 6, "Upstreams"). */
+export interface UpstreamTimeouts {
+  connectMs: number;
+  firstByteMs: number;
+  chunkMs: number;
+}
+
+export interface TransportOptions {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  headers: Record<string, string>;
+  timeouts: UpstreamTimeouts;
+  /** Values that must never show in an error's message. */
+  secrets: readonly string[];
+}
+
+/** Longest JSON answer that is read. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/**
+ * One provider's HTTP connections: kept alive, one request at a time on each, as many as there are calls in flight.
+ * This and the search adapters are the only outbound requests outside `egress/`: their addresses come from the operator's configuration.
+ */
+export class Transport {
+  private readonly pool: Pool;
+  private readonly basePath: string;
+  private readonly headers: string[];
+  readonly secrets: readonly string[];
+
+  constructor(private readonly options: TransportOptions) {
+    const url = new URL(options.baseUrl);
+    this.basePath = url.pathname.replace(/\/+$/, '');
+    this.secrets = options.secrets;
+    this.headers = Object.entries({ 'content-type': 'application/json', ...options.headers }).flat();
+    this.pool = new Pool(url.origin, {
+      pipelining: 1,
+      connect: { timeout: options.timeouts.connectMs },
+      keepAliveTimeout: 30_000,
+      headersTimeout: options.timeouts.firstByteMs,
+      bodyTimeout: options.timeouts.chunkMs,
+    });
+  }
+
+  /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
+  dispatch(path: string, body: string | null, handler: Dispatcher.DispatchHandler): void {
+    this.pool.dispatch(
+      { path: this.basePath + path, method: body === null ? 'GET' : 'POST', headers: this.headers, body },
+      handler,
+    );
+  }
+
+  /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
+  postJson(path: string, body: string, signal: AbortSignal | undefined): Promise<string> {
+    if (signal?.aborted) return Promise.reject(abortedError());
+    return new Promise((resolve, reject) => {
+      this.dispatch(path, body, new JsonExchange({ resolve, reject, signal, secrets: this.secrets }));
+    });
+  }
+
+  /** Waits for no one: open exchanges fail. */
+  close(): Promise<void> {
+    return this.pool.destroy();
+  }
+
+  /** Lets open exchanges end, then closes (a reload put another provider in this one's place). */
+  retire(): Promise<void> {
+    return this.pool.close();
+  }
+}
+
+interface JsonExchangeOptions {
+  resolve(text: string): void;
+  reject(error: Error): void;
+  signal: AbortSignal | undefined;
+  secrets: readonly string[];
+}
+
+/** Reads one answer whole. An object without closures: it stands on the hot path. */
+class JsonExchange implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | null = null;
+  private status = 0;
+  private retryAfter: string | string[] | undefined;
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(private readonly options: JsonExchangeOptions) {
+    options.signal?.addEventListener('abort', this);
+  }
+
+  handleEvent(): void {
+    this.fail(abortedError());
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.options.signal?.aborted) controller.abort(abortedError());
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    this.status = status;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.size += chunk.length;
+    if (this.status >= 300) {
+      if (this.size <= MAX_ERROR_BYTES) this.chunks.push(chunk);
+      else if (this.size > MAX_ERROR_BYTES * 16) this.fail(this.statusError(this.text()));
+      return;
+    }
+    if (this.size > MAX_ANSWER_BYTES) this.fail(brokenAnswer('more than can be read'));
+    else this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.finish(this.text());
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.options.signal?.removeEventListener('abort', this);
+    this.options.reject(
+      this.status >= 300 ? this.statusError(this.text()) : errorOfConnection(error, this.status > 0),
+    );
+  }
+
+  private text(): string {
+    const only = this.chunks.length === 1 ? this.chunks[0] : undefined;
+    return (only ?? Buffer.concat(this.chunks)).toString('utf8');
+  }
+
+  private finish(text: string): void {
+    this.options.signal?.removeEventListener('abort', this);
+    if (this.status >= 200 && this.status < 300) this.options.resolve(text);
+    else this.options.reject(this.statusError(text));
+  }
+
+  private statusError(body: string): Error {
+    return errorOfStatus({
+      status: this.status,
+      body,
+      retryAfter: this.retryAfter,
+      secrets: this.options.secrets,
+    });
+  }
+
+  private fail(error: Error): void {
+    this.options.signal?.removeEventListener('abort', this);
+    this.options.reject(error);
+    this.controller?.abort(error);
+  }
+}

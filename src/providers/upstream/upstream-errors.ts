@@ -1,0 +1,94 @@
+import { UpstreamError } from '../providers.types.js';
+
+const MAX_MESSAGE = 300;
+/** Statuses of an upstream that are the caller's fault (decisions.md 6, "Upstreams"). */
+const REJECTED = new Set([400, 413, 422]);
+const MAX_RETRY_AFTER_MS = 10_000;
+
+/** An upstream's own words, fit for a caller: no URL, credential or control character, at most 300 characters. */
+export function cleanMessage(message: string, secrets: readonly string[]): string {
+  let clean = message.slice(0, 4000);
+  for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '[removed]');
+  clean = clean
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
+    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[removed]')
+    .replace(/\b(?:bearer|basic)\s+\S+/gi, '[removed]')
+    .replace(/\b(?:sk|pk|key|gsk|xai|api)[-_][\w*-]{6,}/gi, '[removed]')
+    .replace(/[\w+/=*-]*[A-Za-z][\w+/=*-]*\d[\w+/=*-]*/g, (word) => (word.length >= 32 ? '[removed]' : word))
+    .replace(/\s+/g, ' ')
+    .trim();
+  return clean.length > MAX_MESSAGE ? `${clean.slice(0, MAX_MESSAGE - 1)}…` : clean;
+}
+
+/** The message in the shapes that upstreams answer errors in: `{error: {message}}`, `{error}`, `{message}`, `{detail}`. */
+function messageOf(body: string): string | null {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  for (const candidate of candidates(parsed))
+    if (typeof candidate === 'string' && candidate !== '') return candidate;
+  return null;
+}
+
+function candidates(parsed: unknown): unknown[] {
+  const body = Array.isArray(parsed) ? (parsed[0] as unknown) : parsed;
+  if (typeof body !== 'object' || body === null) return [];
+  const { error, message, detail } = body as Record<string, unknown>;
+  const inner =
+    typeof error === 'object' && error !== null ? (error as Record<string, unknown>)['message'] : error;
+  return [inner, message, detail];
+}
+
+function retryAfterMs(header: string | string[] | undefined): number | undefined {
+  const seconds = Number(Array.isArray(header) ? header[0] : header);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+/** The fault that an upstream's status stands for. */
+export function errorOfStatus(answer: {
+  status: number;
+  body: string;
+  retryAfter: string | string[] | undefined;
+  secrets: readonly string[];
+}): UpstreamError {
+  const { status } = answer;
+  const said = messageOf(answer.body);
+  const message = said === null ? '' : cleanMessage(said, answer.secrets);
+  if (REJECTED.has(status)) {
+    return new UpstreamError(message || 'The request was rejected by the model provider', {
+      status,
+      retryable: false,
+      fault: 'rejected',
+    });
+  }
+  const delay = retryAfterMs(answer.retryAfter);
+  return new UpstreamError(`Upstream answered ${status}${message ? `: ${message}` : ''}`, {
+    status,
+    retryable: status === 429 || status >= 500,
+    ...(delay === undefined ? {} : { retryAfterMs: delay }),
+  });
+}
+
+/** The fault of a connection: refused, reset, timed out. `started`: bytes of the answer had come already. */
+export function errorOfConnection(error: Error, started: boolean): UpstreamError {
+  const code = (error as Error & { code?: string }).code ?? error.name;
+  const waited = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT';
+  return new UpstreamError(`Upstream connection failed: ${code}`, {
+    status: null,
+    retryable: !started && !waited,
+    cause: error,
+  });
+}
+
+/** The caller has gone; nobody waits for the answer. */
+export function abortedError(): UpstreamError {
+  return new UpstreamError('The caller has gone', { status: null, retryable: false, fault: 'aborted' });
+}
+
+/** The upstream answered something that is not the convention. */
+export function brokenAnswer(what: string): UpstreamError {
+  return new UpstreamError(`Upstream answered ${what}`, { status: null, retryable: false });
+}
