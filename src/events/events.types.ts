@@ -36,16 +36,29 @@ export interface Bus {
    * `group` null: broadcast, every process sees every message (subscription hubs).
    * `group` named: each message is handled by one process of the group.
    */
-  subscribe(options: { topics: Topic[]; group: string | null }, handler: (message: BusMessage) => Promise<void> | void): Promise<BusSubscription>;
+  subscribe(
+    options: { topics: Topic[]; group: string | null },
+    handler: (message: BusMessage) => Promise<void> | void,
+  ): Promise<BusSubscription>;
   close(): Promise<void>;
 }
 
 /** Wake-ups between processes on one database (LISTEN/NOTIFY; ids only). Lost hints cost a sweep, never an event. */
-export type HintChannel = 'outbox' | 'job_pending' | 'job_event' | 'job_cancel' | 'run_event' | 'key_invalid' | 'org_changed' | 'webhook';
+export type HintChannel =
+  | 'outbox'
+  | 'job_pending'
+  | 'job_event'
+  | 'job_cancel'
+  | 'run_event'
+  | 'key_invalid'
+  | 'org_changed'
+  | 'webhook';
 
 export interface Hints {
   /** Calls `listener` with the payload of each hint of the channel, own process's included. */
   on(channel: HintChannel, listener: (payload: string) => void): () => void;
+  /** Calls `listener` after the listening connection was lost and is back: hints may have been missed, look again. */
+  onReconnect(listener: () => void): () => void;
   /** Outside a transaction; inside one use SQL `pg_notify('penstock_<channel>', payload)`. */
   send(channel: HintChannel, payload: string): Promise<void>;
   close(): Promise<void>;

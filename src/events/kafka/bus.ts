@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EachMessagePayload, Kafka } from 'kafkajs';
+import type { Logger } from 'pino';
+import { deliver, deliverBroadcast } from '../deliver.js';
+import type { BusHandler } from '../deliver.js';
+import type { Bus, BusMessage, BusSubscription, Topic } from '../events.types.js';
+import { createKafkaClient } from './client.js';
+import type { KafkaSettings } from './client.js';
+import { superviseConsumer } from './consumer.js';
+import { createDeadLetters } from './dead-letters.js';
+import type { DeadLetters } from './dead-letters.js';
+import { decode, encode, inRequests } from './message.js';
+import { byTopic, createKafkaProducer } from './producer.js';
+import type { KafkaProducer } from './producer.js';
+import { createTopics, topicName, topicOf } from './topics.js';
+
+/**
+ * The bus on Kafka. Nothing here waits for the broker: topics are made in the background, consumers join when it is there, and a
+ * `publish` that it does not take rejects, so that the relay keeps the rows.
+ */
+export function createKafkaBus(options: { config: KafkaSettings; logger: Logger }): Bus {
+  return new KafkaBus(options.config, options.logger.child({ component: 'kafka' }));
+}
+
+class KafkaBus implements Bus {
+  private readonly kafka: Kafka;
+  private readonly producer: KafkaProducer;
+  private readonly deadLetters: DeadLetters;
+  private readonly subscriptions = new Set<BusSubscription>();
+  private readonly stop = new AbortController();
+  private readonly ready: Promise<void>;
+
+  constructor(
+    private readonly config: KafkaSettings,
+    private readonly logger: Logger,
+  ) {
+    const { signal } = this.stop;
+    this.kafka = createKafkaClient(config, logger);
+    this.producer = createKafkaProducer(this.kafka, logger);
+    const topic = topicName(config.prefix, 'dead-letter');
+    this.deadLetters = createDeadLetters({ producer: this.producer, topic, logger, signal });
+    this.ready = this.makeTopics();
+  }
+
+  async publish(messages: BusMessage[]): Promise<void> {
+    for (const request of inRequests(messages.map(encode))) {
+      const named = request.map(({ topic, message }) => ({ topic: this.name(topic), message }));
+      await this.producer.send(byTopic(named));
+    }
+  }
+
+  async subscribe(
+    options: { topics: Topic[]; group: string | null },
+    handler: BusHandler,
+  ): Promise<BusSubscription> {
+    const { topics, group } = options;
+    const subscription = superviseConsumer({
+      kafka: this.kafka,
+      logger: this.logger,
+      groupId: `${this.config.prefix}.${group ?? `broadcast.${randomUUID()}`}`,
+      topics: topics.map((topic) => this.name(topic)),
+      durable: group !== null,
+      ready: this.ready,
+      onMessage: (payload) => this.handle(payload, group, handler),
+    });
+    this.subscriptions.add(subscription);
+    return {
+      close: async () => {
+        this.subscriptions.delete(subscription);
+        await subscription.close();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.stop.abort();
+    await Promise.all([...this.subscriptions].map((subscription) => subscription.close()));
+    this.subscriptions.clear();
+    await this.producer.close();
+  }
+
+  private name(topic: Topic): string {
+    return topicName(this.config.prefix, topic);
+  }
+
+  private async makeTopics(): Promise<void> {
+    const { signal } = this.stop;
+    for (let delay = 250; !signal.aborted; delay = Math.min(delay * 2, 2_000)) {
+      try {
+        await createTopics(this.config, this.logger);
+        return;
+      } catch (error) {
+        if (delay === 250)
+          this.logger.warn({ err: error }, 'Kafka does not answer yet: topics are made later');
+        await sleep(delay, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private async handle(
+    payload: EachMessagePayload,
+    group: string | null,
+    handler: BusHandler,
+  ): Promise<void> {
+    const keep = async (error: unknown): Promise<void> => {
+      if (group !== null) await this.deadLetters.keep(payload, group, error);
+    };
+    let message: BusMessage;
+    try {
+      const key = payload.message.key?.toString('utf8') ?? '';
+      message = {
+        topic: topicOf(this.config.prefix, payload.topic),
+        key,
+        event: decode(payload.message.value),
+      };
+    } catch (error) {
+      return keep(error);
+    }
+    if (group === null) return deliverBroadcast(message, handler, this.logger);
+    const beat = (): Promise<void> =>
+      payload.heartbeat().catch((error: unknown) => this.logger.debug({ err: error }, 'no heartbeat'));
+    await deliver({ message, handler, deadLetter: keep, beat });
+  }
+}

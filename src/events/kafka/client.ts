@@ -1,0 +1,56 @@
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kafka, logLevel } from 'kafkajs';
+import type { SASLOptions } from 'kafkajs';
+import type { Logger } from 'pino';
+import { patchIdleTimer } from './idle-timer.js';
+import { createKafkaLog } from './log.js';
+
+/** How to reach a cluster: the `kafka` part of the configuration. */
+export interface KafkaSettings {
+  /** `host:port` each. */
+  brokers: string[];
+  /** Heads topics and consumer groups. */
+  prefix: string;
+  ssl: boolean;
+  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
+}
+
+/**
+ * A kafkajs client with time-outs short enough that an absent broker is noticed while an outbox claim still holds. Its own retries are
+ * few: the relay and the consumers' supervisor try again for as long as it takes.
+ */
+export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
+  patchIdleTimer();
+  return new Kafka({
+    clientId: `${settings.prefix}-${hostname()}-${process.pid}`,
+    brokers: settings.brokers,
+    ssl: settings.ssl,
+    ...(settings.sasl ? { sasl: settings.sasl as SASLOptions } : {}),
+    connectionTimeout: 2_000,
+    authenticationTimeout: 5_000,
+    requestTimeout: 5_000,
+    enforceRequestTimeout: true,
+    retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 1 },
+    logLevel: logLevel.INFO,
+    logCreator: createKafkaLog(logger),
+  });
+}
+
+/** kafkajs may take as long to disconnect as the fetch in flight, or for ever (its issue 571): it gets this long. */
+const DISCONNECT_MS = 2_000;
+
+/** Disconnects, within a bound. A fault is of no use to anyone any more and goes to the log. */
+export async function disconnect(client: { disconnect(): Promise<void> }, logger: Logger): Promise<void> {
+  const bound = new AbortController();
+  const timeout = sleep(DISCONNECT_MS, 'timeout', { signal: bound.signal }).catch(() => 'cleared');
+  try {
+    if ((await Promise.race([client.disconnect(), timeout])) === 'timeout') {
+      logger.debug('a Kafka connection did not close in time');
+    }
+  } catch (error) {
+    logger.debug({ err: error }, 'closing a Kafka connection failed');
+  } finally {
+    bound.abort();
+  }
+}

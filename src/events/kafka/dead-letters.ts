@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EachMessagePayload } from 'kafkajs';
+import type { Logger } from 'pino';
+import { reasonOf } from '../deliver.js';
+import type { KafkaProducer } from './producer.js';
+
+/** Keeps what a named group's handler could not take, with where it came from and why. */
+export interface DeadLetters {
+  /** Waits for the broker as long as it takes: resolving without having written would lose the message. */
+  keep(payload: EachMessagePayload, group: string, error: unknown): Promise<void>;
+}
+
+/** @param options `topic` is the dead-letter topic's whole name; `signal` fires when the process stops. */
+export function createDeadLetters(options: {
+  producer: KafkaProducer;
+  topic: string;
+  logger: Logger;
+  signal: AbortSignal;
+}): DeadLetters {
+  const { producer, logger, signal } = options;
+  return {
+    async keep(payload, group, error) {
+      const { topic, partition, message } = payload;
+      const { offset } = message;
+      logger.error({ err: error, topic, partition, offset, group }, 'an event went to the dead letters');
+      const source = { topic, partition: String(partition), offset, group, error: reasonOf(error) };
+      const letter = { key: message.key, value: message.value, headers: { ...message.headers, ...source } };
+      while (!signal.aborted) {
+        try {
+          return await producer.send([{ topic: options.topic, messages: [letter] }]);
+        } catch (fault) {
+          logger.warn({ err: fault }, 'the dead letters wait for Kafka');
+          await payload.heartbeat().catch((beat: unknown) => logger.debug({ err: beat }, 'no heartbeat'));
+          await sleep(1_000, undefined, { signal }).catch(() => undefined);
+        }
+      }
+      // The one throw out of a handler: its offset must not be committed, and nothing of this process will retry it.
+      throw new Error('stopped before the dead letter was written');
+    },
+  };
+}

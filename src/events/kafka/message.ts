@@ -1,0 +1,57 @@
+import type { Message } from 'kafkajs';
+import type { BusMessage, EventEnvelope } from '../events.types.js';
+
+/** Brokers take batches of 1 MB by default; keys, headers and framing need their share. */
+export const MAX_BYTES = 900_000;
+
+/** A message as it goes to a topic, with its size. */
+export interface EncodedMessage {
+  topic: BusMessage['topic'];
+  bytes: number;
+  message: Message;
+}
+
+/** What remains of an event that does not fit: first without its output, then without its input, then its id alone. */
+function reductions(event: EventEnvelope): EventEnvelope['data'][] {
+  const { data } = event;
+  const cut = { ...data, outputData: null, truncated: true };
+  return [data, cut, { ...cut, inputParams: {} }, { id: data.id ?? null, outputData: null, truncated: true }];
+}
+
+/** Value, key and headers of decisions.md 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
+export function encode({ topic, key, event }: BusMessage): EncodedMessage {
+  for (const data of reductions(event)) {
+    const value = Buffer.from(JSON.stringify({ ...event, data }));
+    if (value.length > MAX_BYTES) continue;
+    const headers = { 'event-id': event.id, 'event-type': event.type };
+    return { topic, bytes: value.length, message: { key, value, headers } };
+  }
+  throw new Error(`event ${event.id} cannot be made to fit`);
+}
+
+/**
+ * Cuts a publication into requests: kafkajs makes one record batch of all messages for a partition, and a batch over the broker's limit
+ * is refused for ever. Order is kept: request follows request.
+ */
+export function inRequests(messages: EncodedMessage[]): EncodedMessage[][] {
+  const requests: EncodedMessage[][] = [];
+  let room = 0;
+  for (const message of messages) {
+    if (message.bytes > room || requests.length === 0) {
+      requests.push([]);
+      room = MAX_BYTES;
+    }
+    requests.at(-1)?.push(message);
+    room -= message.bytes;
+  }
+  return requests;
+}
+
+/** @throws SyntaxError or TypeError for what is not one of our envelopes. */
+export function decode(value: Buffer | null): EventEnvelope {
+  const event = JSON.parse((value ?? Buffer.alloc(0)).toString('utf8')) as Partial<EventEnvelope> | null;
+  if (typeof event?.id !== 'string' || typeof event.type !== 'string' || typeof event.orgId !== 'string') {
+    throw new TypeError('not an event envelope');
+  }
+  return event as EventEnvelope;
+}
