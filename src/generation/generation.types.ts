@@ -1,5 +1,5 @@
 import type { CallContext } from '../metering/call-context.js';
-import type { Amounts, LimitedEndpoint, ModelType, Scope, Tool } from '../vocabulary.js';
+import type { Amounts, Bucket, LimitedEndpoint, ModelType, Scope, Tool } from '../vocabulary.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 
@@ -40,22 +40,33 @@ export interface GenerationKind<Input> {
   /** Checks the request (REST names) without effect; fills defaults; unknown fields are 400 `Unknown parameter: <name>`. @throws ApiError */
   parse(body: Record<string, unknown>, model: Model): Input;
   /** Fetches and stores files given by URL or base64 (after plan checks, before the price). */
-  prepare?(call: CallContext, input: Input): Promise<{ input: Input; fileIds: string[] }>;
+  prepare?(
+    call: CallContext,
+    input: Input,
+    job: { jobId: string },
+  ): Promise<{ input: Input; fileIds: string[] }>;
   price(input: Input, model: Model): Amounts;
   /** The contract's inputParams with defaults filled in. */
   inputParams(input: Input, model: Model): Record<string, unknown>;
   /** Runs in a worker. */
   run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
+  /** `data` of the synchronous answer where it is not the stored one (files still as references). */
+  present?(job: Job, data: unknown): Promise<unknown>;
   /** `usage` of the synchronous answer from the settlement. */
-  usage(charged: Amounts, remaining: (bucket: keyof Amounts) => number, job: Job): Record<string, unknown>;
+  usage(charged: Amounts, remaining: (bucket: Bucket) => number, job: Job): Record<string, unknown>;
 }
 
 export interface GenerationService {
   /** @throws ApiError in the order of decisions.md 1 */
-  generate(tool: Tool, call: CallContext, body: Record<string, unknown>, options: { async: boolean }): Promise<GenerationAnswer>;
+  generate(
+    tool: Tool,
+    call: CallContext,
+    body: Record<string, unknown>,
+    options: { async: boolean },
+  ): Promise<GenerationAnswer>;
   estimate(tool: Tool, call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
-  /** `data` and `usage` of a finished job, signed, as the synchronous answer shows them. */
-  answerOf(job: Job): GenerationAnswer;
+  /** A finished job as the synchronous answer shows it. @throws ApiError what the caller gets where it has no result */
+  answerOf(job: Job): Promise<GenerationAnswer>;
 }
 
 /** A chat completion in one piece. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors.js';
 import type { Amounts, ClientInfo, JobStatus, Tool } from '../vocabulary.js';
 import type { Principal } from '../access/access.types.js';
 
@@ -21,6 +22,8 @@ export interface Job {
   estimatedCredits: number;
   actualCredits: number | null;
   errorMessage: string | null;
+  /** The error's word where the handler threw an ApiError: a synchronous caller gets its status. Not shown in the job. */
+  errorCode: ErrorCode | null;
   createdAt: Date;
   startedAt: Date | null;
   completedAt: Date | null;

@@ -1,0 +1,34 @@
+import type { Plan } from '../access/access.types.js';
+import { ApiError, invalid } from '../errors.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import type { ModelType } from '../vocabulary.js';
+import type { GenerationKind } from './generation.types.js';
+
+const MEDIA_TYPES: readonly ModelType[] = ['image_edit', 'tts', 'stt'];
+
+/** Whether a plan opens a model's tier (decisions.md 3): edits, speech and transcription have tiers of their own. */
+export function isTierAllowed(plan: Plan, model: Model): boolean {
+  return plan.tiers[MEDIA_TYPES.includes(model.type) ? 'media' : 'general'].includes(model.tier);
+}
+
+/** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */
+export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: false; fault: ApiError };
+
+/** Plan, then validation (steps 5 and 6 of decisions.md 1), without effect: the first fault in that order. */
+export function checkRequest<Input>(
+  kind: GenerationKind<Input>,
+  body: Record<string, unknown>,
+  context: { models: ModelCatalogue; plan: Plan },
+): Checked<Input> {
+  try {
+    const asked = body['model'];
+    if (asked != null && typeof asked !== 'string') throw invalid('model must be a string', 'model');
+    const model = context.models.resolve(kind.modelType, asked);
+    if (!isTierAllowed(context.plan, model))
+      throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
+    return { ok: true, model, input: kind.parse(body, model) };
+  } catch (error) {
+    if (error instanceof ApiError) return { ok: false, fault: error };
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+import { ApiError } from '../errors.js';
+import type { JobHandler } from '../jobs/jobs.types.js';
+import type { ModelCatalogue } from '../models/models.types.js';
+import type { GenerationKind } from './generation.types.js';
+
+/** What a worker runs for each kind of generation. */
+export function jobHandlersOf(
+  kinds: readonly GenerationKind<unknown>[],
+  models: ModelCatalogue,
+): JobHandler[] {
+  return kinds.map((kind) => ({
+    tool: kind.tool,
+    concurrency: kind.concurrency,
+    timeLimitMs: kind.timeLimitMs,
+    failureMessage: kind.failureMessage,
+    async run(context) {
+      // The catalogue may have been read anew since the job was made.
+      const model = models.find(context.job.model);
+      if (model === null || !model.available)
+        throw new ApiError('invalid_request', `Model not available: ${context.job.model}`, {
+          param: 'model',
+        });
+      // The price stays the one that was reserved.
+      const priced = { ...model, multiplier: context.job.multiplier };
+      return await kind.run(context, context.job.inputParams, priced);
+    },
+  }));
+}

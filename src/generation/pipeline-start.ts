@@ -1,0 +1,157 @@
+import type { ApiError } from '../errors.js';
+import { newId } from '../ids.js';
+import type { Job } from '../jobs/jobs.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { OperationRequest, RateState } from '../metering/metering.types.js';
+import type { Model } from '../models/models.types.js';
+import type { GenerationKind } from './generation.types.js';
+import type { GenerationOptions } from './pipeline.js';
+import { checkRequest } from './pipeline-checks.js';
+
+type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'logger'>;
+type AnyKind = GenerationKind<unknown>;
+
+/** A job about to be: what its reservation and its row both need. */
+interface Draft {
+  kind: AnyKind;
+  model: Model;
+  input: unknown;
+  jobId: string;
+  operationId: string;
+  fileIds: string[];
+}
+
+/**
+ * Takes a request to its job. Checks have no effect; then one statement takes the windows' slots and reserves the price. A fault of
+ * the checks is answered only after the slots were taken, so that 429 comes before 403 and 400. Where a kind has input files, the
+ * slots are taken first, then the files are read, then the price is reserved.
+ */
+export function createStarter(
+  options: StartOptions,
+): (kind: AnyKind, call: CallContext, body: Record<string, unknown>) => Promise<Job> {
+  const { metering, models } = options;
+
+  const admit = async (
+    call: CallContext,
+    kind: AnyKind | null,
+    operation?: OperationRequest,
+  ): Promise<void> => {
+    const keyWindow = kind !== null && call.keyWindowOpen;
+    // At once, so that another field of the same operation does not take the slot again.
+    if (keyWindow) call.keyWindowOpen = false;
+    const { rate } = await metering.admit({
+      principal: call.principal,
+      requestId: call.requestId,
+      client: call.client,
+      keyWindow,
+      endpoint: kind?.endpoint,
+      operation,
+    });
+    call.rate = narrower(call.rate, rate);
+    if (operation !== undefined) call.admitted = true;
+  };
+
+  return async (kind, call, body) => {
+    const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+    if (!checked.ok) return await refuse(checked.fault, () => admit(call, kind));
+    const draft: Draft = {
+      kind,
+      model: checked.model,
+      input: checked.input,
+      jobId: newId('job'),
+      operationId: newId('op'),
+      fileIds: [],
+    };
+    if (kind.prepare === undefined) {
+      await admit(call, kind, operationOf(draft));
+      return await createJob(options, call, draft);
+    }
+    await admit(call, kind);
+    const prepared = await kind.prepare(call, checked.input, { jobId: draft.jobId });
+    return await withFiles(options, call, prepared.fileIds, async () => {
+      const ready = { ...draft, ...prepared };
+      await admit(call, null, operationOf(ready));
+      return await createJob(options, call, ready);
+    });
+  };
+}
+
+/** 429 comes before the fault: the slots are taken first. */
+async function refuse(fault: ApiError, takeSlots: () => Promise<void>): Promise<never> {
+  await takeSlots();
+  throw fault;
+}
+
+function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
+  return {
+    id: operationId,
+    kind: kind.tool,
+    price: kind.price(input, model),
+    model: model.id,
+    jobId,
+    ...(kind.exhaustedMessage === null ? {} : { exhaustedMessage: kind.exhaustedMessage }),
+  };
+}
+
+async function createJob(options: StartOptions, call: CallContext, draft: Draft): Promise<Job> {
+  const { kind, model, input } = draft;
+  try {
+    return await options.jobs.create({
+      id: draft.jobId,
+      principal: call.principal,
+      tool: kind.tool,
+      model: model.id,
+      modelTier: model.tier,
+      multiplier: model.multiplier,
+      inputParams: kind.inputParams(input, model),
+      estimatedCredits: (kind.price(input, model).credits ?? 0) / 100,
+      operationId: draft.operationId,
+      requestId: call.requestId,
+      client: call.client,
+      fileIds: draft.fileIds,
+      ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
+    });
+  } catch (error) {
+    await releaseUnlessCreated(options, call, draft);
+    throw error;
+  }
+}
+
+/** A creation that failed gives its reservation back, unless it was committed and only its answer was lost. */
+async function releaseUnlessCreated(options: StartOptions, call: CallContext, draft: Draft): Promise<void> {
+  try {
+    const found = await options.jobs.getMany(call.principal.orgId, [draft.jobId]);
+    if (found.length === 0) await options.metering.release(draft.operationId);
+  } catch (error) {
+    options.logger.error(
+      { err: error, operationId: draft.operationId },
+      'a reservation could not be given back; the sweep does it when this process ends',
+    );
+  }
+}
+
+/** Removes input files again where no job came of them. */
+async function withFiles(
+  options: StartOptions,
+  call: CallContext,
+  fileIds: string[],
+  work: () => Promise<Job>,
+): Promise<Job> {
+  try {
+    return await work();
+  } catch (error) {
+    await options.files.remove(call.principal.orgId, fileIds).catch((cause: unknown) => {
+      options.logger.warn(
+        { err: cause, fileIds },
+        'input files of a refused request are left to the retention',
+      );
+    });
+    throw error;
+  }
+}
+
+/** The window with the smaller share left is the one that the headers report (decisions.md 4). */
+function narrower(known: RateState | null, found: RateState): RateState {
+  if (known === null) return found;
+  return found.remaining * known.limit <= known.remaining * found.limit ? found : known;
+}

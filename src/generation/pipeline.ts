@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import type { FileService } from '../files/files.types.js';
+import type { Job, JobService } from '../jobs/jobs.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { Metering } from '../metering/metering.types.js';
+import type { ModelCatalogue } from '../models/models.types.js';
+import type { Tool } from '../vocabulary.js';
+import type { GenerationAnswer, GenerationKind, GenerationService } from './generation.types.js';
+import { acceptedAnswer, completedAnswer, unfinishedError } from './pipeline-answer.js';
+import { checkRequest } from './pipeline-checks.js';
+import { createStarter } from './pipeline-start.js';
+
+export interface GenerationOptions {
+  kinds: readonly GenerationKind<unknown>[];
+  models: ModelCatalogue;
+  metering: Metering;
+  jobs: JobService;
+  files: FileService;
+  config: { jobs: { syncTimeoutMs: number } };
+  logger: Logger;
+  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions.md 6). */
+  draining: AbortSignal;
+}
+
+/** Admission, job, waiting and answer of every kind of generation, in the order of decisions.md 1. */
+export function createGenerationService(options: GenerationOptions): GenerationService {
+  const { models, jobs, files } = options;
+  const kinds = new Map(options.kinds.map((kind) => [kind.tool, kind]));
+  const kindOf = (tool: Tool) => {
+    const kind = kinds.get(tool);
+    if (kind === undefined) throw new Error(`No generation kind for ${tool}`);
+    return kind;
+  };
+  const start = createStarter(options);
+
+  const resultOf = async (call: CallContext, job: Job): Promise<GenerationAnswer> => {
+    const finished = await jobs.wait(job.orgId, job.id, {
+      timeoutMs: options.config.jobs.syncTimeoutMs,
+      signal: AbortSignal.any([options.draining, call.signal]),
+    });
+    if (finished.status !== 'completed') throw unfinishedError(finished);
+    return await completedAnswer(kindOf(finished.tool), finished, files);
+  };
+
+  return {
+    async generate(tool, call, body, { async }) {
+      const resumed = call.resumeJobIds?.shift();
+      const job =
+        resumed === undefined
+          ? await start(kindOf(tool), call, body)
+          : await jobs.get(call.principal.orgId, resumed);
+      return async ? acceptedAnswer(job) : await resultOf(call, job);
+    },
+    async estimate(tool, call, body) {
+      const kind = kindOf(tool);
+      const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+      if (!checked.ok) throw checked.fault;
+      const { model, input } = checked;
+      return { model: model.id, modelTier: model.tier, amounts: kind.price(input, model) };
+    },
+    async answerOf(job) {
+      if (job.status !== 'completed') throw unfinishedError(job);
+      return await completedAnswer(kindOf(job.tool), job, files);
+    },
+  };
+}
