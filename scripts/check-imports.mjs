@@ -25,6 +25,7 @@ const ENGINE = [
   ['jobs'],
   ['generation'],
   ['agents', 'webhooks'],
+  ['http'],
   ['services'],
   ['boot'],
   ['main', 'cli'],
@@ -33,7 +34,7 @@ const ENGINE = [
 const FACES = {
   schema: ['src'],
   subscriptions: ['src', 'schema'],
-  'rest-compat': ['src/errors', 'src/config', 'src/vocabulary', 'src/ids'],
+  'rest-compat': ['src/errors', 'src/config', 'src/vocabulary', 'src/ids', 'src/http'],
   migrations: [],
 };
 /** Declared exceptions, each with its reason. */

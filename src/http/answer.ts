@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http';
+import type { ApiError } from '../errors.js';
+import { toApiError } from '../errors.js';
+import type { IdempotentRequest, IdempotencyOutcome } from '../idempotency/idempotency.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { RateState } from '../metering/metering.types.js';
+import type { HttpAnswer, HttpEdge } from './http.types.js';
+
+/** The three X-RateLimit-* headers (contract 8.1). */
+export function setRate(response: ServerResponse, rate: RateState | null): void {
+  if (rate === null) return;
+  response.setHeader('X-RateLimit-Limit', rate.limit);
+  response.setHeader('X-RateLimit-Remaining', rate.remaining);
+  response.setHeader('X-RateLimit-Reset', rate.reset);
+}
+
+/** Writes a whole answer in one piece. */
+export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+  response.end(answer.body);
+}
+
+/** Headers that an error brings along: `Retry-After` and its own (`Allow`, `X-Job-Id`). */
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const { retryAfter, headers } = error.details;
+  return { ...headers, ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) };
+}
+
+/**
+ * The rate state that an answer reports: what the call's admission left, else what the error carries, else the window as it stands.
+ */
+export async function rateFor(
+  edge: HttpEdge,
+  call: CallContext | null,
+  error?: unknown,
+): Promise<RateState | null> {
+  const carried = error === undefined ? null : edge.rateOf(error);
+  if (carried) return carried;
+  if (call === null) return null;
+  return call.rate ?? (await edge.currentRate(call).catch(() => null));
+}
+
+/** An unknown fault is told to the log; the caller sees the masked ApiError. */
+export function visibleError(edge: HttpEdge, fault: unknown, requestId: string): ApiError {
+  const error = toApiError(fault);
+  if (error.code === 'server_error') edge.onFault(error.details.cause ?? error, requestId);
+  return error;
+}
+
+/** Sends the answer that an earlier request with the same key got, or is getting now. @returns false where the work is to be done */
+export async function sendReplay(response: ServerResponse, outcome: IdempotencyOutcome): Promise<boolean> {
+  if (outcome.kind !== 'replay' && outcome.kind !== 'join') return false;
+  response.setHeader('Idempotent-Replayed', 'true');
+  if (outcome.kind === 'replay') {
+    sendAnswer(response, outcome.answer);
+    return true;
+  }
+  response.writeHead(outcome.answer.status, outcome.answer.headers);
+  for await (const chunk of outcome.answer.body) {
+    if (response.destroyed) return true;
+    if (!response.write(chunk)) await roomIn(response);
+  }
+  response.end();
+  return true;
+}
+
+/** Resolves when the response takes bytes again or is gone. */
+export function roomIn(response: ServerResponse): Promise<void> {
+  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+}
+
+export interface IdempotentWork {
+  edge: HttpEdge;
+  response: ServerResponse;
+  request: IdempotentRequest;
+  /** Never rejects: a refusal is an answer too. */
+  answer(): Promise<HttpAnswer>;
+}
+
+/**
+ * Does the work of a POST with an Idempotency-Key once, or sends the first answer again. The slot of the key's window is taken first.
+ * @throws ApiError rate_limited, conflict, idempotency_mismatch
+ */
+export async function sendOnce({ edge, response, request, answer }: IdempotentWork): Promise<void> {
+  const { call } = request;
+  await edge.takeSlot(call);
+  const outcome = await edge.idempotency.begin(request);
+  setRate(response, call.rate);
+  if (await sendReplay(response, outcome)) return;
+  if (outcome.kind === 'run') prepareRun(call, outcome.run.rowId);
+  if (outcome.kind === 'run' || outcome.kind === 'await') call.resumeJobIds = outcome.resumeJobIds;
+  const given = await answer();
+  if (outcome.kind === 'run') {
+    if (edge.idempotency.keeps(call, given)) {
+      const { status, headers, body } = given;
+      await outcome.run.finish({ status, headers, body: Buffer.isBuffer(body) ? body : Buffer.from(body) });
+    } else await outcome.run.abandon(given.status);
+  }
+  setRate(response, call.rate);
+  sendAnswer(response, given);
+}
+
+/** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions.md 6). */
+export function prepareRun(call: CallContext, rowId: string): void {
+  call.idempotencyKey = rowId;
+  call.signal = new AbortController().signal;
+}

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError, invalid } from '../errors.js';
+
+const tooLarge = () =>
+  new ApiError('payload_too_large', 'Request body too large', { headers: { connection: 'close' } });
+const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
+const malformed = () => invalid('Malformed JSON');
+
+/** @throws ApiError unsupported_media_type unless the body is declared as plain UTF-8 JSON */
+export function requireJson(request: IncomingMessage): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') throw unsupported();
+  if (type === 'application/json') return;
+  const [essence = '', ...parameters] = (type ?? '').split(';').map((part) => part.trim().toLowerCase());
+  if (essence !== 'application/json') throw unsupported();
+  for (const parameter of parameters)
+    if (parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter)) throw unsupported();
+}
+
+/**
+ * The body's bytes, never more than the limit: a declared length over it is refused unread, an undeclared one while reading.
+ * @throws ApiError payload_too_large
+ */
+export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const declared = request.headers['content-length'];
+  if (declared !== undefined && Number(declared) > limitBytes) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limitBytes) {
+        request.off('data', onData);
+        request.pause();
+        reject(tooLarge());
+      } else chunks.push(chunk);
+    };
+    request.on('data', onData);
+    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.once('error', () => reject(malformed()));
+    request.once('close', () => reject(malformed()));
+  });
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+/** Escapes through which a valid JSON text can hold what PostgreSQL cannot store. */
+const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+const PROTO = /__proto__|\\u005[fF]/;
+
+/**
+ * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
+ * refuse unknown parameters.
+ * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string
+ */
+export function parseJson(bytes: Buffer): unknown {
+  let text: string;
+  let value: unknown;
+  try {
+    text = strict.decode(bytes);
+    value = JSON.parse(text);
+  } catch {
+    throw malformed();
+  }
+  if (SUSPECT_ESCAPE.test(text)) checkStrings(value);
+  if (PROTO.test(text)) dropProto(value, 0);
+  return value;
+}
+
+/** @throws ApiError invalid_request for a NUL or a lone surrogate */
+export function checkText(text: string): void {
+  if (text.includes('\0') || LONE_SURROGATE.test(text))
+    throw invalid('Strings must not contain \\u0000 or lone surrogates');
+}
+
+function checkStrings(value: unknown): void {
+  if (typeof value === 'string') checkText(value);
+  else if (Array.isArray(value)) value.forEach(checkStrings);
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      checkText(key);
+      checkStrings(item);
+    }
+}
+
+function dropProto(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > 0 && Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const item of Object.values(value)) dropProto(item, depth + 1);
+}

@@ -1,0 +1,33 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IdempotencyService } from '../idempotency/idempotency.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { RateState } from '../metering/metering.types.js';
+
+/** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
+export interface HttpEdge {
+  /**
+   * Step 1 of decisions.md 1: who calls, from the headers alone. Also puts `X-Request-Id` on the response. The call's signal fires when the
+   * response closes before its end.
+   * @throws ApiError unauthorized, or rate_limited for the address of a stranger
+   */
+  open(request: IncomingMessage, response: ServerResponse): Promise<CallContext>;
+  /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
+  rateOf(error: unknown): RateState | null;
+  /** The key's window as it stands, without taking a slot: for refusals before step 4. */
+  currentRate(call: CallContext): Promise<RateState>;
+  /** Step 4 alone: takes the call's slot of its key's window, once. @throws ApiError rate_limited */
+  takeSlot(call: CallContext): Promise<void>;
+  /** A fault that callers see as `Internal server error` only. */
+  onFault(fault: unknown, requestId: string): void;
+  idempotency: IdempotencyService;
+}
+
+/** A whole HTTP answer. */
+export interface HttpAnswer {
+  status: number;
+  /** Lower-case names, without rate limit and request id headers. */
+  headers: Record<string, string>;
+  body: Buffer | string;
+  /** `httpStatus` of each error of a GraphQL answer. */
+  errorStatuses?: number[];
+}

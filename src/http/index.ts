@@ -1,0 +1,13 @@
+export { checkText, parseJson, readBody, requireJson } from './body.js';
+export {
+  errorHeaders,
+  prepareRun,
+  rateFor,
+  roomIn,
+  sendAnswer,
+  sendOnce,
+  sendReplay,
+  setRate,
+  visibleError,
+} from './answer.js';
+export type { HttpAnswer, HttpEdge } from './http.types.js';
