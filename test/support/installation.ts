@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { PlanCode, Scope } from '../../src/vocabulary.js';
+import { createTestDatabase } from './database.js';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+export interface InstallationOptions {
+  /** Environment variables over the tests' own (quiet logs, short names). */
+  env?: Record<string, string>;
+  /** Content of PROVIDERS_FILE. */
+  providers?: object;
+  /** Content of PLANS_FILE. */
+  plans?: object;
+}
+
+export interface TestOrg {
+  orgId: string;
+  name: string;
+  /** With all scopes unless others were asked for. */
+  key: string;
+  keyId: string;
+}
+
+/** One database with its files folder: what several processes of one installation share. */
+export interface Installation {
+  /** The environment that a process of it starts with, `PORT` aside. */
+  env: Record<string, string>;
+  dataDir: string;
+  database: Awaited<ReturnType<typeof createTestDatabase>>;
+  /** The command line in a process of its own; its JSON. @throws Error with its stderr and `code` when it ends with another code than 0 */
+  cli<Answer = Record<string, unknown>>(...args: string[]): Promise<Answer>;
+  createOrg(options?: { name?: string; plan?: PlanCode; scopes?: Scope[] }): Promise<TestOrg>;
+  createKey(
+    orgId: string,
+    options?: { scopes?: Scope[]; expires?: Date },
+  ): Promise<{ id: string; key: string }>;
+  close(): Promise<void>;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+async function environment(
+  folder: string,
+  databaseUrl: string,
+  options: InstallationOptions,
+): Promise<Record<string, string>> {
+  const [providersFile, plansFile] = [join(folder, 'providers.json'), join(folder, 'plans.json')];
+  if (options.providers !== undefined) await writeFile(providersFile, JSON.stringify(options.providers));
+  if (options.plans !== undefined) await writeFile(plansFile, JSON.stringify(options.plans));
+  return {
+    DATA_DIR: folder,
+    DATABASE_URL: databaseUrl,
+    PUBLIC_URL: 'http://127.0.0.1:4000',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    ...(options.providers === undefined ? {} : { PROVIDERS_FILE: providersFile }),
+    ...(options.plans === undefined ? {} : { PLANS_FILE: plansFile }),
+    ...options.env,
+  };
+}
+
+/** A child process sees the machine's environment with ours over it, and nothing of the test runner's. */
+export function childEnv(env: Record<string, string>): Record<string, string> {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER'].flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { ...Object.fromEntries(kept), ...env };
+}
+
+let orgs = 0;
+
+/** Makes a database (cloned from the migrated template) and a folder; `close` removes both. */
+export async function createInstallation(options: InstallationOptions = {}): Promise<Installation> {
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'penstock-test-'));
+  const env = await environment(dataDir, database.url, options);
+  const cli = async <Answer>(...args: string[]): Promise<Answer> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args], { env: childEnv(env) });
+    return JSON.parse(stdout) as Answer;
+  };
+  const createKey: Installation['createKey'] = async (orgId, { scopes, expires } = {}) => {
+    const more = expires === undefined ? [] : ['--expires', expires.toISOString()];
+    return cli(
+      'key',
+      'create',
+      '--org',
+      orgId,
+      '--name',
+      'test',
+      '--scopes',
+      scopes?.join(',') ?? 'all',
+      ...more,
+    );
+  };
+  return {
+    env,
+    dataDir,
+    database,
+    cli,
+    createKey,
+    async createOrg({ name = `Org ${(orgs += 1)}`, plan = 'business_monthly', scopes } = {}) {
+      const { id } = await cli<{ id: string }>('org', 'create', '--name', name, '--plan', plan);
+      const key = await createKey(id, scopes === undefined ? {} : { scopes });
+      return { orgId: id, name, key: key.key, keyId: key.id };
+    },
+    async close() {
+      await database.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const GRACE_MS = 3000;
+/** Kinds of handle that a product must give back; names of `process.getActiveResourcesInfo()`. */
+const WATCHED = [
+  'TCPServerWrap',
+  'TCPSocketWrap',
+  'PipeWrap',
+  'ProcessWrap',
+  'MessagePort',
+  'Timeout',
+  'Immediate',
+];
+
+function held(): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) {
+    if (WATCHED.includes(kind)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function leaked(before: Map<string, number>): string[] {
+  return [...held()]
+    .filter(([kind, count]) => count > (before.get(kind) ?? 0))
+    .map(([kind, count]) => `${count - (before.get(kind) ?? 0)} × ${kind}`);
+}
+
+/**
+ * Remembers what keeps this process alive now.
+ * @returns a check for the end: what was opened since must be gone within 3 s. @throws Error naming what was left
+ */
+export function watchLeaks(): () => Promise<void> {
+  const before = held();
+  return async () => {
+    const deadline = performance.now() + GRACE_MS;
+    while (leaked(before).length > 0 && performance.now() < deadline) await sleep(25);
+    const left = leaked(before);
+    if (left.length > 0) throw new Error(`left open after close(): ${left.join(', ')}`);
+  };
+}

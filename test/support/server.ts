@@ -1,0 +1,57 @@
+import { pino } from 'pino';
+import { startPenstock as boot } from '../../src/boot/index.js';
+import { loadConfig } from '../../src/config.js';
+import type { Services } from '../../src/services.js';
+import { createTestClient, type TestClient } from './client.js';
+import { createInstallation, type Installation, type InstallationOptions } from './installation.js';
+import { watchLeaks } from './leaks.js';
+
+export interface PenstockOptions extends InstallationOptions {
+  /** Default `all`. */
+  role?: 'all' | 'api' | 'worker';
+  /** Joins another server's installation (one database, one folder) instead of making one. */
+  installation?: Installation;
+}
+
+/** The composed product in this process. */
+export interface TestServer extends TestClient, Pick<Installation, 'cli' | 'createOrg' | 'createKey'> {
+  origin: string;
+  /** `<origin>/api/v1` */
+  baseUrl: string;
+  graphqlUrl: string;
+  wsUrl: string;
+  installation: Installation;
+  /** For what no face shows; tests go through the faces where they can. */
+  services: Services;
+  /** Stops the server and, where it made one, removes its installation. @throws Error when a socket, timer or process is left */
+  close(): Promise<void>;
+}
+
+/** Starts Penstock on a free port with a database of its own. */
+export async function startPenstock(options: PenstockOptions = {}): Promise<TestServer> {
+  const checkLeaks = options.installation === undefined ? watchLeaks() : async () => undefined;
+  const installation = options.installation ?? (await createInstallation(options));
+  const env = { ...installation.env, ...options.env, ROLE: options.role ?? 'all', PORT: '0' };
+  const config = loadConfig(env);
+  const app = await boot({ config, logger: pino({ level: config.logLevel }) });
+  const origin = `http://127.0.0.1:${app.port}`;
+  const client = createTestClient(origin);
+  return {
+    ...client,
+    cli: installation.cli,
+    createOrg: installation.createOrg,
+    createKey: installation.createKey,
+    origin,
+    baseUrl: `${origin}/api/v1`,
+    graphqlUrl: `${origin}/graphql`,
+    wsUrl: `${origin.replace(/^http/, 'ws')}/graphql`,
+    installation,
+    services: app.services,
+    async close() {
+      await client.close();
+      await app.close();
+      if (options.installation === undefined) await installation.close();
+      await checkLeaks();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { createTestClient, type TestClient } from './client.js';
+import { childEnv, freePort, type Installation } from './installation.js';
+import { eventually } from './wait.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const STOP_LIMIT_MS = 35_000;
+
+/** A real process of an installation, started from `dist/`. */
+export interface SpawnedServer extends TestClient {
+  origin: string;
+  port: number;
+  process: ChildProcess;
+  pid: number;
+  /** What it wrote to stdout and stderr so far. */
+  output(): string;
+  /** Sends a signal and waits for the end (not for SIGSTOP and SIGCONT). @returns its exit code, null where a signal ended it */
+  signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>;
+  pause(): void;
+  resume(): void;
+  /** SIGTERM, then the end. @throws Error when it had to be killed */
+  close(): Promise<void>;
+}
+
+export interface SpawnOptions {
+  role?: 'all' | 'api' | 'worker';
+  env?: Record<string, string>;
+  port?: number;
+}
+
+/**
+ * Starts `node dist/main.js` on an installation and waits until `/readyz` answers 200.
+ * @throws Error with its output when it ends before
+ */
+export async function spawnPenstock(
+  installation: Installation,
+  options: SpawnOptions = {},
+): Promise<SpawnedServer> {
+  const port = options.port ?? (await freePort());
+  const origin = `http://127.0.0.1:${port}`;
+  const env = {
+    ...installation.env,
+    PUBLIC_URL: origin,
+    ROLE: options.role ?? 'all',
+    ...options.env,
+    PORT: String(port),
+  };
+  const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => output.push(part.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const client = createTestClient(origin);
+  const signal: SpawnedServer['signal'] = (name) => {
+    child.kill(name);
+    return ended;
+  };
+  const server: SpawnedServer = {
+    ...client,
+    origin,
+    port,
+    process: child,
+    pid: child.pid ?? 0,
+    output: () => output.join(''),
+    signal,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    async close() {
+      await client.close();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+      child.kill('SIGCONT');
+      const code = await signal('SIGTERM');
+      clearTimeout(timer);
+      if (code === null)
+        throw new Error(`the server did not stop within ${STOP_LIMIT_MS} ms:\n${output.join('')}`);
+    },
+  };
+  await ready(server);
+  return server;
+}
+
+async function ready(server: SpawnedServer): Promise<void> {
+  const { process: child } = server;
+  const answered = eventually(
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return 'ended';
+      const response = await server.raw('/readyz', { method: 'GET' });
+      await response.body.dump();
+      return response.statusCode === 200 ? 'ready' : null;
+    },
+    { timeoutMs: 60_000, what: 'an answer of /readyz' },
+  );
+  const outcome = await answered.catch((error: unknown) => error);
+  if (outcome === 'ready') return;
+  child.kill('SIGKILL');
+  await server.close();
+  throw new Error(`the server did not start:\n${server.output()}`, { cause: outcome });
+}
