@@ -41,7 +41,7 @@ export interface Config {
   plansFile: string | null;
   mcpFile: string | null;
   signing: {
-    /** Null: one is made and kept (decisions.md 9). Read the one in force with `resolveSigningSecret`. */
+    /** Null: one is made and kept (decisions.md 9). Read the one in force with `openInstallation`. */
     secret: string | null;
     /** Still accepted for verification. */
     previous: string | null;
@@ -171,7 +171,10 @@ const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: httpUrl.optional(),
   DATA_DIR: z.string().default('./.data'),
-  DATABASE_URL: url(['postgres:', 'postgresql:'], 'must be a postgresql:// URL').optional(),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\/\S+$/, 'must be a postgresql:// URL')
+    .optional(),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   KAFKA_BROKERS: list
     .pipe(

@@ -1,0 +1,88 @@
+import { execFile, spawn } from 'node:child_process';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Layout } from './layout.js';
+
+/**
+ * Owns the promise that nothing is left running: a tiny shell process (the keeper) reads the users' FIFO, gets its end when the last
+ * user has closed it or died, and stops PostgreSQL. It has nothing to poll and outlives a SIGKILL of every Node process.
+ *
+ * It closes the FIFO before it stops the server, so that a newcomer finds no reader and starts a keeper of its own.
+ */
+const KEEPER = `
+cat >/dev/null
+exec </dev/null
+pid=$(head -n 1 postmaster.pid 2>/dev/null)
+[ -n "$pid" ] || exit 0
+case "$(cat "/proc/$pid/comm" 2>/dev/null || ps -o comm= -p "$pid")" in
+  *postgres*) kill -INT "$pid" 2>/dev/null ;;
+  *) exit 0 ;;
+esac
+while [ "$(head -n 1 postmaster.pid 2>/dev/null)" = "$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+`;
+
+const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  codes.includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Opens the FIFO for writing. Null: nobody reads it (no keeper). */
+function openAsUser(layout: Layout): number | null {
+  try {
+    return openSync(layout.users, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, 'ENXIO', 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+async function makeFifo(layout: Layout): Promise<void> {
+  await promisify(execFile)('mkfifo', ['-m', '600', layout.users]).catch((error: Error) => {
+    if (!error.message.includes('exists')) throw error;
+  });
+}
+
+/** Starts a keeper that holds the reading end from its first moment, so that it sees our death even during its start. */
+function startKeeper(layout: Layout): number {
+  const both = openSync(layout.users, constants.O_RDWR);
+  const reading = openSync(layout.users, constants.O_RDONLY);
+  const writing = openSync(layout.users, constants.O_WRONLY);
+  spawn('/bin/sh', ['-c', KEEPER, 'penstock-postgres-keeper'], {
+    ...layout.account,
+    cwd: layout.cluster,
+    detached: true,
+    stdio: [reading, 'ignore', 'ignore'],
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+  }).unref();
+  closeSync(reading);
+  closeSync(both);
+  return writing;
+}
+
+/** Registers this process as a user of the server. The descriptor is closed with {@link leave}. */
+export async function join(layout: Layout): Promise<number> {
+  const open = openAsUser(layout);
+  if (open !== null) return open;
+  await makeFifo(layout);
+  return openAsUser(layout) ?? startKeeper(layout);
+}
+
+export function hasKeeper(layout: Layout): boolean {
+  const probe = openAsUser(layout);
+  if (probe !== null) closeSync(probe);
+  return probe !== null;
+}
+
+/** Closes the descriptor. True: it was the last user's, and the keeper is stopping the server. */
+export function leave(layout: Layout, descriptor: number): boolean {
+  closeSync(descriptor);
+  let probe: number | null = null;
+  try {
+    probe = openSync(layout.users, constants.O_RDONLY | constants.O_NONBLOCK);
+    return readSync(probe, Buffer.alloc(1)) === 0;
+  } catch (error) {
+    if (hasCode(error, 'EAGAIN')) return false;
+    if (hasCode(error, 'ENOENT')) return true;
+    throw error;
+  } finally {
+    if (probe !== null) closeSync(probe);
+  }
+}

@@ -1,0 +1,45 @@
+import { ApiError } from '../errors.js';
+
+/** How long a call waits for PostgreSQL before it is refused (decisions.md 9). */
+export const PATIENCE_MS = 5000;
+
+const SYSTEM_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** Shutting down, crashed, starting up, too many connections. */
+const SQL_STATES = new Set(['57P01', '57P02', '57P03', '53300', '08000', '08001', '08003', '08004', '08006']);
+
+const MESSAGES = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+  'Client was closed',
+];
+
+/** Whether the connection failed, not the statement. Looks through the wrappers that MikroORM puts around driver errors. */
+export function isConnectionFault(error: unknown): boolean {
+  for (
+    let fault = error;
+    fault instanceof Error;
+    fault = fault.cause ?? (fault as { previous?: unknown }).previous
+  ) {
+    const { code, message } = fault as NodeJS.ErrnoException;
+    if (code !== undefined && (SYSTEM_CODES.has(code) || SQL_STATES.has(code))) return true;
+    if (MESSAGES.some((text) => message.startsWith(text))) return true;
+  }
+  return false;
+}
+
+/** 503: the caller may try again. */
+export function unavailable(cause: unknown): ApiError {
+  return new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1, cause });
+}

@@ -1,0 +1,99 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { HintChannel, Hints } from '../events/events.types.js';
+import type { Sql } from './database.types.js';
+import { clientOptions } from './pool.js';
+import type { Server } from './pool.js';
+
+const CHANNELS: Record<HintChannel, true> = {
+  outbox: true,
+  job_pending: true,
+  job_event: true,
+  job_cancel: true,
+  run_event: true,
+  key_invalid: true,
+  org_changed: true,
+  webhook: true,
+};
+
+const PREFIX = 'penstock_';
+const RETRY_MS = 250;
+
+/** LISTEN/NOTIFY on a connection of its own that comes back by itself (decisions.md 9: ids only; lost hints cost a sweep). */
+export async function createHints(options: {
+  server: Server;
+  role: string;
+  sql: Sql;
+  logger: Logger;
+}): Promise<Hints> {
+  const { server, role, sql, logger } = options;
+  const emitter = new EventEmitter<Record<string, [string]>>().setMaxListeners(0);
+  let client: pg.Client | null = null;
+  let closed = false;
+
+  const dispatch = (name: string, payload: string): void => {
+    for (const listener of emitter.listeners(name)) {
+      try {
+        listener(payload);
+      } catch (error) {
+        logger.error({ err: error, channel: name }, 'a hint listener failed');
+      }
+    }
+  };
+
+  const connect = async (): Promise<void> => {
+    const next = new pg.Client({ ...clientOptions(server, role), application_name: 'penstock-hints' });
+    next.on('notification', ({ channel, payload }) => dispatch(channel.slice(PREFIX.length), payload ?? ''));
+    next.on('error', (error) => logger.debug({ err: error }, 'the connection for hints was lost'));
+    try {
+      await next.connect();
+      await next.query(
+        Object.keys(CHANNELS)
+          .map((channel) => `LISTEN ${PREFIX}${channel}`)
+          .join('; '),
+      );
+    } catch (error) {
+      await next.end().catch(() => undefined);
+      throw error;
+    }
+    next.once('end', () => void reconnect());
+    client = next;
+    if (closed) await next.end();
+  };
+
+  const reconnect = async (): Promise<void> => {
+    client = null;
+    while (!closed && client === null) {
+      try {
+        await connect();
+        dispatch('reconnected', '');
+      } catch (error) {
+        logger.debug({ err: error }, 'the connection for hints is still lost');
+        await server.ensure().catch(() => undefined);
+        await sleep(RETRY_MS, undefined, { ref: false });
+      }
+    }
+  };
+
+  await connect();
+  const on = (name: string, listener: (payload: string) => void): (() => void) => {
+    emitter.on(name, listener);
+    return () => emitter.off(name, listener);
+  };
+  return {
+    on,
+    onReconnect: (listener) => on('reconnected', listener),
+    async send(channel, payload) {
+      await sql.query({ name: 'penstock_notify', text: 'SELECT pg_notify($1, $2)' }, [
+        PREFIX + channel,
+        payload,
+      ]);
+    },
+    async close() {
+      closed = true;
+      await client?.end();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config.js';
+import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
+import type { Database, Sql, SqlValue, Statement } from './database.types.js';
+import { createDedicated } from './dedicated.js';
+import { useEmbeddedPostgres } from './embedded/index.js';
+import type { EmbeddedPostgres } from './embedded/index.js';
+import { createHints } from './hints.js';
+import { migrate } from './migrate.js';
+import { createStatementNames, queryAsOrg } from './org-query.js';
+import { createOrm, createTenantWork } from './orm.js';
+import { createPool, patiently } from './pool.js';
+import type { Pool, Server } from './pool.js';
+
+export type { Database, Sql, SqlValue, Statement } from './database.types.js';
+export { useEmbeddedPostgres } from './embedded/index.js';
+export { migrate } from './migrate.js';
+export { openInstallation } from './installation.js';
+export type { Installation } from './installation.js';
+
+const toQuery = (statement: string | Statement, values: SqlValue[]) =>
+  typeof statement === 'string' ? { text: statement, values } : { ...statement, values };
+
+function systemSql(pool: Pool): Sql {
+  return {
+    query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
+      pool.use(async (client) => (await client.query(toQuery(statement, values))).rows as Row[]),
+  };
+}
+
+function transactions(pool: Pool): Database['transaction'] {
+  return (work) =>
+    pool.use(async (client) => {
+      await client.query('BEGIN');
+      try {
+        const result = await work({
+          query: async <Row>(statement: string | Statement, values: SqlValue[] = []) =>
+            (await client.query(toQuery(statement, values))).rows as Row[],
+        });
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        // A lost connection has rolled back already; the first fault is the one to tell.
+        await client.query('ROLLBACK').catch(() => undefined);
+        throw error;
+      }
+    });
+}
+
+async function reach(
+  config: Config,
+  logger: Logger,
+): Promise<{ server: Server; embedded: EmbeddedPostgres | null }> {
+  if (config.database.url !== null) {
+    return { server: { url: config.database.url, ensure: () => Promise.resolve() }, embedded: null };
+  }
+  const embedded = await useEmbeddedPostgres({ dataDir: config.dataDir, logger });
+  return { server: embedded, embedded };
+}
+
+async function open(
+  config: Config,
+  logger: Logger,
+  server: Server,
+): Promise<Omit<Database, 'close'> & { close(): Promise<void> }> {
+  await patiently(server, () => migrate({ url: server.url, logger }));
+  const max = config.database.poolSize;
+  const systemPool = createPool({ server, role: SYSTEM_ROLE, max, logger });
+  const tenantPool = createPool({ server, role: TENANT_ROLE, max, logger });
+  const orm = await createOrm({ server, role: TENANT_ROLE, max, logger });
+  const system = systemSql(systemPool);
+  const hints = await createHints({ server, role: SYSTEM_ROLE, sql: system, logger });
+  const nameOf = createStatementNames();
+  return {
+    orm,
+    system,
+    transaction: transactions(systemPool),
+    tenantQuery: <Row>(orgId: string, text: string, values: SqlValue[] = []) =>
+      tenantPool.use((client) => queryAsOrg<Row>(client, orgId, { name: nameOf(text), text, values })),
+    tenant: createTenantWork(orm, server),
+    dedicated: () => Promise.resolve(createDedicated({ server, role: SYSTEM_ROLE, logger })),
+    hints,
+    healthy: () =>
+      system.query('SELECT 1').then(
+        () => true,
+        () => false,
+      ),
+    async close() {
+      await hints.close();
+      await Promise.all([systemPool.close(), tenantPool.close(), orm.close()]);
+    },
+  };
+}
+
+/**
+ * Connects to `DATABASE_URL`, or starts or adopts the embedded PostgreSQL of `DATA_DIR`; migrates; opens the pools of both roles.
+ * @throws ApiError unavailable where PostgreSQL does not answer for 5 s
+ */
+export async function createDatabase(options: { config: Config; logger: Logger }): Promise<Database> {
+  const { config, logger } = options;
+  const { server, embedded } = await reach(config, logger);
+  try {
+    const database = await open(config, logger, server);
+    const closePools = database.close.bind(database);
+    return {
+      ...database,
+      async close() {
+        await closePools();
+        await embedded?.release();
+      },
+    };
+  } catch (error) {
+    await embedded?.release();
+    throw error;
+  }
+}

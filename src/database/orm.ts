@@ -1,0 +1,89 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { EntityManager, Options } from '@mikro-orm/postgresql';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { entities } from './entities.js';
+import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
+import { patiently, roleOptions } from './pool.js';
+import type { Server } from './pool.js';
+
+/** pg-pool gives every checked-out client the function that returns it. */
+type CheckedOut = pg.PoolClient & { release(destroy?: boolean): void };
+
+/**
+ * Kysely never returns a connection whose transaction it cannot roll back, so that each backend lost in one would cost a slot of the pool
+ * for ever (kysely issue 1990). A client that ends while it is out is returned here, once; its owner's own return then does nothing.
+ */
+export function guardPool(pool: pg.Pool, logger: Logger): void {
+  const out = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => out.add(client));
+  pool.on('release', (_error, client) => out.delete(client as pg.PoolClient));
+  pool.on('connect', (client) => {
+    client.on('error', (error) => logger.debug({ err: error }, 'a database connection was lost'));
+    client.once('end', () => {
+      if (!out.has(client)) return;
+      const lost = client as CheckedOut;
+      lost.release(true);
+      lost.release = () => undefined;
+    });
+  });
+  pool.on('error', (error) => logger.debug({ err: error }, 'an idle database connection was lost'));
+}
+
+/** `options` of the connection string stay; ours come after them. */
+export function ormOptions(url: string): Options {
+  const host = new URL(url).searchParams.get('host');
+  return {
+    clientUrl: url,
+    ...(host === null ? {} : { host }),
+    forceUtcTimezone: true,
+    discovery: { warnWhenNoEntities: false },
+  } as Options;
+}
+
+export async function createOrm(options: {
+  server: Server;
+  role: string;
+  max: number;
+  logger: Logger;
+}): Promise<MikroORM> {
+  const { server, role, max, logger } = options;
+  return MikroORM.init({
+    ...ormOptions(server.url),
+    entities,
+    pool: { min: 0, max },
+    driverOptions: {
+      options: roleOptions(role),
+      application_name: 'penstock',
+      connectionTimeoutMillis: PATIENCE_MS,
+      allowExitOnIdle: true,
+      onPoolCreated: (pool: pg.Pool) => guardPool(pool, logger),
+    },
+    connect: false,
+    logger: (message) => logger.debug(message),
+  } as Options);
+}
+
+/** @see Database.tenant */
+export function createTenantWork(orm: MikroORM, server: Server) {
+  return async <T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T> => {
+    let begun = false;
+    const attempt = (): Promise<T> =>
+      orm.em.fork().transactional(async (em) => {
+        await em.execute(`SELECT set_config('penstock.org_id', ?, true)`, [orgId]);
+        begun = true;
+        em.setFilterParams('tenant', { orgId });
+        return work(em as EntityManager);
+      });
+    try {
+      return await patiently(server, () =>
+        attempt().catch((error: unknown) => {
+          // Once the work has begun it is not repeated: hide the fault from the retry.
+          throw begun && isConnectionFault(error) ? unavailable(error) : error;
+        }),
+      );
+    } catch (error) {
+      throw isConnectionFault(error) ? unavailable(error) : error;
+    }
+  };
+}
