@@ -14,6 +14,7 @@ import { OrganizationResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { UsageRecordResolver } from './usage/usage-record.resolver.js';
 import { VersionResolver } from './version.resolver.js';
+import { WebhookResolver } from './webhook/webhook.resolver.js';
 
 /** A class of resolvers, as type-graphql takes it. */
 export type ResolverClass = new () => object;
@@ -29,6 +30,7 @@ const schemaResolvers: ResolverClass[] = [
   QuotaResolver,
   UsageRecordResolver,
   VersionResolver,
+  WebhookResolver,
 ];
 
 export interface SchemaOptions {

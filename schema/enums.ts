@@ -25,3 +25,8 @@ export const ImageResponseFormat = words(
   ['url', 'b64_json'] as const,
   'Whether images come as signed URLs or as base64.',
 );
+export const WebhookDeliveryStatus = words(
+  'WebhookDeliveryStatus',
+  ['pending', 'succeeded', 'failed'] as const,
+  'Where a webhook delivery stands.',
+);

@@ -7,9 +7,11 @@ import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
+import type { WebhookService } from './webhooks/index.js';
 
 /** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
 export interface Services {
+  webhooks: WebhookService;
   config: Config;
   database: Database;
   bus: Bus;

@@ -1,0 +1,129 @@
+import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import type { Delivery, Webhook } from '../../src/webhooks/index.js';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { WebhookDeliveryStatus } from '../enums.js';
+import { Scope } from '../guard.js';
+import { contractNames } from '../names.js';
+import {
+  CreateWebhookInput,
+  RecoverWebhookInput,
+  RotateWebhookSecretInput,
+  UpdateWebhookInput,
+} from './webhook.input.js';
+import {
+  DeleteWebhookResult,
+  RecoverWebhookResult,
+  WebhookDelivery,
+  WebhookDeliveryConnection,
+  WebhookType,
+} from './webhook.type.js';
+
+const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
+  context.body ?? contractNames(input ?? {});
+
+@Resolver(() => WebhookType)
+export class WebhookResolver {
+  @Scope('webhooks')
+  @Query(() => [WebhookType], { description: "The organisation's webhooks, newest first." })
+  webhooks(@Ctx() { call, services }: GraphqlContext): Promise<Webhook[]> {
+    return services.webhooks.list(call.principal);
+  }
+
+  @Scope('webhooks')
+  @Query(() => WebhookType)
+  webhook(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Webhook> {
+    return services.webhooks.get(call.principal, id);
+  }
+
+  @Scope('webhooks')
+  @Query(() => WebhookDeliveryConnection, { description: 'Deliveries of one webhook, newest first.' })
+  async webhookDeliveries(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('webhookId', () => ID) webhookId: string,
+    @Arg('status', () => WebhookDeliveryStatus, { nullable: true }) status: string | null | undefined,
+    @Arg('first', () => Int, { defaultValue: 20, description: '1 to 100.' }) first: number,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<Delivery>> {
+    const page = await services.webhooks.deliveries(call.principal, webhookId, {
+      first: checkFirst(first),
+      ...(status == null ? {} : { status }),
+      ...(after == null ? {} : { after }),
+    });
+    return toConnection(page);
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => WebhookType, { description: 'Registers a webhook; only this answer shows its secret.' })
+  createWebhook(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => CreateWebhookInput) input: CreateWebhookInput,
+  ): Promise<Webhook> {
+    return context.services.webhooks.create(context.call.principal, bodyOf(context, input));
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => WebhookType)
+  updateWebhook(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => UpdateWebhookInput) input: UpdateWebhookInput,
+  ): Promise<Webhook> {
+    return context.services.webhooks.update(context.call.principal, id, bodyOf(context, input));
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => DeleteWebhookResult)
+  async deleteWebhook(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+  ): Promise<DeleteWebhookResult> {
+    await services.webhooks.delete(call.principal, id);
+    return { success: true };
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => WebhookDelivery, { description: 'Sends a signed `webhook.test` now.' })
+  testWebhook(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Delivery> {
+    return services.webhooks.test(call.principal, id);
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => WebhookType, {
+    description: 'Makes a new secret; during the overlap deliveries are signed with both.',
+  })
+  rotateWebhookSecret(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => RotateWebhookSecretInput, { nullable: true }) input:
+      | RotateWebhookSecretInput
+      | null
+      | undefined,
+  ): Promise<Webhook> {
+    return context.services.webhooks.rotateSecret(context.call.principal, id, bodyOf(context, input));
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => WebhookDelivery, { description: 'One more attempt now.' })
+  retryWebhookDelivery(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('webhookId', () => ID) webhookId: string,
+    @Arg('id', () => ID) id: string,
+  ): Promise<Delivery> {
+    return services.webhooks.retry(call.principal, webhookId, id);
+  }
+
+  @Scope('webhooks')
+  @Mutation(() => RecoverWebhookResult, {
+    description: 'Sends again what failed or was missed in a span of time.',
+  })
+  async recoverWebhook(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => RecoverWebhookInput) input: RecoverWebhookInput,
+  ): Promise<RecoverWebhookResult> {
+    const { call, services } = context;
+    return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, input)) };
+  }
+}

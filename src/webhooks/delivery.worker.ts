@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.types.js';
+import { newId } from '../ids.js';
+import { attemptDelivery } from './attempt.js';
+import type { AttemptDependencies } from './attempt.js';
+import { claimDeliveries, nextDueMs, recordAttempts, sweepDeliveries } from './delivery.queries.js';
+import type { FinishedAttempt } from './delivery.queries.js';
+import type { ClaimedDelivery } from './webhook.types.js';
+
+/** Attempts in flight on one process, and to one receiver: a dead one holds at most its own share. */
+const MAX_IN_FLIGHT = 256;
+const MAX_PER_WEBHOOK = 8;
+/** Longer than any attempt can take; after it another process may try again. */
+const CLAIM_MS = 60_000;
+const POLL_MS = 5000;
+const SWEEP_MS = 60_000;
+/** Finished attempts wait this long for others, so that a busy worker writes many rows in one statement. */
+const FLUSH_MS = 5;
+
+export interface DeliveryWorkerOptions extends AttemptDependencies {
+  database: Database;
+  config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
+  logger: Logger;
+}
+
+export interface DeliveryWorker {
+  start(): void;
+  /** Ends when the attempts in flight have been written. */
+  close(): Promise<void>;
+}
+
+/** Delivers webhook events at least once: due ones are claimed, sent, and their attempts written in batches. */
+export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
+  return new Worker(options);
+}
+
+class Worker implements DeliveryWorker {
+  private readonly busy = new Map<string, number>();
+  private readonly flights = new Set<Promise<void>>();
+  private finished: FinishedAttempt[] = [];
+  private flushing: Promise<void> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private sweeper: NodeJS.Timeout | null = null;
+  private unsubscribe: (() => void) | null = null;
+  private claiming: Promise<void> | null = null;
+  private again = false;
+  private closed = false;
+
+  constructor(private readonly options: DeliveryWorkerOptions) {}
+
+  start(): void {
+    this.unsubscribe = this.options.database.hints.on('webhook', () => this.wake());
+    this.sweeper = setInterval(() => void this.sweep(), SWEEP_MS);
+    this.sweeper.unref();
+    this.wake();
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.unsubscribe?.();
+    if (this.timer !== null) clearTimeout(this.timer);
+    if (this.sweeper !== null) clearInterval(this.sweeper);
+    await this.claiming;
+    await Promise.all(this.flights);
+    await this.flush();
+  }
+
+  private wake(): void {
+    if (this.closed) return;
+    this.again = true;
+    this.claiming ??= this.claimAll().finally(() => {
+      this.claiming = null;
+      if (this.again) this.wake();
+    });
+  }
+
+  /** Claims until nothing is due or no place is free, then sleeps until the next one is due. */
+  private async claimAll(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    let waitMs = POLL_MS;
+    try {
+      while (this.again && !this.closed) {
+        this.again = false;
+        const claimed = await this.claim();
+        if (claimed > 0) this.again = true;
+      }
+      const due = await nextDueMs(this.options.database.system);
+      if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? 50 : 1));
+    } catch (error) {
+      this.again = false;
+      waitMs = 1000;
+      this.options.logger.warn({ err: error }, 'webhook deliveries could not be claimed');
+    }
+    if (!this.closed) this.timer = setTimeout(() => this.wake(), waitMs);
+  }
+
+  private async claim(): Promise<number> {
+    const limit = MAX_IN_FLIGHT - this.flights.size;
+    if (limit <= 0) return 0;
+    const claim = newId('clm');
+    const deliveries = await claimDeliveries(this.options.database.system, {
+      claim,
+      busy: Object.fromEntries(this.busy),
+      limit,
+      perWebhook: MAX_PER_WEBHOOK,
+      claimMs: CLAIM_MS,
+    });
+    for (const delivery of deliveries) this.launch(delivery, claim);
+    return deliveries.length;
+  }
+
+  private launch(delivery: ClaimedDelivery, claim: string): void {
+    const { webhookId } = delivery;
+    this.busy.set(webhookId, (this.busy.get(webhookId) ?? 0) + 1);
+    const flight = attemptDelivery(delivery, this.options).then((result) => {
+      const left = (this.busy.get(webhookId) ?? 1) - 1;
+      if (left > 0) this.busy.set(webhookId, left);
+      else this.busy.delete(webhookId);
+      this.flights.delete(flight);
+      this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
+      void this.flush();
+      // A place became free, for this receiver or another.
+      this.wake();
+    });
+    this.flights.add(flight);
+  }
+
+  private flush(): Promise<void> {
+    this.flushing ??= this.writeAll().finally(() => {
+      this.flushing = null;
+      if (this.finished.length > 0) void this.flush();
+    });
+    return this.flushing;
+  }
+
+  /** What cannot be written is tried again: without it the claim runs out and the event would be sent twice. */
+  private async writeAll(): Promise<void> {
+    const { database, config, logger } = this.options;
+    await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
+    for (let tries = 0; this.finished.length > 0 && tries < 10; tries++) {
+      const batch = this.finished.splice(0, 500);
+      try {
+        await recordAttempts(database.system, config.webhooks.retryDelaysMs, batch);
+      } catch (error) {
+        this.finished.unshift(...batch);
+        logger.warn({ err: error }, 'webhook attempts could not be written');
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    }
+    this.wake();
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await sweepDeliveries(this.options.database.system, this.options.config.jobs.retentionDays);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'webhook deliveries could not be swept');
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Principal } from '../access/access.types.js';
+
+/** Event types that a webhook may list (contract 6.1). */
+export const WEBHOOK_EVENT_TYPES = [
+  'agent.run.started',
+  'agent.run.completed',
+  'agent.run.failed',
+  'generation.started',
+  'generation.completed',
+  'generation.failed',
+  'chat.message.created',
+  'chat.conversation.created',
+  'subscription.created',
+  'subscription.updated',
+  'subscription.cancelled',
+  'credits.low',
+  'credits.depleted',
+  'team.member.added',
+  'team.member.removed',
+  'team.member.role_changed',
+] as const;
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
+
+/** A registration (contract 2.15, decisions.md 6 "Webhooks"). */
+export interface Webhook {
+  id: string;
+  name: string;
+  url: string;
+  events: string[];
+  enabled: boolean;
+  customHeaders: Record<string, string>;
+  consecutiveFailures: number;
+  disabledReason: string | null;
+  lastDeliveryAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+  /** `whsec_` + 64 hex; only in the answer to create and rotate. */
+  secret: string | null;
+}
+
+/** One attempt to deliver, as it is stored and shown. */
+export interface DeliveryAttempt {
+  /** ISO 8601. */
+  started_at: string;
+  duration_ms: number;
+  status_code: number | null;
+  error: string | null;
+  /** At most 64 KB. */
+  response_body: string | null;
+}
+
+export interface Delivery {
+  id: string;
+  webhookId: string;
+  eventId: string;
+  eventType: string;
+  status: 'pending' | 'succeeded' | 'failed';
+  attempts: DeliveryAttempt[];
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+}
+
+/** What a delivery worker needs to make one attempt. */
+export interface ClaimedDelivery {
+  id: string;
+  orgId: string;
+  webhookId: string;
+  event: Record<string, unknown>;
+  url: string;
+  customHeaders: Record<string, string>;
+  secret: Buffer;
+  nextSecret: Buffer | null;
+  /** A rotation's overlap is under way: sign with both secrets. */
+  rotating: boolean;
+}
+
+export interface WebhookService {
+  /** @throws ApiError plan_required, invalid_request, quota_exceeded `Webhook limit reached` (402) */
+  create(principal: Principal, body: Record<string, unknown>): Promise<Webhook>;
+  list(principal: Principal): Promise<Webhook[]>;
+  /** @throws ApiError not_found `Webhook not found` (and so for all that take an id) */
+  get(principal: Principal, id: string): Promise<Webhook>;
+  /** Any field of create; `enabled: true` clears the failure count. */
+  update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook>;
+  delete(principal: Principal, id: string): Promise<void>;
+  /** Sends a signed `webhook.test` now; its one attempt never counts. */
+  test(principal: Principal, id: string): Promise<Delivery>;
+  /** @throws ApiError conflict during an overlap */
+  rotateSecret(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook>;
+  deliveries(
+    principal: Principal,
+    id: string,
+    page: { first: number; after?: string; status?: string },
+  ): Promise<{ nodes: Delivery[]; nextCursor: string | null }>;
+  /** One more attempt now, whatever the delivery's state. @throws ApiError not_found, conflict while an attempt is under way */
+  retry(principal: Principal, id: string, deliveryId: string): Promise<Delivery>;
+  /** Sends again what failed or was missed in a span of time (ISO 8601). @returns how many deliveries */
+  recover(principal: Principal, id: string, body: Record<string, unknown>): Promise<number>;
+}
