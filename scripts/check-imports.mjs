@@ -16,7 +16,7 @@ const ENGINE = [
   ['config'],
   ['database'],
   ['events'],
-  ['egress'],
+  ['egress', 'imaging'],
   ['files', 'providers', 'search'],
   ['models'],
   ['access'],

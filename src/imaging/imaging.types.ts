@@ -1,0 +1,37 @@
+/** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
+export type ImagingTask =
+  | { kind: 'render'; svg: string; width: number; height: number }
+  | { kind: 'fit'; bytes: Uint8Array; width: number; height: number };
+
+export interface RasterImage {
+  /** PNG. */
+  bytes: Buffer;
+  width: number;
+  height: number;
+}
+
+/** The input is no image that can be read (JPEG, PNG and WebP can), or has too many pixels. */
+export class UnreadableImageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UnreadableImageError';
+  }
+}
+
+/** Pixel work, in child processes off the event loop. Aborting a task kills the process that runs it. */
+export interface Imaging {
+  /** Draws our own SVG, exactly of this size, as PNG. */
+  render(svg: string, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
+  /**
+   * An upstream's or a stranger's image, brought to exactly this size (covering it, cut around the middle), as PNG.
+   * @throws UnreadableImageError
+   */
+  fit(bytes: Uint8Array, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
+  close(): void;
+}
+
+export type ImagingRequest = ImagingTask & { id: number };
+export type ImagingReply =
+  | { id: number; image: { bytes: Uint8Array; width: number; height: number } }
+  | { id: number; unreadable: string }
+  | { id: number; failed: string };
