@@ -8,3 +8,7 @@ export { errorExtensions, presentError } from './errors.js';
 export { enforce, guardOf, Metered, requireScope, Scope, takeKeySlot } from './guard.js';
 export { JobTool } from './enums.js';
 export { JobProgress, JobType } from './job/job.type.js';
+export { createDocuments } from './documents/index.js';
+export type { DocumentRequest, Documents } from './documents/index.js';
+export { createGraphqlHandler } from './http/handler.js';
+export type { GraphqlHandler, GraphqlHandlerOptions } from './http/handler.js';

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, invalid } from '../errors.js';
 
-const tooLarge = () =>
-  new ApiError('payload_too_large', 'Request body too large', { headers: { connection: 'close' } });
+const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
 const malformed = () => invalid('Malformed JSON');
 
@@ -31,7 +30,6 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
       size += chunk.length;
       if (size > limitBytes) {
         request.off('data', onData);
-        request.pause();
         reject(tooLarge());
       } else chunks.push(chunk);
     };
@@ -39,6 +37,20 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
     request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     request.once('error', () => reject(malformed()));
     request.once('close', () => reject(malformed()));
+  });
+}
+
+/** So many bytes of a refused body are taken and forgotten, so that its sender reads the answer instead of a reset. */
+const LINGER_BYTES = 1024 * 1024;
+
+/** Forgets what still comes of a refused request's body; the connection is closed when too much does. */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let size = 0;
+  request.on('error', () => undefined);
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > LINGER_BYTES) request.destroy();
   });
 }
 

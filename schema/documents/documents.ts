@@ -1,0 +1,95 @@
+import type { DocumentNode, GraphQLSchema } from 'graphql';
+import {
+  GraphQLError,
+  NoSchemaIntrospectionCustomRule,
+  parse,
+  specifiedRules,
+  validate,
+  visit,
+} from 'graphql';
+import { checkLimits, limitError, LIMITS } from './limits.js';
+
+/** A GraphQL request as it came. */
+export interface DocumentRequest {
+  query: string;
+  operationName?: string | null | undefined;
+  variables?: Record<string, unknown> | null | undefined;
+}
+
+/** `errors` hold the whole request back. A limit's refusal has `extensions.refused` and is HTTP 400 whatever the client accepts. */
+export type Prepared = { document: DocumentNode } | { errors: readonly GraphQLError[] };
+
+export interface Documents {
+  /** Parse, limits, validation: what no operation may skip, on HTTP, WebSocket and Server-Sent Events alike. */
+  prepare(request: DocumentRequest): Prepared;
+}
+
+/** Documents kept parsed and validated, and the longest text that is kept. */
+const KEPT = 1000;
+const KEPT_LENGTH = 20_000;
+
+/** @param options.introspection false hides the schema (production) */
+export function createDocuments(schema: GraphQLSchema, options: { introspection: boolean }): Documents {
+  const rules = options.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  const kept = new Map<string, Prepared>();
+
+  /** The part of the work that depends on the text alone. */
+  function read(query: string): Prepared {
+    const parsed = parseWithin(query);
+    if ('errors' in parsed) return parsed;
+    // The limits come before validation, whose time grows with the square of some documents.
+    const refused = checkLimits(schema, parsed.document, null);
+    if (refused) return { errors: [refused] };
+    const errors = validate(schema, parsed.document, rules, { maxErrors: 20 });
+    return errors.length > 0 ? { errors } : parsed;
+  }
+
+  function find(query: string): Prepared {
+    const found = kept.get(query);
+    if (found) return found;
+    const fresh = read(query);
+    if (query.length > KEPT_LENGTH) return fresh;
+    if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
+    kept.set(query, fresh);
+    return fresh;
+  }
+
+  return {
+    prepare({ query, variables }) {
+      const prepared = find(query);
+      if ('errors' in prepared) return prepared;
+      const refused = checkLimits(schema, prepared.document, variables ?? {});
+      return refused ? { errors: [refused] } : prepared;
+    },
+  };
+}
+
+function parseWithin(query: string): Prepared {
+  let document: DocumentNode;
+  try {
+    document = parse(query, { maxTokens: LIMITS.tokens });
+  } catch (error) {
+    if (!(error instanceof GraphQLError)) throw error;
+    if (!error.message.includes('contains more than')) return { errors: [error] };
+    return { errors: [limitError(`Document contains more than ${LIMITS.tokens} tokens`)] };
+  }
+  const refused = checkSyntax(document);
+  return refused ? { errors: [refused] } : { document };
+}
+
+/** Directives by number, and texts that PostgreSQL cannot store. */
+function checkSyntax(document: DocumentNode): GraphQLError | null {
+  let directives = 0;
+  let nul = false;
+  visit(document, {
+    Directive() {
+      directives++;
+    },
+    StringValue(node) {
+      nul ||= node.value.includes('\0');
+    },
+  });
+  if (directives > LIMITS.directives)
+    return limitError(`Document holds more than ${LIMITS.directives} directives`);
+  return nul ? limitError('Strings must not contain \\u0000 or lone surrogates') : null;
+}

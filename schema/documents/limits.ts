@@ -1,0 +1,193 @@
+import type {
+  DocumentNode,
+  FieldNode,
+  FragmentDefinitionNode,
+  GraphQLSchema,
+  SelectionSetNode,
+} from 'graphql';
+import {
+  getNamedType,
+  GraphQLError,
+  isCompositeType,
+  isListType,
+  isNonNullType,
+  isUnionType,
+  Kind,
+} from 'graphql';
+import type { GraphQLCompositeType, GraphQLField, GraphQLOutputType } from 'graphql';
+import { guardOf } from '../guard.js';
+
+/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust.md 2, "GraphQL"). */
+export const LIMITS = {
+  /** Lexer tokens of the document. */
+  tokens: 1000,
+  /** Nesting of fields; introspection included. */
+  depth: 16,
+  /** Directives in the whole document. */
+  directives: 50,
+  /** Times that one root field may stand in an operation, aliases and fragments counted. */
+  repeats: 15,
+  /** Price of an operation: see {@link COST}. */
+  cost: 1000,
+} as const;
+
+/** Prices by which an operation is measured: what a field costs to answer, times the size of the lists around it. */
+const COST = { metered: 50, root: 10, object: 1, leaf: 0 } as const;
+/** What a list without `first` counts as. */
+const LIST_SIZE = 20;
+const MAX_PAGE = 100;
+
+export type RawVariables = Readonly<Record<string, unknown>>;
+
+interface Measure {
+  schema: GraphQLSchema;
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  variables: RawVariables;
+  /** Names of the fragments around the current selection. */
+  path: string[];
+  /** Selections looked at, so that nested fragments cannot multiply the measuring itself. */
+  visited: number;
+  rootFields: Map<string, number>;
+}
+
+/** A refusal of the whole request: always HTTP 400. */
+export function limitError(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'invalid_request', refused: true } });
+}
+
+/**
+ * @param variables those of the request, not coerced yet; null: the text alone is looked at, its cost is not known.
+ * @returns the first limit that the document breaks, or null
+ */
+export function checkLimits(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  variables: RawVariables | null,
+): GraphQLError | null {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions)
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  try {
+    for (const definition of document.definitions) {
+      if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+      const root = schema.getRootType(definition.operation);
+      if (!root) continue;
+      const measure: Measure = {
+        schema,
+        fragments,
+        variables: variables ?? {},
+        path: [],
+        visited: 0,
+        rootFields: new Map(),
+      };
+      const cost = costOf(measure, { type: root, set: definition.selectionSet, depth: 1 });
+      if (variables !== null && cost > LIMITS.cost)
+        throw limitError(`Operation is too costly: ${cost} of at most ${LIMITS.cost}`);
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
+}
+
+interface Selected {
+  type: GraphQLCompositeType;
+  set: SelectionSetNode;
+  depth: number;
+}
+
+function costOf(measure: Measure, { type, set, depth }: Selected): number {
+  if (depth > LIMITS.depth) throw limitError(`Operation is too deep: at most ${LIMITS.depth} levels`);
+  let cost = 0;
+  for (const selection of set.selections) {
+    if (++measure.visited > LIMITS.tokens * 10) throw limitError('Operation is too costly');
+    if (selection.kind === Kind.FIELD) cost += costOfField(measure, { type, node: selection, depth });
+    else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      const named = selection.typeCondition
+        ? measure.schema.getType(selection.typeCondition.name.value)
+        : type;
+      cost += costOf(measure, {
+        type: isCompositeType(named) ? named : type,
+        set: selection.selectionSet,
+        depth,
+      });
+    } else cost += costOfFragment(measure, { type, name: selection.name.value, depth });
+  }
+  return cost;
+}
+
+function costOfFragment(
+  measure: Measure,
+  { type, name, depth }: { type: GraphQLCompositeType; name: string; depth: number },
+) {
+  if (measure.path.includes(name)) throw limitError(`Fragment ${name} is circular`);
+  const fragment = measure.fragments.get(name);
+  if (!fragment) return 0;
+  const named = measure.schema.getType(fragment.typeCondition.name.value);
+  measure.path.push(name);
+  const cost = costOf(measure, {
+    type: isCompositeType(named) ? named : type,
+    set: fragment.selectionSet,
+    depth,
+  });
+  measure.path.pop();
+  return cost;
+}
+
+function costOfField(
+  measure: Measure,
+  at: { type: GraphQLCompositeType; node: FieldNode; depth: number },
+): number {
+  const { type, node, depth } = at;
+  const field = fieldOf(type, node.name.value);
+  if (!field)
+    return node.selectionSet ? costOf(measure, { type, set: node.selectionSet, depth: depth + 1 }) : 0;
+  const isRoot = depth === 1 && !field.name.startsWith('__');
+  if (isRoot) countRepeat(measure, field.name);
+  const own = isRoot ? rootCost(field) : node.selectionSet ? COST.object : COST.leaf;
+  const inner = getNamedType(field.type);
+  if (!node.selectionSet || !isCompositeType(inner)) return own;
+  const nested = costOf(measure, { type: inner, set: node.selectionSet, depth: depth + 1 });
+  return own + nested * multiplier(measure, field, node);
+}
+
+function countRepeat({ rootFields }: Measure, name: string): void {
+  const times = (rootFields.get(name) ?? 0) + 1;
+  rootFields.set(name, times);
+  if (times > LIMITS.repeats)
+    throw limitError(`Field ${name} stands more than ${LIMITS.repeats} times in the operation`);
+}
+
+function rootCost(field: GraphQLField<unknown, unknown>): number {
+  return guardOf(field).admittedByService ? COST.metered : COST.root;
+}
+
+function fieldOf(type: GraphQLCompositeType, name: string): GraphQLField<unknown, unknown> | undefined {
+  return isUnionType(type) ? undefined : type.getFields()[name];
+}
+
+/** A connection is as large as its `first`; `nodes` and `edges` in it are those items. Other lists count as {@link LIST_SIZE}. */
+function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+  if (field.args.some((argument) => argument.name === 'first')) return pageSize(measure, field, node);
+  if (field.name === 'nodes' || field.name === 'edges' || field.name.startsWith('__')) return 1;
+  return isList(field.type) ? LIST_SIZE : 1;
+}
+
+function pageSize({ variables }: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+  const given = node.arguments?.find((argument) => argument.name.value === 'first')?.value;
+  const byDefault = field.args.find((argument) => argument.name === 'first')?.defaultValue;
+  const size =
+    given === undefined
+      ? Number(byDefault ?? LIST_SIZE)
+      : given.kind === Kind.INT
+        ? Number(given.value)
+        : given.kind === Kind.VARIABLE
+          ? Number(variables[given.name.value] ?? MAX_PAGE)
+          : MAX_PAGE;
+  return size >= 1 && size <= MAX_PAGE ? size : MAX_PAGE;
+}
+
+function isList(type: GraphQLOutputType): boolean {
+  return isListType(isNonNullType(type) ? type.ofType : type);
+}

@@ -1,0 +1,87 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApolloServerPlugin } from '@apollo/server';
+import { ApolloServer, HeaderMap } from '@apollo/server';
+import { GraphQLError } from 'graphql';
+import type { HttpAnswer } from '../../src/http/index.js';
+import type { Job } from '../../src/jobs/jobs.types.js';
+import type { CallContext } from '../../src/metering/call-context.js';
+import type { GraphqlContext } from '../context.js';
+import { presentError } from '../errors.js';
+import type { GraphqlHandlerOptions } from './handler.js';
+import type { GraphqlRequest } from './request.js';
+
+/** One request's context, with what its answer shows. */
+interface RequestContext extends GraphqlContext {
+  errorStatuses: number[];
+}
+
+export interface Apollo {
+  execute(work: {
+    request: IncomingMessage;
+    call: CallContext;
+    graphql: GraphqlRequest;
+    onJob(job: Job): void;
+  }): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+/** 200 for coercion errors in application/json (GraphQL-over-HTTP audit), and the statuses of the fields' errors. */
+const statusPlugin: ApolloServerPlugin<RequestContext> = {
+  requestDidStart: () =>
+    Promise.resolve({
+      willSendResponse({ response, contextValue, request }) {
+        if (response.body.kind === 'single') {
+          const { errors = [] } = response.body.singleResult;
+          contextValue.errorStatuses = errors.map((error) => Number(error.extensions?.['httpStatus'] ?? 500));
+        }
+        const accept = request.http?.headers.get('accept') ?? '';
+        if (!accept.includes('application/graphql-response+json')) response.http.status = 200;
+        return Promise.resolve();
+      },
+    }),
+};
+
+/** Apollo Server as executor and content negotiator. Documents reach it parsed, limited and validated once already. */
+export async function createApollo({
+  schema,
+  services,
+  edge,
+  logger,
+}: GraphqlHandlerOptions): Promise<Apollo> {
+  const server = new ApolloServer<RequestContext>({
+    schema,
+    logger,
+    plugins: [statusPlugin],
+    nodeEnv: 'production',
+    introspection: true,
+    dangerouslyDisableValidation: true,
+    persistedQueries: false,
+    csrfPrevention: false,
+    stopOnTerminationSignals: false,
+    includeStacktraceInErrorResponses: false,
+    allowBatchedHttpRequests: false,
+    formatError: (formatted, error) =>
+      error instanceof GraphQLError ? presentError(error, (fault) => edge.onFault(fault, '')) : formatted,
+  });
+  await server.start();
+
+  return {
+    async execute({ request, call, graphql, onJob }) {
+      const contextValue: RequestContext = { call, services, onJob, errorStatuses: [] };
+      const headers = new HeaderMap([['content-type', 'application/json']]);
+      if (request.headers.accept !== undefined) headers.set('accept', request.headers.accept);
+      const answer = await server.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: { method: 'POST', headers, search: '', body: graphql },
+        context: () => Promise.resolve(contextValue),
+      });
+      if (answer.body.kind !== 'complete') throw new Error('incremental delivery is not part of this schema');
+      return {
+        status: answer.status ?? 200,
+        headers: Object.fromEntries(answer.headers),
+        body: answer.body.string,
+        errorStatuses: contextValue.errorStatuses,
+      };
+    },
+    close: () => server.stop(),
+  };
+}

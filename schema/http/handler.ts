@@ -1,0 +1,148 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
+import { getOperationAST } from 'graphql';
+import type { Logger } from 'pino';
+import { ApiError } from '../../src/errors.js';
+import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
+import {
+  discardBody,
+  errorHeaders,
+  parseJson,
+  rateFor,
+  readBody,
+  requireJson,
+  sendAnswer,
+  sendOnce,
+  setRate,
+  visibleError,
+} from '../../src/http/index.js';
+import type { Job } from '../../src/jobs/jobs.types.js';
+import type { CallContext } from '../../src/metering/call-context.js';
+import type { Services } from '../../src/services.js';
+import type { Documents } from '../documents/index.js';
+import { errorExtensions, presentError } from '../errors.js';
+import { createApollo } from './apollo.js';
+import type { GraphqlRequest } from './request.js';
+import { parseRequest } from './request.js';
+
+/** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
+const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
+
+export interface GraphqlHandlerOptions {
+  schema: GraphQLSchema;
+  documents: Documents;
+  services: Services;
+  edge: HttpEdge;
+  logger: Logger;
+}
+
+export interface GraphqlHandler {
+  /** Serves GET and POST /graphql. Never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** GraphQL over HTTP: decisions.md 1 and 8. The caller is known before a byte of the body is read. */
+export async function createGraphqlHandler(options: GraphqlHandlerOptions): Promise<GraphqlHandler> {
+  const apollo = await createApollo(options);
+  const { edge } = options;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let call: CallContext | null = null;
+    try {
+      call = await edge.open(request, response);
+      await serve(request, response, call);
+    } catch (fault) {
+      const error = visibleError(edge, fault, call?.requestId ?? '');
+      setRate(response, await rateFor(edge, call, fault));
+      discardBody(request);
+      sendAnswer(response, refusal(error));
+    }
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
+    const { method = 'GET', url = '/' } = request;
+    if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
+    const bytes = method === 'POST' ? await readJsonBody(request) : null;
+    const json = bytes ? parseJson(bytes) : null;
+    const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const answer = () => run({ request, call, graphql: parseRequest(json, search), response });
+    const key = request.headers['idempotency-key'];
+    if (bytes && key !== undefined) {
+      const identity = {
+        call,
+        key: String(key),
+        method,
+        path: '/graphql',
+        query: search.slice(1),
+        body: bytes,
+      };
+      return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
+    }
+    await edge.takeSlot(call);
+    const given = await answer();
+    setRate(response, await rateFor(edge, call));
+    sendAnswer(response, given);
+  }
+
+  async function run(work: Work): Promise<HttpAnswer> {
+    try {
+      const { graphql, request } = work;
+      const prepared = options.documents.prepare(graphql);
+      const accept = request.headers.accept ?? '';
+      if ('errors' in prepared) return presentRefused(prepared.errors, accept);
+      const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
+      if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
+      if (operation?.operation === 'subscription')
+        throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
+      return await apollo.execute({
+        ...work,
+        onJob: (job: Job) => work.response.setHeader('X-Job-Id', job.id),
+      });
+    } catch (fault) {
+      return refusal(visibleError(edge, fault, work.call.requestId));
+    }
+  }
+
+  return { handle, close: () => apollo.close() };
+}
+
+interface Work {
+  request: IncomingMessage;
+  response: ServerResponse;
+  call: CallContext;
+  graphql: GraphqlRequest;
+}
+
+async function readJsonBody(request: IncomingMessage): Promise<Buffer> {
+  requireJson(request);
+  return readBody(request, BODY_LIMIT_BYTES);
+}
+
+function methodNotAllowed(allow: string): ApiError {
+  return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
+}
+
+/** A refusal of the whole request: its status, whatever the client accepts (decisions.md 8). */
+function refusal(error: ApiError): HttpAnswer {
+  const errors = [{ message: error.message, extensions: errorExtensions(error) }];
+  return {
+    status: error.status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...errorHeaders(error) },
+    body: JSON.stringify({ errors }),
+    errorStatuses: [error.status],
+  };
+}
+
+/** Parse and validation errors follow the GraphQL-over-HTTP draft: 200 in application/json. Limits are 400 always. */
+function presentRefused(errors: readonly GraphQLError[], accept: string): HttpAnswer {
+  const strict = accept.includes('application/graphql-response+json');
+  const refused = errors.some((error) => error.extensions['refused'] === true);
+  const type = strict ? 'application/graphql-response+json' : 'application/json';
+  return {
+    status: refused || strict ? 400 : 200,
+    headers: { 'content-type': `${type}; charset=utf-8` },
+    body: JSON.stringify({ errors: errors.map((error) => presentError(error)) }),
+    errorStatuses: [400],
+  };
+}
