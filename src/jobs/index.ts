@@ -1,0 +1,19 @@
+export type {
+  Job,
+  JobContext,
+  JobEvent,
+  JobEvents,
+  JobHandler,
+  JobOutcome,
+  JobPage,
+  JobService,
+  NewJob,
+} from './jobs.types.js';
+export { createJobLookup } from './job.reader.js';
+export type { JobPosition } from './job.reader.js';
+export { createJobRetention } from './job.retention.js';
+export type { JobRetention } from './job.retention.js';
+export { createJobService } from './job.service.js';
+export { isFinished, JOB_TRANSITIONS } from './job.transitions.js';
+export { createJobWorker } from './job.worker.js';
+export type { JobWorker, JobWorkerOptions } from './job.worker.js';

@@ -1,0 +1,77 @@
+import type { Database } from '../database/database.types.js';
+import { invalid, notFound } from '../errors.js';
+import { isJobId, JOB_COLUMNS, toJob, toJobEvent } from './job.row.js';
+import type { JobEventRow, JobRow } from './job.row.js';
+import type { Job, JobEvent, JobPage, JobService } from './jobs.types.js';
+
+const GET = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $1`;
+const GET_MANY = `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ANY ($1)`;
+
+const EVENTS = `SELECT ${JOB_COLUMNS.replace(/\w+/g, 'j.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.status AS e_status,
+    e.progress AS e_progress, e.attempt AS e_attempt, e.fence AS e_fence, e.started_at AS e_started_at
+  FROM job_events e JOIN jobs j ON j.id = e.job_id
+  WHERE e.job_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
+
+/** What a tenant reads of its jobs; row level security sees to the rest. */
+export type JobReader = Pick<JobService, 'get' | 'getMany' | 'list' | 'events'>;
+
+type ListQuery = Parameters<JobService['list']>[1];
+
+/** One text for each combination of conditions, so that each has a plan of its own: none scans another tool's jobs. */
+function listText(query: ListQuery): string {
+  const conditions = ['org_id = $1'];
+  if (query.tool !== undefined) conditions.push('tool = $3');
+  if (query.after !== undefined) conditions.push(`id < $${query.tool === undefined ? 3 : 4}`);
+  if (query.pending) conditions.push(`status IN ('pending', 'processing')`);
+  return `SELECT ${JOB_COLUMNS} FROM jobs WHERE ${conditions.join(' AND ')} ORDER BY id DESC LIMIT $2`;
+}
+
+async function list(database: Database, orgId: string, query: ListQuery): Promise<JobPage> {
+  const { tool, first, after } = query;
+  if (after !== undefined && !isJobId(after)) throw invalid('Invalid cursor', 'cursor');
+  const values = [
+    orgId,
+    first + 1,
+    ...(tool === undefined ? [] : [tool]),
+    ...(after === undefined ? [] : [after]),
+  ];
+  const rows = await database.tenantQuery<JobRow>(orgId, listText(query), values);
+  const nodes = rows.slice(0, first).map(toJob);
+  return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+}
+
+/** Reads of jobs, one statement each. Ids that cannot be ids are unknown without a query. */
+export function createJobReader(database: Database): JobReader {
+  return {
+    async get(orgId, id): Promise<Job> {
+      const [row] = isJobId(id) ? await database.tenantQuery<JobRow>(orgId, GET, [id]) : [];
+      if (!row) throw notFound('Job not found');
+      return toJob(row);
+    },
+    async getMany(orgId, ids) {
+      const known = ids.filter(isJobId);
+      if (known.length === 0) return [];
+      return (await database.tenantQuery<JobRow>(orgId, GET_MANY, [known])).map(toJob);
+    },
+    list: (orgId, query) => list(database, orgId, query),
+    async events(orgId, id, ...range): Promise<JobEvent[]> {
+      if (!isJobId(id)) return [];
+      return (await database.tenantQuery<JobEventRow>(orgId, EVENTS, [id, ...range])).map(toJobEvent);
+    },
+  };
+}
+
+const POSITIONS = {
+  name: 'jobs_positions',
+  text: 'SELECT id, org_id AS "orgId", created_at AS "createdAt", sequence, status FROM jobs WHERE id = ANY ($1)',
+};
+
+/** How far a job is, whoever it belongs to. */
+export type JobPosition = Pick<Job, 'id' | 'orgId' | 'createdAt' | 'sequence' | 'status'>;
+
+/** Positions of many jobs in one read (waiters, subscription hub); unknown ids are left out. */
+export function createJobLookup(
+  database: Pick<Database, 'system'>,
+): (jobIds: string[]) => Promise<JobPosition[]> {
+  return (jobIds) => database.system.query<JobPosition>(POSITIONS, [jobIds]);
+}

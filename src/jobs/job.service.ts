@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.types.js';
+import { invalid, notFound } from '../errors.js';
+import { createJobLookup, createJobReader } from './job.reader.js';
+import { isJobId } from './job.row.js';
+import { isFinished } from './job.transitions.js';
+import { createJobWaiter } from './job.waiter.js';
+import type { Job, JobService } from './jobs.types.js';
+import { createJobCreation } from './moves/create.js';
+import { cancelJob } from './moves/finish.js';
+
+/** The jobs of organisations: what the faces and the generation pipeline call. */
+export function createJobService(options: {
+  database: Database;
+  logger: Logger;
+}): JobService & { close(): void } {
+  const { database, logger } = options;
+  const reader = createJobReader(database);
+  const waiter = createJobWaiter({ hints: database.hints, lookup: createJobLookup(database), logger });
+
+  async function cancel(orgId: string, id: string): Promise<Job> {
+    const outcome = isJobId(id) ? await cancelJob(database.system, orgId, id) : null;
+    if (!outcome) throw notFound('Job not found');
+    if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.job.status} job`);
+    return outcome.job;
+  }
+
+  const wait: JobService['wait'] = async (orgId, id, { timeoutMs, signal }) => {
+    const abort = new AbortController();
+    const either = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
+    // Listening begins before the first look, so that no end falls between the two.
+    const finished = waiter.finished(id, { timeoutMs, signal: either });
+    try {
+      const job = await reader.get(orgId, id);
+      if (isFinished(job.status) || timeoutMs <= 0 || signal?.aborted) return job;
+      await finished;
+      return await reader.get(orgId, id);
+    } finally {
+      abort.abort();
+    }
+  };
+
+  return {
+    ...reader,
+    create: createJobCreation(database),
+    cancel,
+    wait,
+    close: () => waiter.close(),
+  };
+}

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.types.js';
+import { newId } from '../ids.js';
+import type { Tool } from '../vocabulary.js';
+import type { JobHandler } from './jobs.types.js';
+import { claimJobs } from './moves/claim.js';
+import type { ClaimedJob, ClaimSlot } from './moves/claim.js';
+import { createCompletion } from './moves/complete.js';
+import { giveBack, sweepJobs } from './moves/requeue.js';
+import { renewLeases } from './moves/running.js';
+import { createProgressReporter } from './progress.js';
+import type { ProgressReporter } from './progress.js';
+import { RunningJob } from './running-job.js';
+
+/** Takes jobs and runs their handlers, up to its concurrency for each tool. */
+export interface JobWorker {
+  readonly id: string;
+  /** Jobs in hand. */
+  readonly size: number;
+  start(): void;
+  /**
+   * Stops: claims nothing more, lets the jobs in hand end for up to `graceMs`, then aborts them and gives their leases back to pending
+   * without counting the attempt. Resolves when nothing is in hand.
+   */
+  stop(options?: { graceMs?: number }): Promise<void>;
+}
+
+/** What a worker needs. The times are settable for tests of faults. */
+export interface JobWorkerOptions {
+  database: Pick<Database, 'system' | 'hints'>;
+  handlers: JobHandler[];
+  /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
+  concurrency?: Partial<Record<Tool, number>>;
+  logger: Logger;
+  /** Default 30,000. */
+  leaseMs?: number;
+  /** Default 8,000. */
+  heartbeatMs?: number;
+  /** Looks for jobs and lost leases without a hint; default 2,000. */
+  sweepMs?: number;
+}
+
+/** How long a stopping worker lets its jobs run (decisions.md 9). */
+const GRACE_MS = 25_000;
+
+export function createJobWorker(options: JobWorkerOptions): JobWorker {
+  return new Worker(options);
+}
+
+class Worker implements JobWorker {
+  readonly id = newId('wrk');
+  private readonly running = new Map<string, RunningJob>();
+  private readonly handlers: Map<Tool, JobHandler>;
+  private readonly progress: ProgressReporter;
+  private readonly complete: ReturnType<typeof createCompletion>;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly offs: (() => void)[] = [];
+  private readonly leaseMs: number;
+  private stopping = false;
+  private claiming: Promise<void> | null = null;
+  private wanted = false;
+  private renewedAt = 0;
+
+  constructor(private readonly options: JobWorkerOptions) {
+    const { database, handlers, logger } = options;
+    this.leaseMs = options.leaseMs ?? 30_000;
+    this.handlers = new Map(handlers.map((handler) => [handler.tool, handler]));
+    this.progress = createProgressReporter({ sql: database.system, workerId: this.id, logger });
+    this.complete = createCompletion(database, this.id);
+  }
+
+  get size(): number {
+    return this.running.size;
+  }
+
+  start(): void {
+    const { hints } = this.options.database;
+    this.offs.push(
+      hints.on('job_pending', (tool) => this.freeSlots().some((slot) => slot.tool === tool) && this.wake()),
+      hints.on('job_cancel', (id) => this.running.get(id)?.stop('cancelled')),
+    );
+    // Workers that started together drift apart, so that their sweeps share the work.
+    const sweepMs = (this.options.sweepMs ?? 2_000) * (0.9 + Math.random() * 0.1);
+    this.timers.push(
+      setInterval(() => void this.sweep(), sweepMs),
+      setInterval(() => void this.heartbeat(), this.options.heartbeatMs ?? 8_000),
+    );
+    void this.sweep();
+  }
+
+  async stop({ graceMs = GRACE_MS }: { graceMs?: number } = {}): Promise<void> {
+    this.stopping = true;
+    for (const off of this.offs.splice(0)) off();
+    await this.claiming;
+    const grace = new AbortController();
+    const over = sleep(graceMs, undefined, { signal: grace.signal }).catch(() => undefined);
+    await Promise.race([this.allEnded(), over]);
+    grace.abort();
+    await this.giveUp();
+    for (const timer of this.timers.splice(0)) clearInterval(timer);
+    await this.progress.close();
+  }
+
+  private async allEnded(): Promise<void> {
+    await Promise.all([...this.running.values()].map((attempt) => attempt.ended));
+  }
+
+  /** Leases go back first, so that others can begin while the handlers here wind up: the fence keeps them apart. */
+  private async giveUp(): Promise<void> {
+    const attempts = [...this.running.values()];
+    for (const attempt of attempts) attempt.stop('shutdown');
+    try {
+      const jobs = attempts.filter(({ stopReason }) => stopReason === 'shutdown').map(({ job }) => job);
+      await giveBack(this.options.database.system, this.id, jobs);
+    } catch (error) {
+      this.options.logger.error({ err: error }, 'leases could not be given back; they run out by themselves');
+    }
+    await Promise.all(attempts.map((attempt) => attempt.ended));
+  }
+
+  private freeSlots(): ClaimSlot[] {
+    const taken = new Map<Tool, number>();
+    for (const { job } of this.running.values()) taken.set(job.tool, (taken.get(job.tool) ?? 0) + 1);
+    const slots: ClaimSlot[] = [];
+    for (const { tool, concurrency, timeLimitMs } of this.handlers.values()) {
+      const free = (this.options.concurrency?.[tool] ?? concurrency) - (taken.get(tool) ?? 0);
+      if (free > 0) slots.push({ tool, free, timeLimitMs });
+    }
+    return slots;
+  }
+
+  /** Claims soon; hints that come while a claim is under way cause one more. */
+  private wake(): void {
+    this.wanted = true;
+    if (this.stopping || this.claiming) return;
+    this.claiming = this.claim().finally(() => {
+      this.claiming = null;
+    });
+  }
+
+  private async claim(): Promise<void> {
+    const { database, logger } = this.options;
+    try {
+      while (this.wanted && !this.stopping) {
+        this.wanted = false;
+        const slots = this.freeSlots();
+        if (slots.length === 0) return;
+        const claimed = await claimJobs(database.system, { workerId: this.id, slots, leaseMs: this.leaseMs });
+        for (const job of claimed) this.begin(job);
+        // Another worker may have held candidates that it then left: as long as there is something, look again.
+        if (claimed.length > 0) this.wanted = true;
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'claiming jobs failed; the next sweep tries again');
+    }
+  }
+
+  private begin(claimed: ClaimedJob): void {
+    const { database, logger } = this.options;
+    const handler = this.handlers.get(claimed.job.tool);
+    if (!handler) throw new Error(`claimed a job of tool ${claimed.job.tool} without a handler`);
+    if (this.running.size === 0) this.renewedAt = Date.now();
+    const attempt = new RunningJob({
+      claimed,
+      handler,
+      workerId: this.id,
+      sql: database.system,
+      logger,
+      complete: this.complete,
+      progress: (job, percent) => this.progress.report(job, percent),
+    });
+    this.running.set(attempt.job.id, attempt);
+    void attempt.ended.then(() => {
+      this.progress.forget(attempt.job);
+      if (this.running.get(attempt.job.id) === attempt) this.running.delete(attempt.job.id);
+      this.wake();
+    });
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await sweepJobs(this.options.database.system);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'the sweep of jobs failed; the next one tries again');
+    }
+    this.wake();
+  }
+
+  /** Prolongs the leases in hand. What is not ours any more is aborted, as is everything once no renewal came through in time. */
+  private async heartbeat(): Promise<void> {
+    const attempts = [...this.running.values()];
+    if (attempts.length === 0) return;
+    const began = Date.now();
+    try {
+      const held = await renewLeases(this.options.database.system, {
+        workerId: this.id,
+        attempts: attempts.map(({ job }) => job),
+        leaseMs: this.leaseMs,
+      });
+      this.renewedAt = began;
+      for (const attempt of attempts) if (!held.has(attempt.job.id)) attempt.stop('lost');
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'leases could not be renewed');
+      if (Date.now() - this.renewedAt < this.leaseMs) return;
+      for (const attempt of attempts) attempt.stop('lost');
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import type { Database } from '../../database/database.types.js';
+import { ApiError } from '../../errors.js';
+import { createBatcher, wasRolledBack } from '../batcher.js';
+import type { Job, NewJob } from '../jobs.types.js';
+
+const CREATE = { name: 'jobs_create', text: 'SELECT penstock_jobs_create($1) AS answers' };
+
+/** Nobody knows when one of the organisation's jobs ends; this is how long a client should wait before it tries again. */
+const RETRY_AFTER_SECONDS = 5;
+
+interface Answer {
+  id: string;
+  /** Null: refused. */
+  createdAt: string | null;
+}
+
+function toItem(input: NewJob): Record<string, unknown> {
+  const { principal } = input;
+  return {
+    id: input.id,
+    orgId: principal.orgId,
+    userId: principal.userId,
+    keyId: principal.keyId,
+    tool: input.tool,
+    inputParams: input.inputParams,
+    estimatedCredits: input.estimatedCredits,
+    model: input.model,
+    modelTier: input.modelTier,
+    multiplier: input.multiplier,
+    operationId: input.operationId,
+    requestId: input.requestId,
+    client: input.client,
+    fileIds: input.fileIds,
+    idempotencyKey: input.idempotencyKey ?? null,
+    maxPending: principal.plan.maxPendingJobs,
+  };
+}
+
+function toCreated(input: NewJob, createdAt: string): Job {
+  const { principal } = input;
+  return {
+    id: input.id,
+    orgId: principal.orgId,
+    userId: principal.userId,
+    keyId: principal.keyId,
+    tool: input.tool,
+    status: 'pending',
+    progress: 0,
+    inputParams: input.inputParams,
+    outputData: null,
+    result: null,
+    estimatedCredits: input.estimatedCredits,
+    actualCredits: null,
+    errorMessage: null,
+    errorCode: null,
+    createdAt: new Date(createdAt),
+    startedAt: null,
+    completedAt: null,
+    model: input.model,
+    modelTier: input.modelTier,
+    multiplier: input.multiplier,
+    operationId: input.operationId,
+    requestId: input.requestId,
+    attempt: 0,
+    fence: 0,
+    sequence: 1,
+  };
+}
+
+function byOrganisation({ principal: a }: NewJob, { principal: b }: NewJob): number {
+  if (a.orgId === b.orgId) return 0;
+  return a.orgId < b.orgId ? -1 : 1;
+}
+
+/** (none) → pending. Concurrent creates share a transaction. @throws ApiError rate_limited `Too many pending jobs` */
+export function createJobCreation(database: Pick<Database, 'system'>): (input: NewJob) => Promise<Job> {
+  const batcher = createBatcher<NewJob, Answer | undefined>({
+    maxBatch: 32,
+    retryable: wasRolledBack,
+    async run(inputs) {
+      // In the order of organisations: every batch of the product locks balances in it.
+      const sorted = inputs.toSorted(byOrganisation);
+      const values = [JSON.stringify(sorted.map(toItem))];
+      const [row] = await database.system.query<{ answers: Answer[] }>(CREATE, values);
+      const answers = new Map(row?.answers.map((answer) => [answer.id, answer]));
+      return inputs.map(({ id }) => answers.get(id));
+    },
+  });
+  return async (input) => {
+    const answer = await batcher.add(input);
+    if (!answer?.createdAt) {
+      throw new ApiError('rate_limited', 'Too many pending jobs', { retryAfter: RETRY_AFTER_SECONDS });
+    }
+    return toCreated(input, answer.createdAt);
+  };
+}

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Sql } from '../database/database.types.js';
+import { ApiError } from '../errors.js';
+import type { ErrorCode } from '../errors.js';
+import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
+import type { ClaimedJob } from './moves/claim.js';
+import { failJob } from './moves/finish.js';
+
+/** Why an attempt was stopped from outside. */
+export type StopReason = 'cancelled' | 'lost' | 'timeout' | 'shutdown';
+
+/** What an attempt needs of its worker. */
+export interface AttemptOptions {
+  claimed: ClaimedJob;
+  handler: JobHandler;
+  workerId: string;
+  sql: Sql;
+  logger: Logger;
+  complete(job: Job, outcome: JobOutcome): Promise<boolean>;
+  progress(job: Job, percent: number): void;
+}
+
+/** setTimeout's largest delay. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+/** A handler that does not listen to its signal holds its slot no longer than this. */
+const DEAF_MS = 5_000;
+const WRITE_RETRY_MS = 500;
+
+/** One attempt at one job, from claim to its end; every write carries its fence. */
+export class RunningJob {
+  readonly job: Job;
+  /** Settles when the attempt is over and its slot is free; never rejects. */
+  readonly ended: Promise<void>;
+  private readonly abort = new AbortController();
+  private reason: StopReason | null = null;
+  private over = false;
+  private stopping = false;
+
+  constructor(private readonly options: AttemptOptions) {
+    this.job = options.claimed.job;
+    this.ended = this.run();
+  }
+
+  get stopReason(): StopReason | null {
+    return this.reason;
+  }
+
+  /** Aborts the handler. The first reason holds. */
+  stop(reason: StopReason): void {
+    if (reason === 'shutdown') this.stopping = true;
+    if (this.reason) return;
+    this.reason = reason;
+    this.abort.abort(new DOMException(`Job ${reason}`, 'AbortError'));
+  }
+
+  private async run(): Promise<void> {
+    const { claimed, logger } = this.options;
+    const delay = Math.min(Math.max(0, claimed.remainingMs), MAX_DELAY_MS);
+    const timer = setTimeout(() => this.stop('timeout'), delay);
+    try {
+      const outcome = await this.handle();
+      clearTimeout(timer);
+      // The work is done: neither the clock nor a stopping process takes the result away, only who took the job does.
+      await this.write(() => this.options.complete(this.job, outcome));
+    } catch (error) {
+      await this.failed(error);
+    } finally {
+      clearTimeout(timer);
+      this.over = true;
+      logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
+    }
+  }
+
+  private async handle(): Promise<JobOutcome> {
+    const { handler, logger } = this.options;
+    const { job, abort } = this;
+    const progress = (percent: number): void => {
+      if (!this.over) this.options.progress(job, percent);
+    };
+    const context = { job, signal: abort.signal, progress };
+    const work = (async () => handler.run(context))();
+    const deaf = (async (): Promise<never> => {
+      await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
+      await Promise.race([work, sleep(DEAF_MS, undefined, { ref: false })]);
+      throw abort.signal.reason;
+    })();
+    deaf.catch((error: unknown) => logger.trace({ err: error, jobId: job.id }, 'attempt stopped'));
+    return Promise.race([work, deaf]);
+  }
+
+  private async failed(error: unknown): Promise<void> {
+    // Cancelled and lost jobs are not ours any more; a stopping worker gives the lease back itself.
+    if (this.reason !== null && this.reason !== 'timeout') return;
+    const { logger, handler } = this.options;
+    if (this.reason === 'timeout') return this.fail('Job timed out', 'server_error');
+    if (error instanceof ApiError) return this.fail(error.message, error.code);
+    logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
+    return this.fail(handler.failureMessage, 'server_error');
+  }
+
+  private async fail(message: string, code: ErrorCode): Promise<void> {
+    const { sql, workerId } = this.options;
+    await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code }));
+  }
+
+  /** Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone. */
+  private async write(move: () => Promise<boolean>): Promise<void> {
+    const { logger } = this.options;
+    for (;;) {
+      try {
+        const moved = await move();
+        if (!moved)
+          logger.info(
+            { jobId: this.job.id, fence: this.job.fence },
+            'an attempt ended after its job had moved on',
+          );
+        return;
+      } catch (error) {
+        logger.error({ err: error, jobId: this.job.id }, 'the end of a job could not be written');
+        if (!isTransient(error) || this.stopping || this.reason === 'lost' || this.reason === 'cancelled') return;
+        await sleep(WRITE_RETRY_MS);
+      }
+    }
+  }
+}
+
+/** What PostgreSQL refused for the statement's own sake stays refused: the lease then runs out and the sweep decides. */
+function isTransient(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return !(typeof code === 'string' && /^(22|23|42|P0)/.test(code) && code.length === 5);
+}
