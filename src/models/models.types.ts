@@ -14,7 +14,12 @@ export interface Model {
   /** Hundredths: 150 is 1.5. */
   multiplier: number;
   /** Before the multiplier. Amounts in units with up to two decimals. */
-  pricing: { unit: '1k_tokens' | 'image' | 'edit' | 'second' | 'track' | 'character'; bucket: Bucket; amount: number; credits: number };
+  pricing: {
+    unit: '1k_tokens' | 'image' | 'edit' | 'second' | 'track' | 'character';
+    bucket: Bucket;
+    amount: number;
+    credits: number;
+  };
   contextWindow: number | null;
   maxOutputTokens: number | null;
   modalities: { input: string[]; output: string[] };
@@ -34,9 +39,9 @@ export interface ModelCatalogue {
   list(filter?: { type?: ModelType; provider?: string; tier?: Tier; available?: boolean }): Model[];
   find(id: string): Model | null;
   /**
-   * The model a call asks for, or the type's default.
+   * The model a call asks for, or the type's default (image edits: that of the operation).
    * @throws ApiError invalid_request `Unknown model: <id>`, `Model not available: <id>`, `model is required` (param `model`)
    */
-  resolve(type: ModelType | ModelType[], id: string | null | undefined): Model;
+  resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model;
   fallbacks(id: string): Model[];
 }

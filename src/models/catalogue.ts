@@ -1,0 +1,218 @@
+import { invalid } from '../errors.js';
+import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
+import type { ConfiguredModel, ProviderRegistry, ProviderSettings } from '../providers/index.js';
+import type { ModelType, Tier } from '../vocabulary.js';
+import {
+  knownRows,
+  sandboxRows,
+  STANDARD_MODALITIES,
+  STANDARD_PRICING,
+  standardMultiplier,
+} from './model-rows.js';
+import type { ModelRow } from './model-rows.js';
+import type { Model, ModelCatalogue } from './models.types.js';
+
+const IMAGE_TOKENS = 1000;
+/** The default music model's longest track, and the others' (contract 4.5). */
+const DEFAULT_MUSIC_SECONDS = 47;
+const OTHER_SECONDS = 60;
+const SANDBOX_CREATED = Date.parse('2026-01-01') / 1000;
+
+const SANDBOX_DEFAULTS: Record<ModelType, Tier> = {
+  chat: 'basic',
+  embedding: 'basic',
+  image: 'standard',
+  image_edit: 'standard',
+  video: 'standard',
+  music: 'standard',
+  tts: 'standard',
+  stt: 'fast',
+};
+/** Edits that the sandbox's fast model does by default; the others go to its standard one (contract 4.3). */
+const FAST_OPERATIONS = new Set(['backgroundRemoval', 'superResolution', 'colorization']);
+
+const sandboxId = (type: ModelType, tier: Tier): string => `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
+const hundredths = (value: number): number => Math.round(value * 100);
+
+function baseModel(row: ModelRow, created: number): Model {
+  const slash = row.id.indexOf('/');
+  const provider = row.id.slice(0, slash);
+  return {
+    id: row.id,
+    provider,
+    name: row.name ?? row.id.slice(slash + 1),
+    ownedBy: provider === SANDBOX_ID ? 'penstock' : provider,
+    created,
+    type: row.type,
+    tier: row.tier,
+    multiplier: hundredths(row.multiplier),
+    pricing: STANDARD_PRICING[row.type],
+    contextWindow: row.contextWindow ?? null,
+    maxOutputTokens: row.maxOutputTokens ?? null,
+    modalities: row.modalities ?? STANDARD_MODALITIES[row.type],
+    imageTokens: IMAGE_TOKENS,
+    default: false,
+    available: false,
+    upstream: null,
+    maxDurationSeconds: row.maxDurationSeconds ?? (row.type === 'video' ? OTHER_SECONDS : null),
+  };
+}
+
+/** A model of PROVIDERS_FILE; what its entry leaves out comes from the list of known models where the id stands there. */
+function configuredModel(entry: ConfiguredModel, known: Model | undefined, created: number): Model {
+  const base =
+    known?.type === entry.type
+      ? known
+      : baseModel({ id: entry.id, type: entry.type, tier: entry.tier, multiplier: 1 }, created);
+  const multiplier = entry.multiplier ?? standardMultiplier(entry.type, entry.tier);
+  return {
+    ...base,
+    name: entry.name ?? base.name,
+    ownedBy: entry.ownedBy ?? base.ownedBy,
+    tier: entry.tier,
+    multiplier: hundredths(multiplier),
+    pricing: { ...STANDARD_PRICING[entry.type], ...entry.price },
+    contextWindow: entry.contextWindow ?? base.contextWindow,
+    maxOutputTokens: entry.maxOutputTokens ?? base.maxOutputTokens,
+    modalities: entry.modalities ?? base.modalities,
+    imageTokens: entry.imageTokens ?? base.imageTokens,
+    available: true,
+    upstream: { providerId: entry.providerId, modelId: entry.upstreamId, outputCap: entry.outputCap },
+    maxDurationSeconds: entry.maxDurationSeconds ?? base.maxDurationSeconds,
+  };
+}
+
+interface Snapshot {
+  models: Map<string, Model>;
+  defaults: Map<ModelType, Model>;
+  fallbacks: Map<string, Model[]>;
+  /** True where the type's default is the operator's choice: it then holds for every edit operation too. */
+  chosen: Set<ModelType>;
+}
+
+/** All models as the settings have them. @throws ProvidersFileError where defaults or fallbacks name what is not there */
+function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]): Snapshot {
+  const models = new Map(known.map((model) => [model.id, model]));
+  for (const entry of settings.models)
+    models.set(entry.id, configuredModel(entry, models.get(entry.id), SANDBOX_CREATED));
+  if (settings.sandbox) for (const model of sandbox) models.set(model.id, model);
+  const faults: string[] = [];
+  const defaults = new Map<ModelType, Model>();
+  for (const type of Object.keys(SANDBOX_DEFAULTS) as ModelType[]) {
+    const id = settings.defaults[type] ?? sandboxId(type, SANDBOX_DEFAULTS[type]);
+    const model = models.get(id);
+    if (model?.available && model.type === type) defaults.set(type, model);
+    else if (settings.defaults[type] !== undefined)
+      faults.push(`defaults.${type}: ${id} is not an available ${type} model`);
+  }
+  for (const model of defaults.values()) models.set(model.id, asDefault(model));
+  const fallbacks = new Map<string, Model[]>();
+  for (const [id, ids] of Object.entries(settings.fallbacks)) {
+    const type = models.get(id)?.type;
+    const found = ids
+      .map((other) => models.get(other))
+      .filter((other) => other?.available && other.type === type);
+    if (type === undefined || found.length !== ids.length)
+      faults.push(`fallbacks.${id}: names a model that is not available`);
+    fallbacks.set(id, found as Model[]);
+  }
+  if (faults.length > 0) throw new ProvidersFileError(faults);
+  for (const [type, model] of defaults) defaults.set(type, models.get(model.id) as Model);
+  const chosen = new Set(Object.keys(settings.defaults) as ModelType[]);
+  return { models, defaults, fallbacks, chosen };
+}
+
+function asDefault(model: Model): Model {
+  const seconds =
+    model.type === 'music'
+      ? Math.min(model.maxDurationSeconds ?? OTHER_SECONDS, DEFAULT_MUSIC_SECONDS)
+      : null;
+  return { ...model, default: true, maxDurationSeconds: seconds ?? model.maxDurationSeconds };
+}
+
+/** An id as a path may carry it: `acme%2Fchat-1` too. */
+function plainId(id: string): string {
+  if (!id.includes('%')) return id;
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
+function shown(id: string): string {
+  return id.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
+}
+
+class Catalogue implements ModelCatalogue {
+  private snapshot: Snapshot;
+  private readonly known: Model[];
+  private readonly sandbox: Model[];
+
+  constructor(providers: ProviderRegistry) {
+    const { rows, created } = knownRows();
+    this.known = rows.map((row) => baseModel(row, created));
+    this.sandbox = sandboxRows().map((row) => ({
+      ...baseModel(row, SANDBOX_CREATED),
+      available: true,
+      upstream: { providerId: SANDBOX_ID, modelId: row.id, outputCap: 'max_tokens' },
+    }));
+    this.snapshot = snapshotOf(providers.settings, this.known, this.sandbox);
+    providers.onChange(() => {
+      this.snapshot = snapshotOf(providers.settings, this.known, this.sandbox);
+    });
+  }
+
+  list(filter: Parameters<ModelCatalogue['list']>[0] = {}): Model[] {
+    return [...this.snapshot.models.values()].filter(
+      (model) =>
+        (filter.type === undefined || model.type === filter.type) &&
+        (filter.provider === undefined || model.provider === filter.provider) &&
+        (filter.tier === undefined || model.tier === filter.tier) &&
+        (filter.available === undefined || model.available === filter.available),
+    );
+  }
+
+  find(id: string): Model | null {
+    return this.snapshot.models.get(id) ?? this.snapshot.models.get(plainId(id)) ?? null;
+  }
+
+  resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model {
+    const types = Array.isArray(type) ? type : [type];
+    if (id === null || id === undefined) return this.defaultOf(types[0] as ModelType, operation);
+    if (typeof id !== 'string') throw invalid('model must be a string', 'model');
+    const model = this.find(id);
+    if (!model || !types.includes(model.type)) throw invalid(`Unknown model: ${shown(id)}`, 'model');
+    if (!model.available) throw invalid(`Model not available: ${shown(id)}`, 'model');
+    return model;
+  }
+
+  fallbacks(id: string): Model[] {
+    return this.snapshot.fallbacks.get(id) ?? [];
+  }
+
+  private defaultOf(type: ModelType, operation: string | undefined): Model {
+    const { defaults, chosen, models } = this.snapshot;
+    if (
+      type === 'image_edit' &&
+      operation !== undefined &&
+      !chosen.has(type) &&
+      FAST_OPERATIONS.has(operation)
+    ) {
+      const fast = models.get(sandboxId(type, 'fast'));
+      if (fast) return fast;
+    }
+    const model = defaults.get(type);
+    if (!model) throw invalid('model is required', 'model');
+    return model;
+  }
+}
+
+/**
+ * The catalogue of all models: the sandbox's, those of PROVIDERS_FILE, and well-known ones that nobody configured (`available: false`).
+ * Follows the registry's reloads.
+ * @throws ProvidersFileError where the file's defaults or fallbacks name a model that is not there
+ */
+export function createModelCatalogue({ providers }: { providers: ProviderRegistry }): ModelCatalogue {
+  return new Catalogue(providers);
+}

@@ -1,0 +1,16 @@
+export { createProviderRegistry } from './registry.js';
+export type { RegistryOptions } from './registry.js';
+export { SANDBOX_ID } from './providers-file.js';
+export { createSandboxImage } from './sandbox/image-model.js';
+export type { ImageCallOptions } from './sandbox/image-model.js';
+export { createTokenizer } from './sandbox/tokens.js';
+export type { Tokenizer } from './sandbox/tokens.js';
+export { findDirective } from './sandbox/directive.js';
+export type { Directive } from './sandbox/directive.js';
+export { createRandom } from './sandbox/random.js';
+export { pause } from './sandbox/sandbox-chat.js';
+export { spliceObject } from './upstream/json-splice.js';
+export { Transport } from './upstream/transport.js';
+export { abortedError, brokenAnswer } from './upstream/upstream-errors.js';
+export { ProvidersFileError, UpstreamError } from './providers.types.js';
+export type * from './providers.types.js';

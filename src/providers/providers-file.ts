@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { MODEL_TYPES, TIERS } from '../vocabulary.js';
+import { ProvidersFileError } from './providers.types.js';
+import type { ConfiguredModel, ProviderSettings, RetryPolicy } from './providers.types.js';
+import type { UpstreamTimeouts } from './upstream/transport.js';
+
+/** The provider id of the sandbox; no entry of the file may take it. */
+export const SANDBOX_ID = 'sandbox';
+
+const SUBSTITUTION = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const MEDIA_TYPES = new Set(['tts', 'stt', 'image_edit']);
+const MEDIA_TIERS = new Set(['fast', 'standard', 'premium']);
+const GENERAL_TIERS = new Set(['basic', 'standard', 'powerful']);
+
+const id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be letters, digits, dots, dashes');
+const modelId = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w.:@/-]{0,199}$/, 'must be a model id')
+  .refine((value) => value.includes('/') && !value.endsWith('/'), 'must be of the form <provider>/<name>');
+const twoDecimals = z
+  .number()
+  .min(0)
+  .max(1_000_000)
+  .refine(
+    (value) => Math.abs(value * 100 - Math.round(value * 100)) < 1e-6,
+    'must have at most two decimals',
+  );
+const milliseconds = z.number().int().min(1).max(3_600_000);
+const httpUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+    'must be an http or https URL',
+  );
+
+const model = z
+  .strictObject({
+    id: modelId,
+    upstreamId: z.string().min(1).max(200),
+    type: z.enum(MODEL_TYPES),
+    tier: z.enum(TIERS),
+    multiplier: twoDecimals.min(0.01).max(100).optional(),
+    name: z.string().min(1).max(200).optional(),
+    ownedBy: z.string().min(1).max(200).optional(),
+    contextWindow: z.number().int().min(1).optional(),
+    maxOutputTokens: z.number().int().min(1).optional(),
+    imageTokens: z.number().int().min(0).optional(),
+    outputCap: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+    modalities: z.strictObject({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
+    price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
+    maxDurationSeconds: z.number().positive().optional(),
+  })
+  .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
+    message: 'is not a tier of this type',
+    path: ['tier'],
+  });
+
+const provider = z.strictObject({
+  id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
+  kind: z.literal('openai-compatible'),
+  baseUrl: httpUrl,
+  apiKey: z.string().optional(),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
+  timeouts: z
+    .strictObject({
+      connectMs: milliseconds.default(5000),
+      firstByteMs: milliseconds.default(60_000),
+      chunkMs: milliseconds.default(60_000),
+    })
+    .prefault({}),
+  retry: z
+    .strictObject({
+      retries: z.number().int().min(0).max(10).default(2),
+      backoffMs: z.number().int().min(0).max(60_000).default(200),
+    })
+    .prefault({}),
+  models: z.array(model).default([]),
+});
+
+const file = z.strictObject({
+  providers: z.array(provider).default([]),
+  defaults: z.partialRecord(z.enum(MODEL_TYPES), modelId).default({}),
+  fallbacks: z.record(modelId, z.array(modelId).max(10)).default({}),
+  sandbox: z.boolean().default(true),
+});
+
+type FileEntry = z.infer<typeof file>;
+
+/** One upstream of the file, ready to connect to. */
+export interface UpstreamSettings {
+  id: string;
+  baseUrl: string;
+  apiKey: string | undefined;
+  headers: Record<string, string>;
+  timeouts: UpstreamTimeouts;
+  retry: RetryPolicy;
+}
+
+export interface ProvidersFile {
+  settings: ProviderSettings;
+  upstreams: UpstreamSettings[];
+}
+
+/** Puts `${NAME}` in every string; a name without a value is a fault. */
+function substitute(
+  value: unknown,
+  context: { env: Readonly<Record<string, string | undefined>>; faults: string[] },
+): unknown {
+  if (typeof value === 'string') {
+    return value.replace(SUBSTITUTION, (whole, name: string) => {
+      const found = context.env[name];
+      if (found === undefined) context.faults.push(`\${${name}} is not set`);
+      return found ?? whole;
+    });
+  }
+  if (Array.isArray(value)) return value.map((item) => substitute(item, context));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, substitute(item, context)]));
+}
+
+function configured(entry: FileEntry): ConfiguredModel[] {
+  return entry.providers.flatMap(({ id: providerId, models }) =>
+    models.map((item) => ({
+      ...item,
+      providerId,
+      multiplier: item.multiplier,
+      name: item.name,
+      ownedBy: item.ownedBy,
+      contextWindow: item.contextWindow,
+      maxOutputTokens: item.maxOutputTokens,
+      imageTokens: item.imageTokens,
+      modalities: item.modalities,
+      maxDurationSeconds: item.maxDurationSeconds,
+      price: item.price
+        ? {
+            ...(item.price.amount === undefined ? {} : { amount: item.price.amount }),
+            ...(item.price.credits === undefined ? {} : { credits: item.price.credits }),
+          }
+        : undefined,
+    })),
+  );
+}
+
+/** Faults that no single field has: names given twice. (Whether a default exists is the catalogue's to know.) */
+function duplicates(entry: FileEntry): string[] {
+  const seen = new Set<string>();
+  const names = [
+    ...entry.providers.map((item) => `provider ${item.id}`),
+    ...entry.providers.flatMap((item) => item.models.map((one) => `model ${one.id}`)),
+  ];
+  return names.filter((name) => seen.size === seen.add(name).size).map((name) => `${name} stands twice`);
+}
+
+/** What holds without a file: the sandbox alone. */
+export const NO_PROVIDERS: ProvidersFile = {
+  settings: { sandbox: true, models: [], defaults: {}, fallbacks: {} },
+  upstreams: [],
+};
+
+/**
+ * Reads PROVIDERS_FILE's text.
+ * @throws ProvidersFileError with every fault
+ */
+export function parseProvidersFile(
+  text: string,
+  env: Readonly<Record<string, string | undefined>>,
+): ProvidersFile {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new ProvidersFileError([`is not JSON: ${(error as Error).message}`]);
+  }
+  const faults: string[] = [];
+  const result = file.safeParse(substitute(json, { env, faults }));
+  if (!result.success) {
+    faults.push(...result.error.issues.map((issue) => `${issue.path.join('.') || 'file'}: ${issue.message}`));
+    throw new ProvidersFileError(faults);
+  }
+  faults.push(...duplicates(result.data));
+  if (faults.length > 0) throw new ProvidersFileError(faults);
+  const { sandbox, defaults, fallbacks } = result.data;
+  return {
+    settings: { sandbox, models: configured(result.data), defaults, fallbacks },
+    upstreams: result.data.providers.map((item) => ({
+      id: item.id,
+      baseUrl: item.baseUrl.replace(/\/+$/, ''),
+      apiKey: item.apiKey,
+      headers: item.headers,
+      timeouts: item.timeouts,
+      retry: item.retry,
+    })),
+  };
+}

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import type { ImageModelV4 } from '@ai-sdk/provider';
+import type { Logger } from 'pino';
+import { NO_PROVIDERS, parseProvidersFile, SANDBOX_ID } from './providers-file.js';
+import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
+import { ProvidersFileError } from './providers.types.js';
+import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
+import { createSandboxEmbedding } from './sandbox/embedding.js';
+import { createSandboxChat } from './sandbox/sandbox-chat.js';
+import type { Tokenizer } from './sandbox/tokens.js';
+import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
+import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
+import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
+import { Transport } from './upstream/transport.js';
+
+export interface RegistryOptions {
+  /** Path of PROVIDERS_FILE; null: the sandbox alone. */
+  file: string | null;
+  /** Where `${NAME}` in the file comes from. */
+  env: Readonly<Record<string, string | undefined>>;
+  tokenizer: Tokenizer;
+  /** The sandbox's images. */
+  sandboxImage?: (modelId: string) => ImageModelV4;
+  logger: Logger;
+}
+
+interface OpenProvider extends Provider {
+  /** Lets calls in flight end: another provider has taken this one's place. */
+  retire(): Promise<void>;
+}
+
+function secretsOf(upstream: UpstreamSettings): string[] {
+  const values = Object.entries(upstream.headers).filter(([name]) => /auth|key|token|secret/i.test(name));
+  return [upstream.apiKey ?? '', ...values.map(([, value]) => value)].filter((value) => value !== '');
+}
+
+function openUpstream(upstream: UpstreamSettings): OpenProvider {
+  const authorization: Record<string, string> =
+    upstream.apiKey === undefined || upstream.apiKey === ''
+      ? {}
+      : { authorization: `Bearer ${upstream.apiKey}` };
+  const transport = new Transport({
+    baseUrl: upstream.baseUrl,
+    headers: { ...authorization, ...upstream.headers },
+    timeouts: upstream.timeouts,
+    secrets: secretsOf(upstream),
+  });
+  const { id } = upstream;
+  return {
+    id,
+    retry: upstream.retry,
+    chat: createOpenAiCompatibleChat(transport),
+    embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
+    image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId }),
+    close: () => transport.close(),
+    retire: () => transport.retire(),
+  };
+}
+
+function openSandbox({ tokenizer, sandboxImage }: RegistryOptions): OpenProvider {
+  const nothing = (): Promise<void> => Promise.resolve();
+  return {
+    id: SANDBOX_ID,
+    retry: { retries: 0, backoffMs: 0 },
+    chat: createSandboxChat(tokenizer),
+    embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
+    ...(sandboxImage ? { image: sandboxImage } : {}),
+    close: nothing,
+    retire: nothing,
+  };
+}
+
+async function readProvidersFile(options: RegistryOptions): Promise<ProvidersFile> {
+  if (options.file === null) return NO_PROVIDERS;
+  let text: string;
+  try {
+    text = await readFile(options.file, 'utf8');
+  } catch (error) {
+    throw new ProvidersFileError([`cannot be read: ${(error as Error).message}`]);
+  }
+  return parseProvidersFile(text, options.env);
+}
+
+class FileRegistry implements ProviderRegistry {
+  settings: ProviderSettings = NO_PROVIDERS.settings;
+  private providers = new Map<string, OpenProvider>();
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(private readonly options: RegistryOptions) {}
+
+  find(id: string): Provider | null {
+    return this.providers.get(id) ?? null;
+  }
+
+  list(): Provider[] {
+    return [...this.providers.values()];
+  }
+
+  async reload(): Promise<void> {
+    const file = await readProvidersFile(this.options);
+    const before = { settings: this.settings, providers: this.providers };
+    const opened = [
+      ...(file.settings.sandbox ? [openSandbox(this.options)] : []),
+      ...file.upstreams.map(openUpstream),
+    ];
+    this.settings = file.settings;
+    this.providers = new Map(opened.map((provider) => [provider.id, provider]));
+    try {
+      for (const listener of this.listeners) listener();
+    } catch (error) {
+      // The catalogue does not accept the new settings: the old ones stay in force everywhere.
+      Object.assign(this, before);
+      await Promise.all(opened.map((provider) => provider.close()));
+      throw error;
+    }
+    for (const provider of before.providers.values()) {
+      provider
+        .retire()
+        .catch((error: unknown) => this.options.logger.warn({ err: error }, 'closing a provider failed'));
+    }
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.providers.values()].map((provider) => provider.close()));
+  }
+}
+
+/**
+ * The providers of PROVIDERS_FILE and the sandbox.
+ * @throws ProvidersFileError where the file has a fault
+ */
+export async function createProviderRegistry(options: RegistryOptions): Promise<ProviderRegistry> {
+  const registry = new FileRegistry(options);
+  await registry.reload();
+  return registry;
+}

@@ -1,0 +1,62 @@
+import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { Transport } from './transport.js';
+import { brokenAnswer } from './upstream-errors.js';
+
+interface Answer {
+  data?: { index?: unknown; embedding?: unknown }[];
+  usage?: { prompt_tokens?: unknown; total_tokens?: unknown };
+}
+
+function vectorOf(embedding: unknown): number[] {
+  if (Array.isArray(embedding) && embedding.every((value) => typeof value === 'number')) return embedding;
+  if (typeof embedding !== 'string') throw brokenAnswer('no embedding');
+  const bytes = Buffer.from(embedding, 'base64');
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, at) => bytes.readFloatLE(at * 4));
+}
+
+function read(text: string, wanted: number): { embeddings: number[][]; tokens: number | null } {
+  let parsed: Answer | null;
+  try {
+    parsed = JSON.parse(text) as Answer | null;
+  } catch {
+    throw brokenAnswer('broken JSON');
+  }
+  if (!Array.isArray(parsed?.data) || parsed.data.length !== wanted)
+    throw brokenAnswer('another number of embeddings');
+  const ordered = parsed.data.toSorted((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
+  const tokens = parsed.usage?.prompt_tokens ?? parsed.usage?.total_tokens;
+  return {
+    embeddings: ordered.map((item) => vectorOf(item.embedding)),
+    tokens: typeof tokens === 'number' && tokens >= 0 ? tokens : null,
+  };
+}
+
+/** Embeddings of an upstream that speaks the common convention. `providerOptions.penstock` takes `dimensions` and `user`. */
+export function createOpenAiCompatibleEmbedding(options: {
+  transport: Transport;
+  providerId: string;
+  modelId: string;
+}): EmbeddingModelV4 {
+  const { transport, providerId, modelId } = options;
+  return {
+    specificationVersion: 'v4',
+    provider: providerId,
+    modelId,
+    maxEmbeddingsPerCall: 2048,
+    supportsParallelCalls: true,
+    async doEmbed({ values, abortSignal, providerOptions }) {
+      const body = JSON.stringify({
+        ...providerOptions?.['penstock'],
+        input: values,
+        model: modelId,
+        encoding_format: 'float',
+      });
+      const answer = read(await transport.postJson('/embeddings', body, abortSignal), values.length);
+      return {
+        embeddings: answer.embeddings,
+        ...(answer.tokens === null ? {} : { usage: { tokens: answer.tokens } }),
+        warnings: [],
+      };
+    },
+  };
+}
