@@ -118,7 +118,8 @@ export class RunningJob {
         return;
       } catch (error) {
         logger.error({ err: error, jobId: this.job.id }, 'the end of a job could not be written');
-        if (!isTransient(error) || this.stopping || this.reason === 'lost' || this.reason === 'cancelled') return;
+        if (!isTransient(error) || this.stopping || this.reason === 'lost' || this.reason === 'cancelled')
+          return;
         await sleep(WRITE_RETRY_MS);
       }
     }
