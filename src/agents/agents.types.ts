@@ -1,0 +1,201 @@
+import type { Principal } from '../access/access.types.js';
+import type { CallContext } from '../metering/call-context.js';
+
+/** Tool ids of the contract (4.8); MCP tools are `mcp:<server>/<tool>`. */
+export const AGENT_TOOLS = [
+  'web_search',
+  'web_fetch',
+  'generate_text',
+  'generate_image',
+  'analyze_image',
+  'generate_chart',
+  'create_document',
+] as const;
+
+export const TEMPLATE_CATEGORIES = [
+  'research',
+  'content',
+  'coding',
+  'analysis',
+  'support',
+  'productivity',
+] as const;
+export type TemplateCategory = (typeof TEMPLATE_CATEGORIES)[number];
+
+/** Contract 2.11. Templates have no organisation. */
+export interface Agent {
+  id: string;
+  orgId: string | null;
+  name: string;
+  description: string;
+  icon: string;
+  systemPrompt: string;
+  model: string;
+  tools: string[];
+  temperature: number;
+  maxTokens: number;
+  maxIterations: number;
+  memoryEnabled: boolean;
+  isTemplate: boolean;
+  templateCategory: TemplateCategory | null;
+  isPublic: boolean;
+  runCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
+export type StepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
+
+/** A step as it is stored (contract 2.12); in the stream `step_type` is `type` and `tool_name` is `tool` (6.2). */
+export interface RunStep {
+  stepNumber: number;
+  stepType: StepType;
+  content: string | null;
+  toolName: string | null;
+  toolInput: Record<string, unknown> | null;
+  toolOutput: Record<string, unknown> | null;
+}
+
+/** Contract 2.12. */
+export interface AgentRun {
+  id: string;
+  orgId: string;
+  agentId: string;
+  sessionId: string;
+  status: RunStatus;
+  input: string;
+  output: string | null;
+  errorMessage: string | null;
+  totalSteps: number;
+  tokensUsed: number;
+  /** Whole credits: base, model calls and tools. */
+  creditsUsed: number;
+  durationMs: number | null;
+  createdAt: Date;
+  completedAt: Date | null;
+  /** Sequence of its last event; 1 is `start`. */
+  sequence: number;
+}
+
+/** One event of a run's stream (contract 6.2); the sequence is SSE's `id:` and GraphQL's `after:`. */
+export interface RunEvent {
+  sequence: number;
+  type: 'start' | 'step' | 'done' | 'error';
+  /** The payload of 6.2 in its own spelling, without `type`. */
+  data: Record<string, unknown>;
+}
+
+export interface Page<Node> {
+  nodes: Node[];
+  nextCursor: string | null;
+}
+
+export interface AgentService {
+  /** @throws ApiError plan_required `AI Agents are not available`, quota_exceeded `Agent limit reached`, invalid_request … */
+  create(principal: Principal, body: Record<string, unknown>): Promise<Agent>;
+  list(
+    principal: Principal,
+    query: { includeTemplates: boolean; templateCategory?: string; first: number; after?: string },
+  ): Promise<Page<Agent>>;
+  /** The organisation's own, a template, or a public one. @throws ApiError not_found `Agent not found` */
+  get(principal: Principal, id: string): Promise<Agent>;
+  update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
+  delete(principal: Principal, id: string): Promise<void>;
+  duplicate(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
+}
+
+export interface AgentRunService {
+  /** Admits (windows, agent_runs and base credits) and stores the run; a worker takes it from there. */
+  start(call: CallContext, agentId: string, body: Record<string, unknown>): Promise<AgentRun>;
+  list(
+    principal: Principal,
+    agentId: string,
+    query: { status?: string; first: number; after?: string },
+  ): Promise<Page<AgentRun>>;
+  /** @throws ApiError not_found `Run not found`; its steps by `steps` */
+  get(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
+  steps(orgId: string, runId: string): Promise<RunStep[]>;
+  cancel(principal: Principal, agentId: string, runId: string): Promise<AgentRun>;
+  /** Events with sequence > after, in order. */
+  events(orgId: string, runId: string, after: number, limit: number): Promise<RunEvent[]>;
+}
+
+/** decisions.md 6 "Agents". */
+export interface KnowledgeFile {
+  id: string;
+  agentId: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  status: 'pending' | 'processing' | 'completed' | 'failed';
+  errorMessage: string | null;
+  chunkCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A passage that retrieval found. */
+export interface Passage {
+  fileId: string;
+  filename: string;
+  /** From 0 within the file. */
+  position: number;
+  text: string;
+  score: number;
+}
+
+export interface KnowledgeService {
+  /**
+   * Streams an upload to the store with the plan's size enforced while reading.
+   * @throws ApiError payload_too_large, invalid_request `Unsupported file type`, quota_exceeded `Knowledge file limit reached`
+   */
+  upload(
+    principal: Principal,
+    agentId: string,
+    file: { filename: string; content: AsyncIterable<Buffer> },
+  ): Promise<KnowledgeFile>;
+  list(principal: Principal, agentId: string): Promise<KnowledgeFile[]>;
+  get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile>;
+  delete(principal: Principal, agentId: string, fileId: string): Promise<void>;
+  /** Files of the agent, copied for a duplicate of the same organisation. */
+  copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void>;
+  /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
+  search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;
+  /** Text of a document given with a run (attachments), within the same limits. */
+  extract(input: { bytes: Buffer; contentType: string | null; filename: string }): Promise<string>;
+}
+
+export interface Memory {
+  id: string;
+  agentId: string;
+  /** The run's `user`, or null for the callers that named none. */
+  endUser: string | null;
+  content: string;
+  createdAt: Date;
+}
+
+export interface MemoryService {
+  /** Keeps what the user told (facts, preferences) in one run's input. */
+  remember(input: {
+    orgId: string;
+    agentId: string;
+    endUser: string | null;
+    runId: string;
+    text: string;
+  }): Promise<void>;
+  /** What fits the input best, newest first among equals. */
+  recall(input: {
+    orgId: string;
+    agentId: string;
+    endUser: string | null;
+    query: string;
+    limit: number;
+  }): Promise<Memory[]>;
+  list(
+    principal: Principal,
+    agentId: string,
+    query: { endUser?: string; first: number; after?: string },
+  ): Promise<Page<Memory>>;
+  delete(principal: Principal, id: string): Promise<void>;
+}
