@@ -84,13 +84,16 @@ interface LedgerPage {
 /** The whole ledger of the key's organisation, page by page. */
 export async function readLedger(server: SpawnedServer, key: string): Promise<LedgerRow[]> {
   const rows: LedgerRow[] = [];
-  for (let after: string | null = null, more = true; more;) {
-    const answer = await server.graphql<LedgerPage>(LEDGER, { key, variables: { after } });
+  let after: string | null = null;
+  do {
+    const answer: GraphqlAnswer<LedgerPage> = await server.graphql<LedgerPage>(LEDGER, {
+      key,
+      variables: { after },
+    });
     if (!answer.data) throw new Error(`usageRecords failed: ${JSON.stringify(answer.errors)}`);
     rows.push(...answer.data.usageRecords.nodes);
     after = answer.data.usageRecords.nextCursor;
-  }
-  while (after !== null);
+  } while (after !== null);
   return rows;
 }
 
