@@ -65,7 +65,8 @@ export interface Reservation {
 }
 
 export interface Admission {
-  rate: RateState;
+  /** The tighter of the windows looked at; null where the request counts against none. */
+  rate: RateState | null;
   reservation: Reservation | null;
 }
 

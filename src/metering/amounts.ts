@@ -1,0 +1,91 @@
+import type { Amounts, Bucket } from '../vocabulary.js';
+import { BUCKETS } from '../vocabulary.js';
+import type { BucketState, Settlement } from './metering.types.js';
+
+/** A period's row as SQL shows it: hundredths by bucket in the order of BUCKETS; a limit of -1 is unlimited. */
+export interface RawBalance {
+  limits: number[];
+  used: number[];
+  reserved: number[];
+}
+
+const CREDITS = BUCKETS.indexOf('credits');
+const CHAT_TOKENS = BUCKETS.indexOf('chat_tokens');
+
+/** Amounts as SQL takes them: one whole number of hundredths for each bucket. */
+export function toVector(amounts: Amounts): number[] {
+  return BUCKETS.map((bucket) => amounts[bucket] ?? 0);
+}
+
+/** The amounts that are not zero. */
+export function toAmounts(vector: readonly number[]): Amounts {
+  const amounts: Amounts = {};
+  for (const [index, bucket] of BUCKETS.entries()) {
+    const amount = vector[index] ?? 0;
+    if (amount !== 0) amounts[bucket] = amount;
+  }
+  return amounts;
+}
+
+/**
+ * What tokens cost (decisions.md 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier of the
+ * token view. Hundredths in, hundredths out; no binary fractions on the way.
+ */
+export function tokenAmounts(totalTokens: number, multiplier: number): Amounts {
+  const credits = Math.max(1, Math.ceil((totalTokens * multiplier) / 100_000));
+  return { credits: credits * 100, chat_tokens: totalTokens * multiplier };
+}
+
+/** What is left of a bucket, hundredths; -1 is unlimited. The token view never shows more than the credits can pay. */
+function remainingOf(raw: RawBalance, index: number): number {
+  const limit = raw.limits[index] ?? 0;
+  if (limit === -1) return -1;
+  const left = Math.max(0, limit - (raw.used[index] ?? 0) - (raw.reserved[index] ?? 0));
+  return index === CHAT_TOKENS ? Math.min(left, remainingOf(raw, CREDITS) * 1000) : left;
+}
+
+/** A bucket as GET /quota shows it. */
+export function bucketState(raw: RawBalance, bucket: Bucket): BucketState {
+  const index = BUCKETS.indexOf(bucket);
+  const limit = raw.limits[index] ?? 0;
+  const used = raw.used[index] ?? 0;
+  if (limit === -1) return { bucket, remaining: -1, limit: -1, used: used / 100, usagePercent: 0 };
+  return {
+    bucket,
+    remaining: remainingOf(raw, index) / 100,
+    limit: limit / 100,
+    used: used / 100,
+    usagePercent: limit === 0 ? 0 : Math.round((used * 10_000) / limit) / 100,
+  };
+}
+
+/** All nine buckets, in their order. */
+export function bucketStates(raw: RawBalance): BucketState[] {
+  return BUCKETS.map((bucket) => bucketState(raw, bucket));
+}
+
+/** All nine buckets by name. */
+export function balancesOf(raw: RawBalance): Record<Bucket, BucketState> {
+  return Object.fromEntries(BUCKETS.map((bucket) => [bucket, bucketState(raw, bucket)])) as Record<
+    Bucket,
+    BucketState
+  >;
+}
+
+/** What SQL's `penstock_settle` answers, as jobs keep it in their result. */
+export interface RawSettlement {
+  applied: boolean;
+  charged: number[];
+  /** Absent where the operation is unknown. */
+  balances?: RawBalance;
+}
+
+/** A settlement made inside another transaction (a job's completion), as `settle` answers one. */
+export function settlementOf(raw: RawSettlement): Settlement {
+  const nothing: RawBalance = { limits: [], used: [], reserved: [] };
+  return {
+    applied: raw.applied,
+    charged: toAmounts(raw.charged),
+    balances: balancesOf(raw.balances ?? nothing),
+  };
+}

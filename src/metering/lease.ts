@@ -1,0 +1,60 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/index.js';
+
+/** A process that did not renew its lease for this long is lost, and its reservations are given back. */
+export const LEASE_MS = 15_000;
+const HEARTBEAT_MS = 5_000;
+const SWEEP_MS = 3_000;
+
+const HEARTBEAT = { name: 'penstock_heartbeat', text: 'SELECT penstock_heartbeat($1, $2, $3)' };
+const SWEEP = { name: 'penstock_sweep', text: 'SELECT penstock_sweep($1) AS released' };
+
+export interface LeaseOptions {
+  database: Pick<Database, 'system'>;
+  processId: string;
+  role: string;
+  logger: Logger;
+}
+
+/** This process's lease in `processes`, and the sweep of those that lost theirs. Faults are logged; the next beat tries again. */
+export function createLease({ database, processId, role, logger }: LeaseOptions) {
+  let timers: NodeJS.Timeout[] = [];
+  const running = new Set<Promise<void>>();
+
+  const beat = async (leaseMs: number): Promise<void> => {
+    await database.system.query(HEARTBEAT, [processId, role, leaseMs]);
+  };
+  const sweep = async (): Promise<void> => {
+    const [row] = await database.system.query<{ released: number }>(SWEEP, [LEASE_MS]);
+    if (row !== undefined && row.released > 0) {
+      logger.warn({ released: row.released }, 'gave back reservations of lost processes');
+    }
+  };
+  const guarded = (work: () => Promise<void>, what: string) => (): void => {
+    const run = work()
+      .catch((error: unknown) => logger.warn({ err: error }, what))
+      .finally(() => running.delete(run));
+    running.add(run);
+  };
+  return {
+    start(): void {
+      if (timers.length > 0) return;
+      const renew = guarded(() => beat(LEASE_MS), 'the process could not renew its lease');
+      renew();
+      timers = [
+        setInterval(renew, HEARTBEAT_MS),
+        setInterval(guarded(sweep, 'the sweep of reservations failed'), SWEEP_MS),
+      ];
+      for (const timer of timers) timer.unref();
+    },
+    /** Ends the lease, so that nobody waits for this process. */
+    async close(): Promise<void> {
+      const started = timers.length > 0;
+      for (const timer of timers) clearInterval(timer);
+      timers = [];
+      await Promise.all(running);
+      if (started)
+        await beat(0).catch((error: unknown) => logger.debug({ err: error }, 'the lease runs out by itself'));
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { Logger } from 'pino';
+import type { PlanCatalogue, Principal } from '../access/access.types.js';
+import type { Database } from '../database/index.js';
+import { createAdmission } from './admission.js';
+import { tokenAmounts } from './amounts.js';
+import { lazyConnection } from './connection.js';
+import { createLease } from './lease.js';
+import type { Metering } from './metering.types.js';
+import { createQuotas } from './quota.js';
+import { createSettlement } from './settlement.js';
+import { listUsage } from './usage.js';
+
+export interface MeteringOptions {
+  database: Pick<Database, 'system' | 'dedicated'>;
+  plans: PlanCatalogue;
+  logger: Logger;
+  /** Names this process in `processes` and as the holder of its reservations; new at every start. */
+  processId: string;
+  role: string;
+  /** Reads a key and its organisation's plan again, past any cache: called when admission finds the caller's copy out of date. */
+  refresh(principal: Principal): Promise<Principal>;
+}
+
+/**
+ * Rate windows, reservations and their ledger. Two connections of its own: admissions share one, settlements and releases the other,
+ * because a settlement waits for the disk and an admission does not.
+ */
+export function createMetering({
+  database,
+  plans,
+  logger,
+  processId,
+  role,
+  refresh,
+}: MeteringOptions): Metering {
+  const connections = { admit: lazyConnection(database), settle: lazyConnection(database) };
+  const admission = createAdmission({ plans, connection: connections.admit, processId, refresh });
+  const settlement = createSettlement({ connection: connections.settle, logger });
+  const lease = createLease({ database, processId, role, logger });
+  return {
+    async admit(request) {
+      const admitted = await admission.admit(request);
+      if (admitted.reservation !== null) settlement.remember(request);
+      return admitted;
+    },
+    tokenAmounts,
+    settle: settlement.settle,
+    release: settlement.release,
+    ...createQuotas({ database, plans }),
+    usageRecords: (query) => listUsage(database, query),
+    start: lease.start,
+    async close() {
+      await Promise.all([admission.close(), settlement.close()]);
+      await lease.close();
+      await Promise.all([connections.admit.close(), connections.settle.close()]);
+    },
+  };
+}

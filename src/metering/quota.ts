@@ -1,0 +1,90 @@
+import type { PlanCatalogue } from '../access/access.types.js';
+import type { Database, SqlValue } from '../database/index.js';
+import { ApiError, invalid, notFound } from '../errors.js';
+import { newId } from '../ids.js';
+import type { Bucket, PlanCode } from '../vocabulary.js';
+import { BUCKETS } from '../vocabulary.js';
+import { allowancesOf } from './allowance.js';
+import type { RawBalance } from './amounts.js';
+import { balancesOf, bucketState, bucketStates } from './amounts.js';
+import type { BucketState, QuotaReport } from './metering.types.js';
+
+const QUOTA = { name: 'penstock_quota', text: 'SELECT penstock_quota($1, $2::jsonb) AS answer' };
+const TOP_UP = { name: 'penstock_top_up', text: 'SELECT penstock_top_up($1, $2::jsonb, $3, $4) AS answer' };
+const SET_USED = {
+  name: 'penstock_set_used',
+  text: 'SELECT penstock_set_used($1, $2::jsonb, $3, $4, $5) AS answer',
+};
+/** Hundredths; far above any allowance and far below where sums would stop being exact. */
+const MAX_AMOUNT = 1e14;
+
+interface QuotaAnswer {
+  code: PlanCode;
+  entitled: boolean;
+  periodEnd: string;
+  balance: RawBalance;
+}
+
+function checkAmount(bucket: Bucket, amount: number, least: number, name: string): void {
+  if (bucket === 'chat_tokens') {
+    throw invalid('chat_tokens is a view of credits and cannot be changed by itself', 'bucket');
+  }
+  if (!Number.isSafeInteger(amount) || amount < least || amount > MAX_AMOUNT) {
+    throw invalid(
+      `${name} must be ${least === 0 ? 'zero or more' : 'more than zero'}, with at most two decimals`,
+      name,
+    );
+  }
+}
+
+/** Reads and operators' changes of an organisation's buckets: one statement each. */
+export function createQuotas({
+  database,
+  plans,
+}: {
+  database: Pick<Database, 'system'>;
+  plans: PlanCatalogue;
+}) {
+  const ask = async <Answer>(
+    statement: typeof QUOTA,
+    orgId: string,
+    ...values: SqlValue[]
+  ): Promise<Answer> => {
+    const [row] = await database.system.query<{ answer: Answer | null }>(statement, [
+      orgId,
+      allowancesOf(plans),
+      ...values,
+    ]);
+    if (row === undefined || row.answer === null) throw notFound('Organization not found');
+    return row.answer;
+  };
+  const change = async (
+    statement: typeof QUOTA,
+    { orgId, bucket }: { orgId: string; bucket: Bucket },
+    ...values: SqlValue[]
+  ): Promise<BucketState> => {
+    const index = BUCKETS.indexOf(bucket) + 1;
+    const { balance } = await ask<{ balance: RawBalance | null }>(statement, orgId, index, ...values);
+    if (balance === null)
+      throw new ApiError('invalid_request', `${bucket} is unlimited`, { param: 'bucket' });
+    return bucketState(balance, bucket);
+  };
+  return {
+    async quota(orgId: string): Promise<QuotaReport> {
+      const { code, entitled, periodEnd, balance } = await ask<QuotaAnswer>(QUOTA, orgId);
+      const { name, kind } = plans.plans[code];
+      return { orgId, plan: { code, name, kind, entitled, periodEnd }, quotas: bucketStates(balance) };
+    },
+    async balances(orgId: string): Promise<Record<Bucket, BucketState>> {
+      return balancesOf((await ask<QuotaAnswer>(QUOTA, orgId)).balance);
+    },
+    async topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState> {
+      checkAmount(bucket, amount, 1, 'amount');
+      return change(TOP_UP, { orgId, bucket }, amount);
+    },
+    async setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState> {
+      checkAmount(bucket, used, 0, 'used');
+      return change(SET_USED, { orgId, bucket }, used, newId('op'));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Plan, PlanCatalogue } from '../access/access.types.js';
+import { ApiError } from '../errors.js';
+import type { LimitedEndpoint } from '../vocabulary.js';
+import type { RateState } from './metering.types.js';
+
+/** A sliding window: at most `limit` slots in any stretch of `lengthUs` microseconds. */
+export interface WindowRule {
+  limit: number;
+  lengthUs: number;
+}
+
+/** The key's own window (decisions.md 4): at most `burst` requests in any `burst / rpm` minutes. */
+export function keyRule({ rate }: Plan): WindowRule {
+  return { limit: rate.burst, lengthUs: Math.round((rate.burst / rate.rpm) * 60_000_000) };
+}
+
+export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): WindowRule {
+  const { limit, windowSeconds } = plans.endpointLimits[endpoint];
+  return { limit, lengthUs: windowSeconds * 1_000_000 };
+}
+
+/** The window with the smaller share left is the one that the headers report; of two that are full, the later one to gain a slot. */
+export function tighter(a: RateState | null, b: RateState | null): RateState | null {
+  if (a === null || b === null) return a ?? b;
+  const [ofA, ofB] = [a.remaining * b.limit, b.remaining * a.limit];
+  if (ofA === ofB) return a.reset >= b.reset ? a : b;
+  return ofA < ofB ? a : b;
+}
+
+const rates = new WeakMap<ApiError, RateState>();
+
+/** The rate state that an error of `admit` carries: null where it was thrown before the windows were looked at. */
+export function rateOf(error: unknown): RateState | null {
+  return error instanceof ApiError ? (rates.get(error) ?? null) : null;
+}
+
+export function withRate(error: ApiError, rate: RateState | null): ApiError {
+  if (rate !== null) rates.set(error, rate);
+  return error;
+}

@@ -1,0 +1,127 @@
+import type { Logger } from 'pino';
+import type { Amounts } from '../vocabulary.js';
+import { BUCKETS } from '../vocabulary.js';
+import { allowanceOf } from './allowance.js';
+import type { RawBalance } from './amounts.js';
+import { balancesOf, toAmounts, toVector } from './amounts.js';
+import { createCoalescer } from './coalescer.js';
+import type { Connection } from './connection.js';
+import type { AdmissionRequest, Settlement } from './metering.types.js';
+
+const SETTLE = { name: 'penstock_settle_batch', text: 'CALL penstock_settle_batch($1)' };
+const UNKNOWN = 2;
+/** Descriptions of open operations kept for the case that their reservations are lost with the database. */
+const MAX_OPEN = 50_000;
+
+/** Null amounts: release. */
+interface Ending {
+  operationId: string;
+  amounts: Amounts | null;
+  fallback: object | null;
+}
+
+type Ended = { state: number; charged: number[]; balance: RawBalance | null };
+
+interface BatchAnswer {
+  items: [state: number, balance: number, charged?: number[]][];
+  balances: RawBalance[];
+}
+
+const NOTHING = toVector({});
+
+function encode(items: Ending[]): string {
+  const fallbacks: Record<string, object> = {};
+  for (const [i, { fallback }] of items.entries()) if (fallback !== null) fallbacks[i + 1] = fallback;
+  return JSON.stringify({
+    ops: items.map(({ operationId }) => operationId),
+    release: items.map(({ amounts }) => amounts === null),
+    amounts: items.flatMap(({ amounts }) => (amounts === null ? NOTHING : toVector(amounts))),
+    fallbacks: Object.keys(fallbacks).length === 0 ? undefined : fallbacks,
+  });
+}
+
+function decode({ items, balances }: BatchAnswer): Ended[] {
+  return items.map(([state, index, charged]) => ({
+    state,
+    charged: charged ?? NOTHING,
+    balance: balances[index] ?? null,
+  }));
+}
+
+/** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
+function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
+  return {
+    org: principal.orgId,
+    key: principal.keyId,
+    user: principal.userId,
+    kind: operation?.kind,
+    model: operation?.model,
+    request: requestId,
+    job: operation?.jobId,
+    run: operation?.runId,
+    serviceClient: client.serviceClient,
+    clientName: client.clientName,
+    userAgent: client.userAgent,
+    version: principal.orgVersion,
+    allowance: allowanceOf(principal.plan).vector,
+  };
+}
+
+/** Settlements and releases, coalesced: see `penstock_settle_batch`. A settlement's promise resolves when it is on the disk. */
+export function createSettlement({ connection, logger }: { connection: Connection; logger: Logger }) {
+  const open = new Map<string, AdmissionRequest>();
+  const coalescer = createCoalescer<Ending, Ended>({
+    persistent: true,
+    async run(items) {
+      const [row] = await connection.query<{ p_batch: string }>(SETTLE, [encode(items)]);
+      if (row === undefined) throw new Error('penstock_settle_batch answered nothing');
+      return decode(JSON.parse(row.p_batch) as BatchAnswer);
+    },
+  });
+
+  const end = async (operationId: string, amounts: Amounts | null): Promise<Ended> => {
+    const request = open.get(operationId);
+    let ended = await coalescer.add({ operationId, amounts, fallback: null });
+    if (ended.state === UNKNOWN && amounts !== null && request !== undefined) {
+      logger.warn(
+        { operationId },
+        'a reservation was lost with the database; its operation is charged from memory',
+      );
+      ended = await coalescer.add({ operationId, amounts, fallback: fallbackOf(request) });
+    }
+    open.delete(operationId);
+    return ended;
+  };
+  const tellLoss = (operationId: string, amounts: Amounts, charged: number[]): void => {
+    const lost = toAmounts(toVector(amounts).map((amount, i) => amount - (charged[i] ?? 0)));
+    if (Object.keys(lost).length > 0) {
+      logger.warn(
+        { operationId, lost, buckets: BUCKETS },
+        'more was used than the bucket had: the operator bears it',
+      );
+    }
+  };
+  return {
+    /** Remembers an admitted operation until it ends here. */
+    remember(request: AdmissionRequest): void {
+      const { operation } = request;
+      if (operation === undefined || operation.jobId !== undefined) return;
+      open.set(operation.id, request);
+      if (open.size <= MAX_OPEN) return;
+      for (const oldest of open.keys()) {
+        open.delete(oldest);
+        break;
+      }
+    },
+    async settle(operationId: string, amounts: Amounts): Promise<Settlement> {
+      const { state, charged, balance } = await end(operationId, amounts);
+      if (balance === null) throw new Error(`operation ${operationId} is unknown`);
+      if (state === 1) tellLoss(operationId, amounts, charged);
+      return { applied: state === 1, charged: toAmounts(charged), balances: balancesOf(balance) };
+    },
+    async release(operationId: string): Promise<void> {
+      await end(operationId, null);
+    },
+    close: () => coalescer.close(),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Database } from '../database/index.js';
+import { invalid } from '../errors.js';
+import { toAmounts } from './amounts.js';
+import type { UsageQuery, UsageRecord } from './metering.types.js';
+
+interface Row {
+  operation_id: string;
+  kind: UsageRecord['operation'];
+  state: UsageRecord['state'];
+  request_id: string | null;
+  job_id: string | null;
+  run_id: string | null;
+  key_id: string | null;
+  model: string | null;
+  service_client: string | null;
+  client_name: string | null;
+  user_agent: string | null;
+  amounts: number[] | null;
+  created_at: Date;
+  settled_at: Date | null;
+  created_us: string;
+}
+
+/** Newest first, by time and then id; the cursor names the last row seen. */
+const LIST = {
+  name: 'penstock_usage_records',
+  text: `
+    SELECT operation_id, kind, state, request_id, job_id, run_id, key_id, model, service_client, client_name, user_agent,
+      created_at, settled_at, (extract(epoch FROM created_at) * 1000000)::bigint::text AS created_us,
+      to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts
+    FROM usage_ledger
+    WHERE org_id = $1 AND created_at >= $2::timestamptz
+      AND created_at <= 'epoch'::timestamptz + $3::bigint * interval '1 microsecond'
+      AND (created_at, operation_id) < ('epoch'::timestamptz + $3::bigint * interval '1 microsecond', $4)
+    ORDER BY created_at DESC, operation_id DESC LIMIT $5`,
+};
+const FOREVER = { us: '253370764800000000', id: '' };
+
+function parseCursor(after: string | undefined): { us: string; id: string } {
+  if (after === undefined) return FOREVER;
+  const found = /^(\d{1,18}) ([\w-]{1,100})$/.exec(Buffer.from(after, 'base64url').toString('latin1'));
+  if (found?.[1] === undefined || found[2] === undefined) throw invalid('Invalid cursor', 'cursor');
+  return { us: found[1], id: found[2] };
+}
+
+function toRecord(row: Row): UsageRecord {
+  return {
+    id: row.operation_id,
+    operation: row.kind,
+    state: row.state,
+    requestId: row.request_id,
+    jobId: row.job_id,
+    runId: row.run_id,
+    keyId: row.key_id,
+    model: row.model,
+    client: { serviceClient: row.service_client, clientName: row.client_name, userAgent: row.user_agent },
+    amounts: toAmounts(row.amounts ?? []),
+    createdAt: row.created_at.toISOString(),
+    settledAt: row.settled_at?.toISOString() ?? null,
+  };
+}
+
+/** An organisation's ledger, newest first. @throws ApiError invalid_request for a cursor that is none */
+export async function listUsage(
+  database: Pick<Database, 'system'>,
+  query: UsageQuery,
+): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }> {
+  const { us, id } = parseCursor(query.after);
+  const since = query.since ?? new Date(0);
+  const rows = await database.system.query<Row>(LIST, [query.orgId, since, us, id, query.first + 1]);
+  const page = rows.slice(0, query.first);
+  const last = page.at(-1);
+  const more = rows.length > query.first && last !== undefined;
+  return {
+    nodes: page.map(toRecord),
+    nextCursor: more
+      ? Buffer.from(`${last.created_us} ${last.operation_id}`, 'latin1').toString('base64url')
+      : null,
+  };
+}
