@@ -52,7 +52,7 @@ export interface GenerationKind<Input> {
   run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
   /** `data` of the synchronous answer where it is not the stored one (files still as references). */
   present?(job: Job, data: unknown): Promise<unknown>;
-  /** `usage` of the synchronous answer from the settlement. */
+  /** `usage` of the synchronous answer from the settlement: charged in hundredths, remaining in units (-1: unlimited). */
   usage(charged: Amounts, remaining: (bucket: Bucket) => number, job: Job): Record<string, unknown>;
 }
 

@@ -8,10 +8,27 @@ import type { GenerationAnswer, GenerationKind } from './generation.types.js';
 /** Seconds after which a caller who was told `Still processing` may ask again. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What the job's completion left in its row: the charge and the buckets after it (hundredths, in the order of BUCKETS). */
+/** What the job's completion left in its row: the charge and the buckets after it, in the order of BUCKETS (hundredths; limit -1: unlimited). */
 interface StoredSettlement {
-  charged: (number | null)[];
-  balances: Partial<Record<Bucket, { remaining: number }>>;
+  charged: number[];
+  balances?: { limits: number[]; used: number[]; reserved: number[] };
+}
+
+/** Whole units with up to two decimals; -1 is unlimited. */
+function remainingOf({ balances }: StoredSettlement, bucket: Bucket): number {
+  const index = BUCKETS.indexOf(bucket);
+  const limit = balances?.limits[index] ?? 0;
+  if (limit === -1) return -1;
+  return Math.max(0, limit - (balances?.used[index] ?? 0) - (balances?.reserved[index] ?? 0)) / 100;
+}
+
+function chargedOf({ charged }: StoredSettlement): Amounts {
+  const amounts: Amounts = {};
+  BUCKETS.forEach((bucket, index) => {
+    const amount = charged[index] ?? 0;
+    if (amount !== 0) amounts[bucket] = amount;
+  });
+  return amounts;
 }
 
 export function createdSeconds(job: Job): number {
@@ -36,17 +53,15 @@ export async function completedAnswer(
   job: Job,
   files: FileService,
 ): Promise<GenerationAnswer> {
-  const { settlement, data, model } = (job.result ?? {}) as {
-    settlement?: StoredSettlement;
+  const {
+    data,
+    model,
+    settlement = { charged: [] },
+  } = (job.result ?? {}) as {
     data?: unknown;
     model?: unknown;
+    settlement?: StoredSettlement;
   };
-  const charged: Amounts = {};
-  BUCKETS.forEach((bucket, index) => {
-    const amount = Number(settlement?.charged[index] ?? 0);
-    if (amount !== 0) charged[bucket] = amount;
-  });
-  const remaining = (bucket: Bucket) => settlement?.balances[bucket]?.remaining ?? 0;
   return {
     job,
     created: createdSeconds(job),
@@ -54,7 +69,7 @@ export async function completedAnswer(
     model: typeof model === 'string' ? model : job.model,
     modelTier: job.modelTier,
     data: files.sign(job.orgId, kind.present === undefined ? data : await kind.present(job, data)),
-    usage: kind.usage(charged, remaining, job),
+    usage: kind.usage(chargedOf(settlement), (bucket) => remainingOf(settlement, bucket), job),
   };
 }
 

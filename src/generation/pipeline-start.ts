@@ -47,7 +47,7 @@ export function createStarter(
       endpoint: kind?.endpoint,
       operation,
     });
-    call.rate = narrower(call.rate, rate);
+    if (rate !== null) call.rate = narrower(call.rate, rate);
     if (operation !== undefined) call.admitted = true;
   };
 

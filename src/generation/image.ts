@@ -1,0 +1,188 @@
+import type { Logger } from 'pino';
+import { UnreadableImageError } from '../imaging/index.js';
+import type { Imaging, RasterImage } from '../imaging/index.js';
+import { fileReference } from '../files/index.js';
+import type { FileService, StoredFile } from '../files/index.js';
+import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import { SANDBOX_ID, UpstreamError } from '../providers/index.js';
+import type { ProviderRegistry } from '../providers/index.js';
+import type { GenerationKind } from './generation.types.js';
+import { baseCredits, dimensionsOf, parseImageInput, priceOfImages } from './image-input.js';
+import type { ImageInput } from './image-input.js';
+import { makeImages } from './image-upstream.js';
+import type { ImagesMade } from './image-upstream.js';
+import { easeProgress } from './image-progress.js';
+
+export interface ImageKindOptions {
+  models: ModelCatalogue;
+  providers: Pick<ProviderRegistry, 'find'>;
+  files: FileService;
+  imaging: Imaging;
+  logger: Logger;
+}
+
+/** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
+const MAKING_SHARE = 90;
+
+/** One item of `data`, the file still as a reference. */
+interface ImageItem {
+  url: { $file: string };
+  revised_prompt: string;
+  width: number;
+  height: number;
+}
+
+/** POST /images/generations (contract 4.2). */
+export function createImageKind(options: ImageKindOptions): GenerationKind<ImageInput> {
+  return {
+    tool: 'image',
+    endpoint: 'image',
+    scope: 'image',
+    modelType: 'image',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: null,
+    failureMessage: 'Generation failed',
+    parse: (body) => parseImageInput(body),
+    price: priceOfImages,
+    inputParams: (input, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as ImageInput, model }),
+    present: async (job, data) =>
+      job.inputParams['response_format'] === 'b64_json' ? await withBytes(options.files, job, data) : data,
+    usage: (charged, remaining, job) => ({
+      credits_used: (charged.credits ?? 0) / 100,
+      credits_breakdown: { base: job.result?.['base_credits'] ?? 0 },
+      generations_used: (charged.image_generations ?? 0) / 100,
+      generations_remaining: remaining('image_generations'),
+    }),
+  };
+}
+
+async function run(
+  options: ImageKindOptions,
+  context: JobContext,
+  { input, model }: { input: ImageInput; model: Model },
+): Promise<JobOutcome> {
+  const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
+  let made: ImagesMade;
+  try {
+    made = await makeImages(options, model, {
+      ...callOf(input),
+      abortSignal: context.signal,
+      onProgress: progress.report,
+    });
+  } finally {
+    progress.stop();
+  }
+  const items = await storeAll(options, context, { input, made });
+  const files = items.map((item) => item.file);
+  const data = items.map((item) => item.shown);
+  return {
+    outputData: { images: data },
+    result: { data, model: made.model.id, base_credits: baseCredits(input, model) },
+    amounts: priceOfImages(input, model),
+    outputFileId: files[0]?.id ?? null,
+    fileIds: files.map((file) => file.id),
+  };
+}
+
+function callOf(input: ImageInput) {
+  return {
+    prompt: input.prompt,
+    n: input.n,
+    size: input.size,
+    aspectRatio: undefined,
+    seed: input.seed,
+    files: undefined,
+    mask: undefined,
+    providerOptions: {
+      penstock: {
+        // The convention's own default is not sent: some upstreams refuse the field.
+        ...(input.style === 'vivid' ? {} : { style: input.style }),
+        ...(input.negative_prompt === undefined ? {} : { negative_prompt: input.negative_prompt }),
+      },
+    },
+  };
+}
+
+interface StoredItem {
+  file: StoredFile;
+  shown: ImageItem;
+}
+
+/** Brings each image to its exact size and stores it. What was stored is removed again where the job fails. */
+async function storeAll(
+  options: ImageKindOptions,
+  { job, signal, progress }: JobContext,
+  { input, made }: { input: ImageInput; made: ImagesMade },
+): Promise<StoredItem[]> {
+  const stored: StoredItem[] = [];
+  try {
+    for (const { bytes, revisedPrompt } of made.images) {
+      const image = await toExactSize(options.imaging, { bytes, input, made, signal });
+      signal.throwIfAborted();
+      const { width, height } = image;
+      const file = await options.files.save({
+        orgId: job.orgId,
+        bytes: image.bytes,
+        contentType: 'image/png',
+        width,
+        height,
+        jobId: job.id,
+      });
+      const shown = {
+        url: fileReference(file),
+        revised_prompt: revisedPrompt ?? input.prompt,
+        width,
+        height,
+      };
+      stored.push({ file, shown });
+      progress(MAKING_SHARE + ((99 - MAKING_SHARE) * stored.length) / made.images.length);
+    }
+    return stored;
+  } catch (error) {
+    const ids = stored.map(({ file }) => file.id);
+    await options.files
+      .remove(job.orgId, ids)
+      .catch((cause: unknown) =>
+        options.logger.warn({ err: cause, ids }, 'files of a failed job stay until it is forgotten'),
+      );
+    throw error;
+  }
+}
+
+interface Sizing {
+  bytes: Uint8Array;
+  input: ImageInput;
+  made: ImagesMade;
+  signal: AbortSignal;
+}
+
+/** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
+async function toExactSize(imaging: Imaging, { bytes, input, made, signal }: Sizing): Promise<RasterImage> {
+  const { base, result } = dimensionsOf(input);
+  const exact = made.providerId === SANDBOX_ID && base.width === result.width;
+  if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
+  try {
+    return await imaging.fit(bytes, result, signal);
+  } catch (error) {
+    if (!(error instanceof UnreadableImageError)) throw error;
+    throw new UpstreamError('Upstream made no readable image', {
+      status: null,
+      retryable: false,
+      cause: error,
+    });
+  }
+}
+
+/** `response_format: b64_json`: the bytes in the place of the URL. */
+async function withBytes(files: FileService, job: Job, data: unknown): Promise<unknown> {
+  const shown: unknown[] = [];
+  for (const { url, ...facts } of data as ImageItem[]) {
+    const [id = ''] = url.$file.split('.');
+    shown.push({ b64_json: (await files.read(job.orgId, id)).toString('base64'), ...facts });
+  }
+  return shown;
+}

@@ -1,0 +1,48 @@
+import { invalid } from '../errors.js';
+
+/** Reads a request body field by field; absent and null are the same. Every fault names its field in `param`. */
+export class Params {
+  constructor(private readonly body: Record<string, unknown>) {}
+
+  /** @throws ApiError `Unknown parameter: <name>` */
+  allowOnly(names: ReadonlySet<string>): void {
+    const unknown = Object.keys(this.body).find((name) => !names.has(name));
+    if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
+  }
+
+  /** A string that is not blank. @throws ApiError `<name> is required` */
+  requiredText(name: string, maxLength: number): string {
+    const text = this.text(name, maxLength);
+    if (text === undefined || text.trim() === '') throw invalid(`${name} is required`, name);
+    return text;
+  }
+
+  text(name: string, maxLength: number): string | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'string') throw invalid(`${name} must be a string`, name);
+    if (value.length > maxLength)
+      throw invalid(`${name} exceeds maximum length of ${maxLength} characters`, name);
+    return value;
+  }
+
+  choice<Word extends string>(name: string, words: readonly Word[], fallback: Word): Word {
+    const value = this.value(name);
+    if (value === undefined) return fallback;
+    const word = words.find((candidate) => candidate === value);
+    if (word === undefined) throw invalid(`${name} must be one of ${words.join(', ')}`, name);
+    return word;
+  }
+
+  integer(name: string, range: { min: number; max: number }): number | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < range.min || value > range.max)
+      throw invalid(`${name} must be a whole number from ${range.min} to ${range.max}`, name);
+    return value;
+  }
+
+  private value(name: string): unknown {
+    return Object.hasOwn(this.body, name) ? (this.body[name] ?? undefined) : undefined;
+  }
+}
