@@ -53,12 +53,9 @@ async function resolveSigningSecret(config: Config, database: Database): Promise
 }
 
 async function installationId(database: Database): Promise<string> {
-  await database.system.query('INSERT INTO installation (id) VALUES ($1) ON CONFLICT DO NOTHING', [
-    newId('ins'),
-  ]);
-  const rows = await database.system.query<{ id: string }>('SELECT id FROM installation');
-  if (rows[0] === undefined) throw new Error('The database names no installation: run the migrations first');
-  return rows[0].id;
+  const [row] = await database.system.query<{ id: string }>('SELECT id FROM installation');
+  if (row === undefined) throw new Error('The database names no installation: run the migrations first');
+  return row.id;
 }
 
 /** 31 bits: enough to notice a difference, too few to tell anything of the secret. */

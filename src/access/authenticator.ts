@@ -1,0 +1,169 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/index.js';
+import { ApiError } from '../errors.js';
+import type { PlanCode, Scope } from '../vocabulary.js';
+import type { Authenticator, PlanCatalogue, Principal } from './access.types.js';
+import { effectivePlan } from './effective-plan.js';
+import { createInvalidations } from './invalidations.js';
+import { hashKey, isKey } from './keys.js';
+import { createUsageMarks } from './usage-marks.js';
+
+const CACHE_SIZE = 10_000;
+/** Changes are pushed; this bounds what a lost push can cost. Admission checks the key again anyway. */
+const MAX_AGE_MS = 10_000;
+
+interface Row {
+  key_id: string;
+  key_name: string;
+  org_id: string;
+  user_id: string;
+  scopes: Scope[];
+  expires_at: Date | null;
+  revoked: boolean;
+  expired: boolean;
+  plan_code: PlanCode;
+  subscription_ends_at: Date | null;
+  version: number;
+}
+
+interface Entry {
+  row: Row;
+  principal: Principal;
+  /** The plans that `principal` was made from: a reload makes it anew. */
+  plans: PlanCatalogue['plans'];
+  loadedAt: number;
+}
+
+const SELECT = `
+SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
+  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version
+FROM api_keys k JOIN organizations o ON o.id = k.org_id`;
+const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
+const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
+
+const refused = (): ApiError => new ApiError('unauthorized', 'Invalid or missing API key');
+const expired = (): ApiError => new ApiError('unauthorized', 'API key has expired');
+
+function keyOf(authorization: string | string[] | undefined): string {
+  const header =
+    Array.isArray(authorization) && authorization.length === 1 ? authorization[0] : authorization;
+  if (typeof header !== 'string' || header.length > 200) throw refused();
+  const key = /^bearer +(\S+)$/i.exec(header)?.[1];
+  if (key === undefined || !isKey(key)) throw refused();
+  return key;
+}
+
+function toPrincipal(row: Row, catalogue: PlanCatalogue): Principal {
+  const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
+  return {
+    keyId: row.key_id,
+    keyName: row.key_name,
+    orgId: row.org_id,
+    userId: row.user_id,
+    scopes: new Set(row.scopes),
+    ...effectivePlan(catalogue, state, new Date()),
+    orgVersion: row.version,
+    expiresAt: row.expires_at?.toISOString() ?? null,
+  };
+}
+
+function usable(row: Row | undefined): Row {
+  if (row === undefined || row.revoked) throw refused();
+  if (row.expired) throw expired();
+  return row;
+}
+
+/** Keys by hash, the oldest forgotten first. */
+function createCache(plans: PlanCatalogue) {
+  const entries = new Map<string, Entry>();
+  return {
+    entries,
+    add(hash: string, row: Row): Entry {
+      const entry = { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: Date.now() };
+      entries.delete(hash);
+      entries.set(hash, entry);
+      if (entries.size > CACHE_SIZE) entries.delete(entries.keys().next().value ?? hash);
+      return entry;
+    },
+    removeWhere(condition: (row: Row) => boolean): void {
+      for (const [hash, entry] of entries) if (condition(entry.row)) entries.delete(hash);
+    },
+  };
+}
+
+/** The entry's principal as of now: its subscription or its key may have ended, or the plans may have been reloaded, since. */
+function current(entry: Entry, plans: PlanCatalogue): Principal {
+  const now = Date.now();
+  if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now) throw expired();
+  const ended = entry.row.subscription_ends_at !== null && entry.row.subscription_ends_at.getTime() <= now;
+  if (entry.plans !== plans.plans || ended === entry.principal.entitled) {
+    entry.principal = toPrincipal(entry.row, plans);
+    entry.plans = plans.plans;
+  }
+  return entry.principal;
+}
+
+/** @see Authenticator */
+export function createAuthenticator(options: {
+  database: Database;
+  plans: PlanCatalogue;
+  logger: Logger;
+}): Authenticator {
+  const { database, plans, logger } = options;
+  const cache = createCache(plans);
+  const loading = new Map<string, Promise<Entry>>();
+  const marks = createUsageMarks({ sql: database.system, logger });
+  /** Grows with each push: what was read before it may be stale and is not kept. */
+  let epoch = 0;
+  const forget = (condition: (row: Row) => boolean): void => {
+    epoch += 1;
+    loading.clear();
+    cache.removeWhere(condition);
+  };
+  const invalidations = createInvalidations({ database, logger });
+  const unsubscribe = [
+    database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),
+    database.hints.on('org_changed', (orgId) => forget((row) => row.org_id === orgId)),
+    database.hints.onReconnect(() => forget(() => true)),
+  ];
+
+  const load = async (hash: Buffer, name: string): Promise<Entry> => {
+    const seen = epoch;
+    const rows = await database.system.query<Row>(BY_HASH, [hash]);
+    const row = usable(rows[0]);
+    if (seen === epoch) return cache.add(name, row);
+    return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: 0 };
+  };
+  const find = (hash: Buffer): Promise<Entry> => {
+    const name = hash.toString('base64');
+    const running = loading.get(name);
+    if (running !== undefined) return running;
+    const attempt = load(hash, name).finally(() => {
+      if (loading.get(name) === attempt) loading.delete(name);
+    });
+    loading.set(name, attempt);
+    return attempt;
+  };
+
+  return {
+    async authenticate(authorization) {
+      const hash = hashKey(keyOf(authorization));
+      const known = cache.entries.get(hash.toString('base64'));
+      const fresh = known !== undefined && Date.now() - known.loadedAt < MAX_AGE_MS;
+      const principal = current(fresh ? known : await find(hash), plans);
+      marks.add(principal.keyId);
+      return principal;
+    },
+    async refresh(principal) {
+      forget((row) => row.key_id === principal.keyId);
+      const rows = await database.system.query<Row>(BY_ID, [principal.keyId]);
+      return toPrincipal(usable(rows[0]), plans);
+    },
+    onInvalidated: invalidations.on,
+    async close() {
+      for (const stop of unsubscribe) stop();
+      invalidations.close();
+      await marks.close();
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { PlanCode } from '../vocabulary.js';
+import type { Plan, PlanCatalogue } from './access.types.js';
+
+/** What an organisation's row says of its subscription. */
+export interface SubscriptionState {
+  planCode: PlanCode;
+  /** Set once cancelled: when the paid period is over. */
+  subscriptionEndsAt: Date | null;
+}
+
+/** The subscribed plan, and the one whose limits hold. */
+export interface EffectivePlan {
+  subscribedPlan: Plan;
+  plan: Plan;
+  entitled: boolean;
+}
+
+/** After a cancelled subscription's end the code stays, `entitled` is false, and the Free limits hold (decisions.md 2). */
+export function effectivePlan(catalogue: PlanCatalogue, state: SubscriptionState, now: Date): EffectivePlan {
+  const subscribedPlan = catalogue.plans[state.planCode];
+  const entitled = state.subscriptionEndsAt === null || state.subscriptionEndsAt > now;
+  return { subscribedPlan, plan: entitled ? subscribedPlan : catalogue.plans.free, entitled };
+}

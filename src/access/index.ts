@@ -1,0 +1,12 @@
+export type { Authenticator, Plan, PlanCatalogue, Principal } from './access.types.js';
+export { createAuthenticator } from './authenticator.js';
+export { createDemo } from './demo.js';
+export { effectivePlan } from './effective-plan.js';
+export type { EffectivePlan, SubscriptionState } from './effective-plan.js';
+export { createKeyService } from './keys.js';
+export type { KeyRecord, KeyService, NewKey } from './keys.js';
+export { createOrganizationService } from './organizations.js';
+export type { OrganizationService, OrganizationView } from './organizations.js';
+export { createPlanCatalogue, loadPlans } from './plan-file.js';
+export type { LivePlanCatalogue } from './plan-file.js';
+export { allowanceOf } from './plans.js';

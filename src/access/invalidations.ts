@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/index.js';
+
+/** Open connections learn of their key's end at most this late, should its push be lost; expiry is noticed only here. */
+const CHECK_MS = 800;
+
+const DEAD_KEYS = {
+  name: 'penstock_dead_keys',
+  text: `SELECT w.id FROM unnest($1::text[]) AS w (id) LEFT JOIN api_keys k ON k.id = w.id
+         WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now()`,
+};
+
+/** Tells open connections (WebSocket, SSE) that their key is revoked or has expired, on whichever process that happened. */
+export function createInvalidations(options: { database: Database; logger: Logger }) {
+  const { database, logger } = options;
+  const watched = new Map<string, Set<() => void>>();
+  let timer: NodeJS.Timeout | null = null;
+
+  const end = (keyId: string): void => {
+    const listeners = watched.get(keyId);
+    watched.delete(keyId);
+    for (const listener of listeners ?? []) listener();
+  };
+  const check = async (): Promise<void> => {
+    const dead = await database.system.query<{ id: string }>(DEAD_KEYS, [[...watched.keys()]]);
+    for (const { id } of dead) end(id);
+  };
+  /** The next check follows the last one's end, and there is none while nothing is open. */
+  const schedule = (): void => {
+    if (timer !== null || watched.size === 0) return;
+    timer = setTimeout(() => {
+      void check()
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, 'could not check the keys of open connections'),
+        )
+        .finally(() => {
+          timer = null;
+          schedule();
+        });
+    }, CHECK_MS);
+    timer.unref();
+  };
+  const stop = database.hints.on('key_invalid', end);
+
+  return {
+    on(keyId: string, listener: () => void): () => void {
+      const listeners = watched.get(keyId) ?? new Set();
+      watched.set(keyId, listeners.add(listener));
+      schedule();
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size === 0 && watched.get(keyId) === listeners) watched.delete(keyId);
+      };
+    },
+    close(): void {
+      stop();
+      watched.clear();
+      if (timer !== null) clearTimeout(timer);
+    },
+  };
+}

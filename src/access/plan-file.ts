@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { ConfigError } from '../config.js';
+import { BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../vocabulary.js';
+import type { Bucket } from '../vocabulary.js';
+import type { PlanCatalogue } from './access.types.js';
+import { DEFAULT_PLANS, toCatalogue } from './plans.js';
+
+const count = z.int().min(1).max(1_000_000_000);
+const limit = z.int().min(-1).max(1_000_000_000);
+const tiers = z.array(z.enum(TIERS));
+const pricedBuckets = BUCKETS.filter(
+  (bucket): bucket is Exclude<Bucket, 'chat_tokens'> => bucket !== 'chat_tokens',
+);
+
+const AgentLimits = z.strictObject({
+  maxAgents: limit.min(0),
+  maxTools: limit.min(0),
+  maxIterations: count,
+  maxKnowledgeFiles: limit.min(0),
+  maxKnowledgeFileMb: count,
+});
+
+const PlanSchema = z.strictObject({
+  name: z.string().min(1),
+  limits: z.strictObject(
+    Object.fromEntries(pricedBuckets.map((bucket) => [bucket, limit])) as Record<
+      (typeof pricedBuckets)[number],
+      typeof limit
+    >,
+  ),
+  rate: z.strictObject({ rpm: count, burst: count }),
+  tiers: z.strictObject({ general: tiers, media: tiers }),
+  agents: AgentLimits.nullable(),
+  webhooks: z.strictObject({ max: limit.min(0), customHeaders: z.boolean() }).nullable(),
+  maxPendingJobs: count,
+});
+
+const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>
+  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>);
+
+const PlansSchema = z.strictObject({
+  plans: shapeOf(PLAN_CODES, PlanSchema),
+  endpointLimits: shapeOf(
+    LIMITED_ENDPOINTS,
+    z.strictObject({ limit: count, windowSeconds: count.max(86_400 * 31) }),
+  ),
+});
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Objects are merged key by key; anything else (lists, null) replaces. Every key is kept, so that unknown ones are found. */
+function merge(base: unknown, over: unknown): unknown {
+  if (!isObject(base) || !isObject(over)) return over;
+  const own = (key: string): unknown => (Object.hasOwn(base, key) ? base[key] : undefined);
+  return Object.fromEntries([
+    ...Object.entries(base),
+    ...Object.entries(over).map(([key, value]) => [key, merge(own(key), value)]),
+  ]);
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError([`PLANS_FILE: ${file}: ${(error as Error).message}`]);
+  }
+}
+
+/**
+ * The plans in force: the contract's, with an operator's file merged deeply over them (decisions.md 2).
+ * @param file null: the contract's plans
+ * @throws ConfigError naming every fault: unknown keys, wrong types, an unreadable file
+ */
+export async function loadPlans(file: string | null): Promise<PlanCatalogue> {
+  if (file === null) return toCatalogue(DEFAULT_PLANS);
+  const content = await readJson(file);
+  if (!isObject(content)) throw new ConfigError([`PLANS_FILE: ${file}: must be a JSON object`]);
+  const parsed = PlansSchema.safeParse(merge(DEFAULT_PLANS, content));
+  if (parsed.success) return toCatalogue(parsed.data);
+  throw new ConfigError(
+    parsed.error.issues.map(
+      (issue) => `PLANS_FILE: ${[...issue.path, ''].join('.').slice(0, -1) || 'file'}: ${issue.message}`,
+    ),
+  );
+}
+
+/** A catalogue that can be exchanged as a whole while others hold it. */
+export interface LivePlanCatalogue extends PlanCatalogue {
+  /** Reads the file again. @throws ConfigError, and keeps the old plans */
+  reload(): Promise<void>;
+}
+
+/** Plans for a running process: SIGHUP calls `reload` (decisions.md 9). */
+export async function createPlanCatalogue(file: string | null): Promise<LivePlanCatalogue> {
+  const live: LivePlanCatalogue = {
+    ...(await loadPlans(file)),
+    async reload() {
+      Object.assign(live, await loadPlans(file));
+    },
+  };
+  return live;
+}

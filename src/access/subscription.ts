@@ -1,0 +1,64 @@
+import type { PlanCode } from '../vocabulary.js';
+
+/** The subscription columns of an organisation's row. */
+export interface Subscription {
+  planCode: PlanCode;
+  subscriptionId: string | null;
+  status: 'none' | 'active' | 'cancelled';
+  anchorAt: Date;
+  endsAt: Date | null;
+}
+
+export type SubscriptionEvent = 'subscription.created' | 'subscription.updated' | 'subscription.cancelled';
+
+/** A subscription after a move, and the event that tells of it; null: nothing changes. */
+export interface SubscriptionMove {
+  next: Subscription;
+  event: SubscriptionEvent | null;
+}
+
+interface MoveInput {
+  planCode: PlanCode;
+  /** The database's clock. */
+  now: Date;
+  /** Taken where a subscription begins. */
+  newId: string;
+}
+
+const hasEnded = (subscription: Subscription, now: Date): boolean =>
+  subscription.endsAt !== null && subscription.endsAt <= now;
+
+/** Free or nothing paid for: what begins next is a new subscription with a new period. */
+const isUnpaid = (subscription: Subscription, now: Date): boolean =>
+  subscription.planCode === 'free' || hasEnded(subscription, now);
+
+/** A change between paid plans keeps anchor and period; from Free or after an end a new one begins (decisions.md 2 and 6). */
+export function movePlan(
+  current: Subscription,
+  { planCode, now, newId }: MoveInput,
+): SubscriptionMove | null {
+  const unpaid = isUnpaid(current, now);
+  if (planCode === 'free') {
+    if (current.planCode === 'free') return null;
+    const next: Subscription = { ...current, planCode, subscriptionId: null, status: 'none', endsAt: null };
+    return { next, event: 'subscription.updated' };
+  }
+  if (unpaid) {
+    const next: Subscription = {
+      planCode,
+      subscriptionId: newId,
+      status: 'active',
+      anchorAt: now,
+      endsAt: null,
+    };
+    return { next, event: 'subscription.created' };
+  }
+  if (current.planCode === planCode && current.status === 'active') return null;
+  return { next: { ...current, planCode, status: 'active', endsAt: null }, event: 'subscription.updated' };
+}
+
+/** Cancelling lets the paid period run out. Null: there is nothing to cancel (any more). */
+export function moveToCancelled(current: Subscription, now: Date, periodEnd: Date): SubscriptionMove | null {
+  if (isUnpaid(current, now) || current.status === 'cancelled') return null;
+  return { next: { ...current, status: 'cancelled', endsAt: periodEnd }, event: 'subscription.cancelled' };
+}

@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../database/index.js';
+
+const FLUSH_MS = 10_000;
+
+const MARK = {
+  name: 'penstock_mark_keys_used',
+  text: 'UPDATE api_keys SET last_used_at = now() WHERE id = ANY($1)',
+};
+
+/** `last_used_at` of keys, written for all of them now and then: a request never waits for it. */
+export function createUsageMarks(options: { sql: Sql; logger: Logger }) {
+  const { sql, logger } = options;
+  let used = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+
+  const flush = async (): Promise<void> => {
+    timer = null;
+    const ids = [...used];
+    used = new Set();
+    if (ids.length === 0) return;
+    try {
+      await sql.query(MARK, [ids]);
+    } catch (error) {
+      logger.warn({ err: error }, 'could not note when keys were used');
+    }
+  };
+  return {
+    add(keyId: string): void {
+      used.add(keyId);
+      if (timer !== null) return;
+      timer = setTimeout(() => void flush(), FLUSH_MS);
+      timer.unref();
+    },
+    async close(): Promise<void> {
+      if (timer !== null) clearTimeout(timer);
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../src/config.js';
+
+function faultsOf(env: Record<string, string>): string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+test('an empty environment is a laptop', () => {
+  const config = loadConfig({});
+  expect(config).toMatchObject({
+    role: 'all',
+    http: {
+      port: 4000,
+      host: '127.0.0.1',
+      publicUrl: 'http://127.0.0.1:4000',
+      corsOrigins: [],
+      trustProxy: [],
+    },
+    database: { url: null },
+    kafka: null,
+    jobs: { retentionDays: 30, syncTimeoutMs: 600_000, concurrency: {} },
+    webhooks: { retryDelaysMs: [0, 30_000, 120_000, 600_000, 3_600_000] },
+  });
+  expect(config.dataDir).toMatch(/^\/.*\.data$/);
+});
+
+test('every fault is listed at once, without the values', () => {
+  const faults = faultsOf({
+    PORT: 'http',
+    ROLE: 'boss',
+    DATABASE_URL: 'mysql://user:hunter2@db/x',
+    EGRESS_ALLOW: '10.0.0.0/33',
+    SIGNING_SECRET: '',
+    WORKER_CONCURRENCY: 'image:0',
+    TRUST_PROXY: 'everybody',
+    CORS_ORIGINS: 'https://app.example.com/path',
+    KAFKA_SASL_USERNAME: 'me',
+  });
+  const names = faults.map((fault) => fault.split(':')[0]);
+  expect(names.toSorted()).toEqual(
+    [
+      'CORS_ORIGINS',
+      'DATABASE_URL',
+      'EGRESS_ALLOW',
+      'KAFKA_SASL_MECHANISM',
+      'PORT',
+      'PUBLIC_URL',
+      'ROLE',
+      'SIGNING_SECRET',
+      'TRUST_PROXY',
+      'WORKER_CONCURRENCY',
+    ].toSorted(),
+  );
+  expect(faults.join('\n')).not.toContain('hunter2');
+});
+
+test('PUBLIC_URL is required with DATABASE_URL', () => {
+  expect(faultsOf({ DATABASE_URL: 'postgresql://db/x' })).toEqual([
+    'PUBLIC_URL: is required with DATABASE_URL',
+  ]);
+  expect(
+    faultsOf({ DATABASE_URL: 'postgresql://u@/x?host=/run/pg', PUBLIC_URL: 'https://api.example.com/' }),
+  ).toEqual([]);
+});
+
+test('lists are split and groups of proxies spelled out', () => {
+  const config = loadConfig({
+    KAFKA_BROKERS: 'a:9092, b:9093',
+    KAFKA_SASL_MECHANISM: 'plain',
+    KAFKA_SASL_USERNAME: 'me',
+    KAFKA_SASL_PASSWORD: 'secret',
+    WORKER_CONCURRENCY: 'image:2,video:1',
+    TRUST_PROXY: 'loopback, 10.1.0.0/16',
+    WEBHOOK_RETRY_DELAYS_MS: '0,10,20',
+    BRAVE_API_KEY: '',
+  });
+  expect(config.kafka).toMatchObject({
+    brokers: ['a:9092', 'b:9093'],
+    prefix: 'penstock',
+    sasl: { username: 'me' },
+  });
+  expect(config.jobs.concurrency).toEqual({ image: 2, video: 1 });
+  expect(config.http.trustProxy).toEqual(['127.0.0.0/8', '::1/128', '10.1.0.0/16']);
+  expect(config.webhooks.retryDelaysMs).toEqual([0, 10, 20]);
+  expect(config.search.braveApiKey).toBeNull();
+});
