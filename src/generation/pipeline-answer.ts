@@ -8,18 +8,10 @@ import type { GenerationAnswer, GenerationKind } from './generation.types.js';
 /** Seconds after which a caller who was told `Still processing` may ask again. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** What the job's completion left in its row: the charge and the buckets after it, in the order of BUCKETS (hundredths; limit -1: unlimited). */
+/** What the job's completion left in its row: the charge (hundredths, in the order of BUCKETS) and what was left after it (units). */
 interface StoredSettlement {
   charged: number[];
-  balances?: { limits: number[]; used: number[]; reserved: number[] };
-}
-
-/** Whole units with up to two decimals; -1 is unlimited. */
-function remainingOf({ balances }: StoredSettlement, bucket: Bucket): number {
-  const index = BUCKETS.indexOf(bucket);
-  const limit = balances?.limits[index] ?? 0;
-  if (limit === -1) return -1;
-  return Math.max(0, limit - (balances?.used[index] ?? 0) - (balances?.reserved[index] ?? 0)) / 100;
+  balances?: Partial<Record<Bucket, { remaining: number }>>;
 }
 
 function chargedOf({ charged }: StoredSettlement): Amounts {
@@ -69,7 +61,7 @@ export async function completedAnswer(
     model: typeof model === 'string' ? model : job.model,
     modelTier: job.modelTier,
     data: files.sign(job.orgId, kind.present === undefined ? data : await kind.present(job, data)),
-    usage: kind.usage(chargedOf(settlement), (bucket) => remainingOf(settlement, bucket), job),
+    usage: kind.usage(chargedOf(settlement), (bucket) => settlement.balances?.[bucket]?.remaining ?? 0, job),
   };
 }
 

@@ -67,12 +67,14 @@ export function createStarter(
       return await createJob(options, call, draft);
     }
     await admit(call, kind);
-    const prepared = await kind.prepare(call, checked.input, { jobId: draft.jobId });
-    return await withFiles(options, call, prepared.fileIds, async () => {
-      const ready = { ...draft, ...prepared };
-      await admit(call, null, operationOf(ready));
-      return await createJob(options, call, ready);
-    });
+    const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
+    try {
+      await admit(call, null, operationOf(prepared));
+      return await createJob(options, call, prepared);
+    } catch (error) {
+      await removeInputs(options, call, prepared);
+      throw error;
+    }
   };
 }
 
@@ -130,24 +132,14 @@ async function releaseUnlessCreated(options: StartOptions, call: CallContext, dr
   }
 }
 
-/** Removes input files again where no job came of them. */
-async function withFiles(
-  options: StartOptions,
-  call: CallContext,
-  fileIds: string[],
-  work: () => Promise<Job>,
-): Promise<Job> {
-  try {
-    return await work();
-  } catch (error) {
-    await options.files.remove(call.principal.orgId, fileIds).catch((cause: unknown) => {
-      options.logger.warn(
-        { err: cause, fileIds },
-        'input files of a refused request are left to the retention',
-      );
-    });
-    throw error;
-  }
+/** No job came of them. */
+async function removeInputs(options: StartOptions, call: CallContext, { fileIds }: Draft): Promise<void> {
+  await options.files.remove(call.principal.orgId, fileIds).catch((error: unknown) => {
+    options.logger.warn(
+      { err: error, fileIds },
+      'input files of a refused request are left to the retention',
+    );
+  });
 }
 
 /** The window with the smaller share left is the one that the headers report (decisions.md 4). */

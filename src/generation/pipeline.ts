@@ -43,6 +43,7 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   };
 
   return {
+    // oxlint-disable-next-line max-params -- the interface's four
     async generate(tool, call, body, { async }) {
       const resumed = call.resumeJobIds?.shift();
       const job =
