@@ -57,8 +57,7 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function useWindow(
   windows: Map<string, WindowUse>,
   caller: Caller,
-  name: string,
-  rule: WindowRule,
+  { name, rule }: { name: string; rule: WindowRule },
 ): WindowUse {
   const { keyId } = caller.principal;
   const id = `${keyId} ${name}`;
@@ -89,11 +88,11 @@ export function gather(items: AdmissionItem[]): AdmissionBatch {
     return {
       item,
       caller,
-      key: item.key === null ? null : useWindow(windows, caller, 'key', item.key),
+      key: item.key === null ? null : useWindow(windows, caller, { name: 'key', rule: item.key }),
       endpoint:
         item.endpoint === null || endpoint === undefined
           ? null
-          : useWindow(windows, caller, endpoint, item.endpoint),
+          : useWindow(windows, caller, { name: endpoint, rule: item.endpoint }),
     };
   });
   const sortedWindows = [...windows.values()].sort(

@@ -74,16 +74,21 @@ export interface AdmissionOptions {
   connection: Connection;
   processId: string;
   refresh(principal: Principal): Promise<Principal>;
+  /** The caller of this operation was refused, though it may be reserved. */
+  giveBack(operationId: string): void;
 }
 
 /** Admission, coalesced: see `penstock_admit`. A caller whose copy of the key was out of date reads it again, then tries again. */
-export function createAdmission({ plans, connection, processId, refresh }: AdmissionOptions) {
+export function createAdmission({ plans, connection, processId, refresh, giveBack }: AdmissionOptions) {
   const coalescer = createCoalescer<AdmissionItem, Outcome>({
     async run(items) {
       const batch = gather(items);
       const [row] = await connection.query<{ answer: AdmissionAnswer }>(ADMIT, [encode(batch, processId)]);
       if (row === undefined) throw new Error('penstock_admit answered nothing');
       return decode(batch, row.answer);
+    },
+    abandoned({ request }) {
+      if (request.operation !== undefined) giveBack(request.operation.id);
     },
   });
   const keyRules = new WeakMap<Plan, ReturnType<typeof keyRule>>();

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError, toApiError } from '../errors.js';
+import { ApiError } from '../errors.js';
 
 /** Longest that a caller waits for PostgreSQL (decisions.md 9). */
 const PATIENCE_MS = 5000;
+/** How soon a statement that does not come back makes us look at who has waited too long. */
+const WATCH_MS = 500;
 const MAX_BATCH = 256;
 /** A deadlock's victim did nothing and may try again. */
 const RETRYABLE_SQL_STATES = new Set(['40P01', '40001']);
@@ -10,6 +12,7 @@ const RETRYABLE_SQL_STATES = new Set(['40P01', '40001']);
 interface Waiting<Item, Answer> {
   item: Item;
   since: number;
+  refused: boolean;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -23,13 +26,50 @@ export interface Coalescer<Item, Answer> {
 export interface CoalescerOptions<Item, Answer> {
   /** One statement for all items; answers in their order. Must bear being repeated with the same items. */
   run(items: Item[]): Promise<Answer[]>;
-  /** Go on trying after the callers were refused, until it works: for what must not be lost. */
+  /** Goes on trying after the callers were refused, until it works: for what must not be lost. */
   persistent?: boolean;
+  /** The caller of this item was refused, and its statement may have worked nevertheless. */
+  abandoned?(item: Item): void;
 }
 
 function mayRepeat(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === 'unavailable';
   return error instanceof Error && RETRYABLE_SQL_STATES.has((error as { code?: string }).code ?? '');
+}
+
+function refuseLate(entries: Waiting<unknown, never>[], all: boolean): void {
+  const now = Date.now();
+  for (const entry of entries) {
+    if (entry.refused || (!all && now - entry.since < PATIENCE_MS)) continue;
+    entry.refused = true;
+    entry.reject(new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
+  }
+}
+
+/** Runs one batch to its end: repeats it while PostgreSQL is away, and isolates a faulty item. */
+async function settleBatch<Item, Answer>(
+  batch: Waiting<Item, Answer>[],
+  options: CoalescerOptions<Item, Answer>,
+  isClosed: () => boolean,
+): Promise<void> {
+  let left = batch;
+  for (let pauseMs = 10; left.length > 0; pauseMs = Math.min(pauseMs * 2, 1000)) {
+    try {
+      const answers = await options.run(left.map((entry) => entry.item));
+      for (const [i, entry] of left.entries()) entry.resolve(answers[i] as Answer);
+      break;
+    } catch (error) {
+      if (!mayRepeat(error)) {
+        if (left.length > 1) for (const entry of left) await settleBatch([entry], options, isClosed);
+        else left[0]?.reject(error);
+        return;
+      }
+      refuseLate(left, isClosed());
+      if (options.persistent !== true || isClosed()) left = left.filter((entry) => !entry.refused);
+      if (left.length > 0) await sleep(pauseMs);
+    }
+  }
+  for (const entry of batch) if (entry.refused) options.abandoned?.(entry.item);
 }
 
 /**
@@ -42,39 +82,18 @@ export function createCoalescer<Item, Answer>(
   let waiting: Waiting<Item, Answer>[] = [];
   let active = false;
   let closed = false;
-  let idle: (() => void)[] = [];
-
-  const refuseLate = (batch: Waiting<Item, Answer>[], error: unknown): Waiting<Item, Answer>[] =>
-    batch.filter((entry) => {
-      const late = closed || Date.now() - entry.since >= PATIENCE_MS;
-      if (late) entry.reject(toApiError(error));
-      return !late || (options.persistent === true && !closed);
-    });
-
-  const attempt = async (batch: Waiting<Item, Answer>[]): Promise<void> => {
-    let left = batch;
-    for (let pauseMs = 10; left.length > 0; pauseMs = Math.min(pauseMs * 2, 1000)) {
-      try {
-        const answers = await options.run(left.map((entry) => entry.item));
-        for (let i = 0; i < left.length; i++) left[i]?.resolve(answers[i] as Answer);
-        return;
-      } catch (error) {
-        if (!mayRepeat(error)) {
-          if (left.length > 1) for (const entry of left) await attempt([entry]);
-          else left[0]?.reject(error);
-          return;
-        }
-        left = refuseLate(left, error);
-        if (left.length > 0) await sleep(pauseMs);
-      }
-    }
-  };
+  const idle: (() => void)[] = [];
 
   const flush = async (): Promise<void> => {
     const batch = waiting;
-    waiting = [];
-    if (batch.length > MAX_BATCH) waiting = batch.splice(MAX_BATCH);
-    await attempt(batch);
+    waiting = batch.length > MAX_BATCH ? batch.splice(MAX_BATCH) : [];
+    const watch = setInterval(() => {
+      refuseLate(batch, false);
+      refuseLate(waiting, false);
+    }, WATCH_MS);
+    await settleBatch(batch, options, () => closed);
+    clearInterval(watch);
+    if (options.persistent !== true) waiting = waiting.filter((entry) => !entry.refused);
     if (waiting.length > 0) {
       setImmediate(start);
       return;
@@ -89,15 +108,15 @@ export function createCoalescer<Item, Answer>(
       if (closed)
         return Promise.reject(new ApiError('unavailable', 'Service is stopping', { retryAfter: 1 }));
       return new Promise<Answer>((resolve, reject) => {
-        waiting.push({ item, since: Date.now(), resolve, reject });
+        waiting.push({ item, since: Date.now(), refused: false, resolve, reject });
         if (active) return;
         active = true;
         setImmediate(start);
       });
     },
     async close() {
-      if (active) await new Promise<void>((resolve) => idle.push(resolve));
       closed = true;
+      if (active) await new Promise<void>((resolve) => idle.push(resolve));
     },
   };
 }

@@ -34,8 +34,13 @@ export function createMetering({
   refresh,
 }: MeteringOptions): Metering {
   const connections = { admit: lazyConnection(database), settle: lazyConnection(database) };
-  const admission = createAdmission({ plans, connection: connections.admit, processId, refresh });
   const settlement = createSettlement({ connection: connections.settle, logger });
+  const giveBack = (operationId: string): void => {
+    settlement
+      .release(operationId)
+      .catch((error: unknown) => logger.warn({ err: error, operationId }, 'not released'));
+  };
+  const admission = createAdmission({ plans, connection: connections.admit, processId, refresh, giveBack });
   const lease = createLease({ database, processId, role, logger });
   return {
     async admit(request) {
@@ -50,7 +55,8 @@ export function createMetering({
     usageRecords: (query) => listUsage(database, query),
     start: lease.start,
     async close() {
-      await Promise.all([admission.close(), settlement.close()]);
+      await admission.close();
+      await settlement.close();
       await lease.close();
       await Promise.all([connections.admit.close(), connections.settle.close()]);
     },

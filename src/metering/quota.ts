@@ -25,10 +25,11 @@ interface QuotaAnswer {
   balance: RawBalance;
 }
 
-function checkAmount(bucket: Bucket, amount: number, least: number, name: string): void {
+function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): void {
   if (bucket === 'chat_tokens') {
     throw invalid('chat_tokens is a view of credits and cannot be changed by itself', 'bucket');
   }
+  const least = name === 'used' ? 0 : 1;
   if (!Number.isSafeInteger(amount) || amount < least || amount > MAX_AMOUNT) {
     throw invalid(
       `${name} must be ${least === 0 ? 'zero or more' : 'more than zero'}, with at most two decimals`,
@@ -79,11 +80,11 @@ export function createQuotas({
       return balancesOf((await ask<QuotaAnswer>(QUOTA, orgId)).balance);
     },
     async topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState> {
-      checkAmount(bucket, amount, 1, 'amount');
+      checkAmount(bucket, amount, 'amount');
       return change(TOP_UP, { orgId, bucket }, amount);
     },
     async setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState> {
-      checkAmount(bucket, used, 0, 'used');
+      checkAmount(bucket, used, 'used');
       return change(SET_USED, { orgId, bucket }, used, newId('op'));
     },
   };
