@@ -1,0 +1,274 @@
+import { createHmac } from 'node:crypto';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Principal } from '../../src/access/access.types.js';
+import { loadPlans } from '../../src/access/index.js';
+import { createEgress } from '../../src/egress/index.js';
+import {
+  createDeliveryWorker,
+  createSecretBox,
+  createWebhookService,
+  WEBHOOK_EVENT_TYPES,
+} from '../../src/webhooks/index.js';
+import type { DeliveryWorker, Webhook, WebhookService } from '../../src/webhooks/index.js';
+import { createTestDatabase } from '../support/database.js';
+import type { TestDatabase } from '../support/database.js';
+import { startReceiver, trustReceivers } from '../support/receiver.js';
+import type { Receiver } from '../support/receiver.js';
+import { eventually } from '../support/wait.js';
+
+trustReceivers();
+const ORG = 'org_00000000000000000000000001';
+const DELAYS = [0, 20, 20, 20, 20];
+let db: TestDatabase;
+let service: WebhookService;
+let worker: DeliveryWorker;
+let egress: ReturnType<typeof createEgress>;
+const receivers: Receiver[] = [];
+const { plans } = await loadPlans(null);
+const principal = { orgId: ORG, plan: plans.business_monthly } as Principal;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  await db.database.system.query(
+    `INSERT INTO organizations (id, name, plan_code, service_user_id) VALUES ($1, 'Acme', 'business_monthly', 'usr_1')`,
+    [ORG],
+  );
+  egress = createEgress({ config: { egress: { allow: ['127.0.0.0/8'] } } });
+  const options = {
+    database: db.database,
+    egress,
+    files: { sign: <T>(_: string, value: T) => value },
+    secrets: createSecretBox({ current: 'test secret', previous: null }),
+    config: { webhooks: { retryDelaysMs: DELAYS }, jobs: { retentionDays: 30 } },
+    logger: pino({ level: 'silent' }),
+  };
+  service = createWebhookService(options);
+  worker = createDeliveryWorker(options);
+  worker.start();
+});
+
+afterAll(async () => {
+  // First: attempts that wait for an answer end with their receiver.
+  for (const receiver of receivers) await receiver.close();
+  await worker.close();
+  await egress.close();
+  await db.close();
+});
+
+async function receiver(answer?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
+  const started = await startReceiver(answer);
+  receivers.push(started);
+  return started;
+}
+
+function register(url: string, body: Record<string, unknown> = {}): Promise<Webhook> {
+  return service.create(principal, { name: 'hook', url, events: ['generation.completed'], ...body });
+}
+
+async function emit(type = 'generation.completed', data: object = { jobId: 'job_1' }): Promise<string> {
+  const [row] = await db.database.system.query<{ id: string }>(
+    `WITH e AS (SELECT penstock_event($1, $2, $3::jsonb) AS event)
+     SELECT event ->> 'id' AS id, penstock_emit('events', $2, event) FROM e`,
+    [type, ORG, JSON.stringify(data)],
+  );
+  return row!.id;
+}
+
+const signatureOf = (secret: string, timestamp: unknown, body: string) =>
+  createHmac('sha256', secret)
+    .update(`${String(timestamp)}:${body}`)
+    .digest('hex');
+
+test('an event arrives once, signed over its timestamp and raw body, with the envelope of the contract', async () => {
+  const target = await receiver();
+  const hook = await register(target.url, { custom_headers: { 'X-Team': 'blue' } });
+  const id = await emit();
+  const [request] = await eventually(() => target.requests.length > 0 && target.requests);
+  expect(hook.secret).toMatch(/^whsec_[0-9a-f]{64}$/);
+  expect(request!.headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-team': 'blue',
+    'x-service-event-id': id,
+    'x-service-event-type': 'generation.completed',
+    'x-service-signature': signatureOf(hook.secret!, request!.headers['x-service-timestamp'], request!.body),
+  });
+  expect(JSON.parse(request!.body)).toEqual({
+    id,
+    type: 'generation.completed',
+    orgId: ORG,
+    timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+    data: { jobId: 'job_1' },
+  });
+  await service.delete(principal, hook.id);
+});
+
+test('a failing receiver gets five attempts with the same event id, and the delivery is then failed with each of them', async () => {
+  const target = await receiver((_, response) => response.writeHead(500).end('no'));
+  const hook = await register(target.url);
+  const id = await emit();
+  const delivery = await eventually(async () => {
+    const { nodes } = await service.deliveries(principal, hook.id, { first: 10 });
+    return nodes[0]?.status === 'failed' && nodes[0];
+  });
+  expect(target.requests.map((request) => request.headers['x-service-event-id'])).toEqual([
+    id,
+    id,
+    id,
+    id,
+    id,
+  ]);
+  expect(delivery.attempts).toHaveLength(5);
+  expect(delivery.attempts[4]).toMatchObject({ status_code: 500, error: 'HTTP 500', response_body: 'no' });
+  expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(5);
+  await service.delete(principal, hook.id);
+});
+
+test('the tenth failed attempt in a row disables the webhook; enabling it again clears the count and sends what waited', async () => {
+  let healthy = false;
+  const target = await receiver((_, response) => response.writeHead(healthy ? 200 : 503).end());
+  const hook = await register(target.url);
+  await emit();
+  await emit();
+  const disabled = await eventually(async () => {
+    const now = await service.get(principal, hook.id);
+    return !now.enabled && now;
+  });
+  expect(disabled).toMatchObject({
+    consecutiveFailures: 10,
+    disabledReason: '10 consecutive failed attempts',
+  });
+  const missed = await emit();
+  healthy = true;
+  const enabled = await service.update(principal, hook.id, { enabled: true });
+  expect(enabled).toMatchObject({ enabled: true, consecutiveFailures: 0, disabledReason: null });
+  const recovered = await service.recover(principal, hook.id, { since: '2020-01-01T00:00:00Z' });
+  expect(recovered).toBe(3);
+  await eventually(async () => {
+    const { nodes } = await service.deliveries(principal, hook.id, { first: 10 });
+    return nodes.length === 3 && nodes.every((delivery) => delivery.status === 'succeeded');
+  });
+  expect(target.requests.at(-1)!.headers['x-service-event-id']).toBeDefined();
+  expect(target.requests.some((request) => request.headers['x-service-event-id'] === missed)).toBe(true);
+  await service.delete(principal, hook.id);
+});
+
+test('one dead receiver among many delays nobody else', async () => {
+  const dead = await receiver(() => undefined);
+  const alive = await receiver();
+  const hooks = [await register(dead.url)];
+  for (let i = 0; i < 12; i++) hooks.push(await register(alive.url));
+  for (let i = 0; i < 20; i++) await emit();
+  await eventually(() => alive.requests.length === 12 * 20);
+  expect(alive.requests).toHaveLength(12 * 20);
+  expect(dead.requests.length).toBeLessThanOrEqual(8);
+  for (const hook of hooks) await service.delete(principal, hook.id);
+});
+
+test('during a rotation deliveries carry a signature of the old and of the new secret', async () => {
+  const target = await receiver();
+  const hook = await register(target.url);
+  const rotated = await service.rotateSecret(principal, hook.id, {});
+  await expect(service.rotateSecret(principal, hook.id, {})).rejects.toMatchObject({ code: 'conflict' });
+  await emit();
+  const [request] = await eventually(() => target.requests.length > 0 && target.requests);
+  const timestamp = request!.headers['x-service-timestamp'];
+  expect(request!.headers['x-service-signature']).toBe(signatureOf(hook.secret!, timestamp, request!.body));
+  expect(request!.headers['x-service-signature-next']).toBe(
+    signatureOf(rotated.secret!, timestamp, request!.body),
+  );
+  await service.delete(principal, hook.id);
+});
+
+test('a rotation without overlap switches at once', async () => {
+  const target = await receiver();
+  const hook = await register(target.url);
+  const rotated = await service.rotateSecret(principal, hook.id, { overlap_seconds: 0 });
+  await emit();
+  const [request] = await eventually(() => target.requests.length > 0 && target.requests);
+  expect(request!.headers['x-service-signature']).toBe(
+    signatureOf(rotated.secret!, request!.headers['x-service-timestamp'], request!.body),
+  );
+  expect(request!.headers['x-service-signature-next']).toBeUndefined();
+  await service.delete(principal, hook.id);
+});
+
+test('a test delivery is signed, answered with its attempt, and never counts as a failure', async () => {
+  const target = await receiver((_, response) =>
+    response.writeHead(302, { location: 'https://127.0.0.1/' }).end(),
+  );
+  const hook = await register(target.url);
+  const delivery = await service.test(principal, hook.id);
+  expect(delivery).toMatchObject({ eventType: 'webhook.test', status: 'failed', nextAttemptAt: null });
+  expect(delivery.attempts).toMatchObject([{ status_code: 302 }]);
+  expect(target.requests).toHaveLength(1);
+  expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(0);
+  await service.delete(principal, hook.id);
+});
+
+test('a retry by hand delivers a failed event at once', async () => {
+  let status = 500;
+  const target = await receiver((_, response) => response.writeHead(status).end());
+  const hook = await register(target.url);
+  await emit();
+  const failed = await eventually(async () => {
+    const { nodes } = await service.deliveries(principal, hook.id, { first: 1, status: 'failed' });
+    return nodes[0];
+  });
+  status = 200;
+  const delivery = await service.retry(principal, hook.id, failed.id);
+  expect(delivery.status).toBe('succeeded');
+  expect(delivery.attempts).toHaveLength(6);
+  expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(0);
+  await service.delete(principal, hook.id);
+});
+
+test.each([
+  'http://example.com/hook',
+  'https://user:pass@example.com/',
+  'https://2130706433/',
+  'https://0x7f000001/',
+  'https://10.0.0.1/',
+  'https://[::ffff:10.0.0.1]/',
+  'https://[64:ff9b::a9fe:a9fe]/',
+  'https://localhost./',
+  'ftp://example.com/',
+  'not a url',
+])('the URL %s is refused at creation', async (url) => {
+  await expect(register(url)).rejects.toMatchObject({ message: 'Invalid URL', details: { param: 'url' } });
+});
+
+test.each([
+  [{ 'x-service-signature': 'x' }],
+  [{ 'X-Ok': 'a\r\nb: c' }],
+  [{ 'bad name': 'x' }],
+  [{ host: 'evil' }],
+  [{ a: 1 }],
+])('custom headers %j are refused', async (customHeaders) => {
+  await expect(register('https://example.com/', { custom_headers: customHeaders })).rejects.toMatchObject({
+    code: 'invalid_request',
+    details: { param: 'custom_headers' },
+  });
+});
+
+test('the plan bounds the number of webhooks, also for creations at the same time', async () => {
+  const limited = {
+    ...principal,
+    plan: { ...principal.plan, webhooks: { max: 2, customHeaders: true } },
+  } as Principal;
+  const body = { name: 'n', url: 'https://example.com/', events: [...WEBHOOK_EVENT_TYPES] };
+  const results = await Promise.allSettled(Array.from({ length: 8 }, () => service.create(limited, body)));
+  const made = results.filter((result) => result.status === 'fulfilled');
+  const refused = results.filter((result) => result.status === 'rejected');
+  expect(made).toHaveLength(2);
+  expect(refused[0]!.reason).toMatchObject({ status: 402, message: 'Webhook limit reached' });
+  for (const { value } of made) await service.delete(principal, value.id);
+});
+
+test('a plan without webhooks is refused before anything else is looked at', async () => {
+  const free = { ...principal, plan: plans.free } as Principal;
+  await expect(service.create(free, { bad: true })).rejects.toMatchObject({
+    status: 403,
+    message: 'Webhooks are not available',
+  });
+});
