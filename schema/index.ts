@@ -12,3 +12,4 @@ export { createDocuments } from './documents/index.js';
 export type { DocumentRequest, Documents } from './documents/index.js';
 export { createGraphqlHandler } from './http/handler.js';
 export type { GraphqlHandler, GraphqlHandlerOptions } from './http/handler.js';
+export { parseRequest as parseGraphqlRequest } from './http/request.js';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
 import { invalid } from '../src/errors.js';
+import type { JobPosition } from '../src/jobs/index.js';
 import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/vocabulary.js';
 import { JobChannel, RECENT } from './job-channel.js';
@@ -8,15 +9,6 @@ import { JobCursor } from './job-cursor.js';
 import { JobUpdates } from './job-updates.js';
 
 const SWEEP_MS = 2_000;
-
-/** How far a job is, and whose it is. */
-export interface JobPosition {
-  id: string;
-  orgId: string;
-  createdAt: Date;
-  /** Of its last event. */
-  sequence: number;
-}
 
 /** Positions of many jobs in one read; unknown ids are left out. */
 export type JobLookup = (jobIds: string[]) => Promise<JobPosition[]>;

@@ -1,0 +1,49 @@
+import type { RateState } from '../../metering/metering.types.js';
+
+const LIMIT = 60;
+const WINDOW_MS = 60_000;
+/** Addresses remembered at most; beyond it the longest quiet one is forgotten. */
+const MAX_ADDRESSES = 50_000;
+
+/** The sliding window of requests without a valid key, by client address (decisions.md 1): keys cannot be guessed at speed. */
+export interface AddressLimit {
+  /** Takes a slot, if one is free. */
+  take(address: string): { admitted: boolean; rate: RateState; retryAfter: number };
+  /** Whether a slot is free. */
+  admits(address: string): boolean;
+}
+
+/** In memory of one process. `now` in milliseconds. */
+export function createAddressLimit(now: () => number = Date.now): AddressLimit {
+  const windows = new Map<string, number[]>();
+  const windowOf = (address: string): number[] => {
+    const start = now() - WINDOW_MS;
+    const times = (windows.get(address) ?? []).filter((time) => time > start);
+    // Written again at the end: the map's order is that of the last use.
+    windows.delete(address);
+    windows.set(address, times);
+    if (windows.size > MAX_ADDRESSES) forgetOldest(windows);
+    return times;
+  };
+  return {
+    take(address) {
+      const times = windowOf(address);
+      const admitted = times.length < LIMIT;
+      if (admitted) times.push(now());
+      const freeAt = (times[0] ?? now()) + WINDOW_MS;
+      return {
+        admitted,
+        rate: { limit: LIMIT, remaining: LIMIT - times.length, reset: Math.ceil(freeAt / 1000) },
+        retryAfter: Math.max(1, Math.ceil((freeAt - now()) / 1000)),
+      };
+    },
+    admits: (address) => windowOf(address).length < LIMIT,
+  };
+}
+
+function forgetOldest(windows: Map<string, number[]>): void {
+  for (const address of windows.keys()) {
+    windows.delete(address);
+    return;
+  }
+}

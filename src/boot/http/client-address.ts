@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** The address that a request counts against. */
+export type ClientAddress = (request: IncomingMessage) => string;
+
+/**
+ * `X-Forwarded-For` counts only as far as it was written by trusted proxies (`TRUST_PROXY`): from its end, the first address that is
+ * no proxy of ours is the client. IPv6 clients count by their /64 network, of which a client owns every address.
+ */
+export function createClientAddress(trustProxy: string[]): ClientAddress {
+  const trusted = proxyList(trustProxy);
+  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return (request) => {
+    let address = plain(request.socket.remoteAddress ?? '');
+    if (trustProxy.length === 0) return network(address);
+    const header = request.headers['x-forwarded-for'];
+    const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
+    while (isIP(address) !== 0 && isTrusted(address)) {
+      const hop = plain(hops.pop()?.trim() ?? '');
+      if (isIP(hop) === 0) break;
+      address = hop;
+    }
+    return network(address);
+  };
+}
+
+function proxyList(cidrs: string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+/** An IPv4 address in IPv6 clothes is the IPv4 address. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+function network(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const middle = address.includes('::')
+    ? Array.from({ length: 8 - left.length - right.length }, () => '0')
+    : [];
+  return [...left, ...middle, ...right].slice(0, 4).join(':');
+}

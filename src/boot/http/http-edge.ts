@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Authenticator } from '../../access/access.types.js';
+import { ApiError } from '../../errors.js';
+import type { HttpEdge } from '../../http/index.js';
+import type { IdempotencyService } from '../../idempotency/index.js';
+import { newId } from '../../ids.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { RateState } from '../../metering/metering.types.js';
+import type { ClientInfo } from '../../vocabulary.js';
+import type { AddressLimit } from './address-limit.js';
+import type { ClientAddress } from './client-address.js';
+
+const MAX_CLIENT_LENGTH = 200;
+/** A caller's own request id is kept where it is short and cannot be mistaken for anything else. */
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:+/=@-]{0,127}$/;
+
+export interface HttpEdgeDependencies {
+  authenticator: Authenticator;
+  addressLimit: AddressLimit;
+  clientAddress: ClientAddress;
+  idempotency: IdempotencyService;
+  logger: Logger;
+  rateOf(error: unknown): RateState | null;
+  currentRate(call: CallContext): Promise<RateState>;
+  takeSlot(call: CallContext): Promise<void>;
+  /** Told once the caller is known, for the access log. */
+  onCall(response: ServerResponse, call: CallContext): void;
+}
+
+/** What both HTTP faces do first: request id, key, address window (decisions.md 1). */
+export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
+  const strangers = new WeakMap<object, RateState>();
+  return {
+    async open(request, response) {
+      const requestId = requestIdOf(request);
+      response.setHeader('X-Request-Id', requestId);
+      try {
+        const principal = await dependencies.authenticator.authenticate(authorizationOf(request));
+        const call: CallContext = {
+          principal,
+          requestId,
+          client: clientOf(request),
+          signal: goneSignal(response),
+          keyWindowOpen: true,
+          rate: null,
+          idempotencyKey: null,
+        };
+        dependencies.onCall(response, call);
+        return call;
+      } catch (error) {
+        throw asStranger(dependencies, strangers, request, error);
+      }
+    },
+    rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
+    currentRate: dependencies.currentRate,
+    takeSlot: dependencies.takeSlot,
+    onFault(fault, requestId) {
+      dependencies.logger.error({ err: fault, requestId }, 'a request failed');
+    },
+    idempotency: dependencies.idempotency,
+  };
+}
+
+/** A refused key counts against its address; the address's window goes with the refusal. */
+function asStranger(
+  { addressLimit, clientAddress }: HttpEdgeDependencies,
+  strangers: WeakMap<object, RateState>,
+  request: IncomingMessage,
+  error: unknown,
+): unknown {
+  if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
+  const { admitted, rate, retryAfter } = addressLimit.take(clientAddress(request));
+  // The authenticator may throw one error to many: each caller's refusal carries a window of its own.
+  const refusal = admitted
+    ? new ApiError(error.code, error.message, error.details)
+    : new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter });
+  strangers.set(refusal, rate);
+  return refusal;
+}
+
+/** The caller's own id where it is sane, else a new one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId('req');
+}
+
+/** Node keeps only the first of several Authorization headers: two of them must not pass as one. */
+function authorizationOf(request: IncomingMessage): string | string[] | undefined {
+  const raw = request.rawHeaders;
+  let found = 0;
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]!.length === 13 && raw[i]!.toLowerCase() === 'authorization') found++;
+  }
+  const value = request.headers.authorization;
+  return found > 1 ? [value ?? '', ''] : value;
+}
+
+function cut(value: string | string[] | undefined): string | null {
+  if (value === undefined) return null;
+  return (Array.isArray(value) ? value.join(', ') : value).slice(0, MAX_CLIENT_LENGTH);
+}
+
+/** Contract 5.7, for usage records only. */
+export function clientOf(request: IncomingMessage): ClientInfo {
+  const { headers } = request;
+  return {
+    serviceClient: cut(headers['x-service-client']),
+    clientName: cut(headers['x-client-name']),
+    userAgent: cut(headers['user-agent']),
+  };
+}
+
+/** Fires when the response closes before its end. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

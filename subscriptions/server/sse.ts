@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GraphQLFormattedError } from 'graphql';
+import { errorExtensions, parseGraphqlRequest } from '../../schema/index.js';
+import type { Authenticator } from '../../src/access/access.types.js';
+import { ApiError, invalid } from '../../src/errors.js';
+import type { HttpEdge } from '../../src/http/index.js';
+import {
+  discardBody,
+  errorHeaders,
+  parseJson,
+  rateFor,
+  readBody,
+  requireJson,
+  roomIn,
+  sendAnswer,
+  setRate,
+  visibleError,
+} from '../../src/http/index.js';
+import type { CallContext } from '../../src/metering/call-context.js';
+
+import { runOperation } from './operation.js';
+import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
+import type { SharedResults } from './shared-results.js';
+
+const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
+const PING_INTERVAL_MS = 15_000;
+const STALL_TIMEOUT_MS = 60_000;
+
+export interface GraphqlSseDependencies {
+  edge: HttpEdge;
+  engine: OperationEngine;
+  shared: SharedResults;
+  authenticator: Pick<Authenticator, 'onInvalidated'>;
+  /** Fires when the process stops: streams that can be resumed end then. */
+  draining: AbortSignal;
+}
+
+/** GraphQL over Server-Sent Events: the distinct connections of the graphql-sse protocol, for any operation. */
+export type GraphqlSseHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): GraphqlSseHandler {
+  const { edge } = dependencies;
+  return async (request, response) => {
+    let call: CallContext | null = null;
+    try {
+      call = await edge.open(request, response);
+      const operation = await readOperation(request);
+      await edge.takeSlot(call);
+      refuseOverLimit(dependencies, operation);
+      setRate(response, await rateFor(edge, call));
+      await stream(dependencies, { request: operation, response, call });
+    } catch (fault) {
+      const error = visibleError(edge, fault, call?.requestId ?? '');
+      setRate(response, await rateFor(edge, call, fault));
+      discardBody(request);
+      const errors = [{ message: error.message, extensions: errorExtensions(error) }];
+      const headers = { 'content-type': 'application/json; charset=utf-8', ...errorHeaders(error) };
+      sendAnswer(response, { status: error.status, headers, body: JSON.stringify({ errors }) });
+    }
+  };
+}
+
+async function readOperation(request: IncomingMessage): Promise<OperationRequest> {
+  const { method = 'GET', url = '/' } = request;
+  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+  if (method === 'GET') return parseGraphqlRequest(null, search);
+  if (method !== 'POST') {
+    throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow: 'GET, POST' } });
+  }
+  if (request.headers['idempotency-key'] !== undefined) {
+    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
+  }
+  requireJson(request);
+  return parseGraphqlRequest(parseJson(await readBody(request, BODY_LIMIT_BYTES)), search);
+}
+
+/** A document over a limit is refused with its status; faults of parsing and validation go into the stream, as the protocol says. */
+function refuseOverLimit({ engine }: GraphqlSseDependencies, request: OperationRequest): void {
+  const prepared = engine.prepare(request);
+  if (!('errors' in prepared)) return;
+  const refused = prepared.errors.find((error) => error.extensions['refused'] === true);
+  if (refused) throw new ApiError('invalid_request', refused.message);
+}
+
+interface Streaming {
+  request: OperationRequest;
+  response: ServerResponse;
+  call: CallContext;
+}
+
+async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming): Promise<void> {
+  const { authenticator, draining } = dependencies;
+  const { request, response, call } = streaming;
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  });
+  response.flushHeaders();
+  const end = () => response.destroy();
+  const forget = authenticator.onInvalidated(call.principal.keyId, end);
+  const ping = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(':\n\n');
+  }, PING_INTERVAL_MS);
+  const onResumable = () => {
+    if (draining.aborted) end();
+    else draining.addEventListener('abort', end, { once: true });
+  };
+  try {
+    const sink = createSink(response);
+    await runOperation({ ...dependencies, call, request, sink, onResumable });
+  } finally {
+    clearInterval(ping);
+    forget();
+    draining.removeEventListener('abort', end);
+  }
+}
+
+function createSink(response: ServerResponse): OperationSink {
+  const write = (text: string) => {
+    if (response.destroyed || response.write(text)) return;
+    return room(response);
+  };
+  const complete = () => void response.end('event: complete\ndata: \n\n');
+  return {
+    next: (result) => write(`event: next\ndata: ${result}\n\n`),
+    error(errors: readonly GraphQLFormattedError[]) {
+      response.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
+      complete();
+    },
+    complete,
+    stalled: () => void response.destroy(),
+  };
+}
+
+/** A reader that accepts nothing for a minute counts as gone (decisions.md 6). */
+async function room(response: ServerResponse): Promise<void> {
+  const timer = setTimeout(() => response.destroy(), STALL_TIMEOUT_MS);
+  await roomIn(response);
+  clearTimeout(timer);
+}
