@@ -18,7 +18,7 @@ export interface Field {
   direct: Contender;
   raw: Contender;
   portkey: Contender;
-  penstock: Contender & { pid: number; baseUrl: string; dataDir: string; postmaster: number };
+  penstock: Contender & { pid: number; baseUrl: string; keyId: string; dataDir: string; postmaster: number };
 }
 
 export interface Places {
@@ -118,7 +118,16 @@ async function startPenstock(places: Places, upstream: string): Promise<Field['p
   const cli = async (...args: string[]): Promise<Record<string, string>> =>
     JSON.parse(await run([join(places.root, 'dist/cli.js'), ...args], env)) as Record<string, string>;
   await cli('org', 'create', '--name', 'bench', '--plan', 'business_monthly');
-  const { key } = await cli('key', 'create', '--org', 'bench', '--name', 'bench', '--scopes', 'all');
+  const { id: keyId = '', key } = await cli(
+    'key',
+    'create',
+    '--org',
+    'bench',
+    '--name',
+    'bench',
+    '--scopes',
+    'all',
+  );
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   return {
     name: 'Penstock',
@@ -127,6 +136,7 @@ async function startPenstock(places: Places, upstream: string): Promise<Field['p
     headers: { ...JSON_HEADERS, authorization: `Bearer ${key}` },
     model: 'bench/chat-1',
     baseUrl,
+    keyId,
     dataDir,
     postmaster: await postmasterOf(dataDir),
   };

@@ -26,7 +26,7 @@ async function compare(places: Places): Promise<Verdict[]> {
   const json = await benchJson(places, field, { ...effort, fsync });
   const streams = await benchStreams(places, field, effort);
   const documents = await benchDocuments(places, field.penstock, effort);
-  return [...json, ...streams, ...documents, ...(await benchReservations(places, field.penstock.dataDir))];
+  return [...json, ...streams, ...documents, ...(await benchReservations(places))];
 }
 
 const scratch = await mkdtemp(join(tmpdir(), 'penstock-bench-'));

@@ -1,0 +1,161 @@
+/** A stored document over REST (`GET /jobs/{jobId}`) beside a bare server that runs the same SQL and writes the same JSON. */
+import { join } from 'node:path';
+import type { Effort } from './chat.js';
+import type { Field, Places } from './contenders.js';
+import { figuresOf, measure, type Sample } from './measure.js';
+import { freePort, start, untilAnswers } from './processes.js';
+import { table, verdict, type Verdict } from './report.js';
+
+const CONCURRENCIES = [1, 16];
+
+interface JobBody {
+  id: string;
+  orgId: string;
+  userId: string;
+  status: string;
+}
+
+async function json(url: string, options: RequestInit): Promise<Record<string, unknown>> {
+  const response = await fetch(url, options);
+  const body = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${url}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+async function finishedJob(penstock: Field['penstock']): Promise<JobBody & Record<string, unknown>> {
+  const { baseUrl, headers } = penstock;
+  const body = JSON.stringify({ prompt: 'a penstock', size: '512x512' });
+  const created = await json(`${baseUrl}/images/generations?async=true`, { method: 'POST', headers, body });
+  const job = await json(`${baseUrl}/jobs/${String(created['id'])}?poll=true`, { headers });
+  if (job['status'] !== 'completed') throw new Error(`the job did not finish: ${JSON.stringify(job)}`);
+  return job as JobBody & Record<string, unknown>;
+}
+
+/** The parameter of `penstock_admit` for one request that takes a slot of its key's window and reserves nothing. */
+function admissionOf(job: JobBody, keyId: string): string {
+  const single = {
+    op: null,
+    kind: null,
+    model: null,
+    req: null,
+    job: null,
+    run: null,
+    sc: null,
+    cn: null,
+    ua: null,
+  };
+  return JSON.stringify({
+    holder: 'bench',
+    ck: [keyId],
+    cu: [job.userId],
+    cv: [1],
+    ce: [false],
+    co: [0],
+    wc: [1],
+    wn: ['key'],
+    wl: [1_000_000],
+    wd: [60_000_000],
+    oi: [],
+    ov: [],
+    oa: [],
+    k: [1],
+    x: [1],
+    y: [0],
+    ...Object.fromEntries(Object.entries(single).map(([name, value]) => [name, [value]])),
+    q: [0],
+    tp: [0],
+    tm: [0],
+    mu: [0],
+    fx: [null],
+    ps: [1],
+    pc: [0],
+    pb: [],
+    pa: [],
+  });
+}
+
+async function startRaw(
+  places: Places,
+  penstock: Field['penstock'],
+  job: JobBody,
+): Promise<{ pid: number; url: string }> {
+  const port = await freePort();
+  const child = start({
+    args: [join(places.programs, 'raw-documents.process.js')],
+    env: {
+      PORT: String(port),
+      DATA_DIR: penstock.dataDir,
+      ORG_ID: job.orgId,
+      ADMISSION: admissionOf(job, penstock.keyId),
+      ANSWER: JSON.stringify(job),
+      NODE_ENV: 'production',
+    },
+    logFile: join(places.scratch, 'raw-documents.log'),
+  });
+  const url = `http://127.0.0.1:${port}/jobs/${job.id}`;
+  await untilAnswers(url, child);
+  return { pid: child.pid ?? 0, url };
+}
+
+/** CPU of Node for each request, Penstock against the bare server, in turns. */
+export async function benchDocuments(
+  places: Places,
+  penstock: Field['penstock'],
+  effort: Effort,
+): Promise<Verdict[]> {
+  const job = await finishedJob(penstock);
+  const raw = await startRaw(places, penstock, job);
+  const contenders = [
+    { name: 'raw node:http', pid: raw.pid, url: raw.url, headers: {} },
+    {
+      name: 'Penstock',
+      pid: penstock.pid,
+      url: `${penstock.baseUrl}/jobs/${job.id}`,
+      headers: penstock.headers,
+    },
+  ];
+  const verdicts: Verdict[] = [];
+  for (const concurrency of CONCURRENCIES) {
+    const samples = contenders.map((): Sample[] => []);
+    for (let round = 0; round <= effort.rounds; round += 1) {
+      for (const [index, { pid, url, headers }] of contenders.entries()) {
+        const spec = {
+          url,
+          method: 'GET' as const,
+          headers,
+          concurrency,
+          durationMs: effort.durationMs,
+          stream: false,
+        };
+        const sample = await measure(
+          join(places.programs, 'load.process.js'),
+          { pid, postmaster: penstock.postmaster },
+          spec,
+        );
+        if (round > 0) samples[index]?.push(sample); // The first round warms up.
+      }
+    }
+    const figures = samples.map(figuresOf);
+    const rows = figures.map((found, index) => [
+      contenders[index]?.name ?? '',
+      found.perSecond.toFixed(0),
+      found.cpuUs.toFixed(0),
+      found.postgresUs.toFixed(0),
+      found.p50.toFixed(2),
+      found.p99.toFixed(2),
+    ]);
+    table(
+      `GET /jobs/{jobId}, ${concurrency} at a time`,
+      ['', 'req/s', 'CPU µs/req', 'PostgreSQL µs/req', 'p50 ms', 'p99 ms'],
+      rows,
+    );
+    verdicts.push(
+      verdict(
+        `stored document at ${concurrency}: CPU, Penstock / raw`,
+        (figures[1]?.cpuUs ?? 0) / (figures[0]?.cpuUs ?? 1),
+        1.7,
+      ),
+    );
+  }
+  return verdicts;
+}
