@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 import { JOB_CLAIM } from './jobs/claim.js';
-import { JOB_COMPLETE } from './jobs/complete.js';
+import { JOB_BALANCES, JOB_COMPLETE } from './jobs/complete.js';
 import { JOB_BIND_FILES, JOB_CREATE } from './jobs/create.js';
 import { JOB_EMIT } from './jobs/emit.js';
 import { JOB_CANCEL, JOB_FAIL, JOB_FINISH } from './jobs/finish.js';
@@ -16,7 +16,15 @@ export class Migration0004 extends Migration {
     this.addSql(tenancySql('jobs', { system: true, tenant: 'read' }));
     this.addSql(tenancySql('job_events', { system: true, tenant: 'read' }));
     this.addSql(tenancySql('job_turns', { system: true, tenant: 'none' }));
-    for (const sql of [...JOB_EMIT, JOB_BIND_FILES, JOB_CREATE, JOB_CLAIM, JOB_RENEW, JOB_PROGRESS])
+    for (const sql of [
+      ...JOB_EMIT,
+      ...JOB_BALANCES,
+      JOB_BIND_FILES,
+      JOB_CREATE,
+      JOB_CLAIM,
+      JOB_RENEW,
+      JOB_PROGRESS,
+    ])
       this.addSql(sql);
     for (const sql of [JOB_FINISH, JOB_COMPLETE, JOB_FAIL, JOB_CANCEL]) this.addSql(sql);
     for (const sql of [JOB_REQUEUE, JOB_GIVE_BACK, JOB_SWEEP]) this.addSql(sql);

@@ -16,7 +16,10 @@ export interface Job {
   inputParams: Record<string, unknown>;
   /** The contract's 4.9 shape; a file's url is `{"$file": "<file id>"}`. Null until completed. */
   outputData: Record<string, unknown> | null;
-  /** What the synchronous answer needs beyond outputData: `data` and `usage` of the endpoint (same file notation). */
+  /**
+   * What the synchronous answer needs beyond outputData (same file notation): what the handler gave, and once completed `settlement`:
+   * `charged`, hundredths in the order of BUCKETS, and `balances`, `{bucket: {remaining}}` after it in whole units (-1: unlimited).
+   */
   result: Record<string, unknown> | null;
   /** Whole credits. */
   estimatedCredits: number;

@@ -1,0 +1,106 @@
+import type { Principal } from '../../src/access/access.types.js';
+import type { Database } from '../../src/database/index.js';
+import { newId } from '../../src/ids.js';
+import { createJobService } from '../../src/jobs/index.js';
+import type { JobHandler, JobOutcome, JobService, NewJob } from '../../src/jobs/index.js';
+import type { Tool } from '../../src/vocabulary.js';
+import { pino } from 'pino';
+
+/** Hundredths: 100 credits, and plenty of everything else. */
+const ALLOWANCE = Array.from({ length: 9 }, () => 100_000_000);
+/** What every job of these tests reserves: 2 credits and 1 image. */
+const RESERVED = [200, 0, 100, 0, 0, 0, 0, 0, 0];
+
+/** Jobs below the faces: organisations, reservations and jobs made straight in the database. */
+export interface JobBench {
+  jobs: JobService & { close(): void };
+  createOrg(): Promise<string>;
+  /** Reserves and creates. */
+  enqueue(orgId: string, options?: { tool?: Tool; maxPending?: number; id?: string }): Promise<string>;
+  newJob(orgId: string, options?: { tool?: Tool; maxPending?: number; id?: string }): Promise<NewJob>;
+  /** The organisation's buckets, hundredths. */
+  balance(orgId: string): Promise<{ used: number[]; reserved: number[] }>;
+  ledger(orgId: string): Promise<{ state: string; job_id: string; charged: number[] | null }[]>;
+}
+
+export function createJobBench(database: Database): JobBench {
+  const logger = pino({ level: 'silent' });
+  const jobs = createJobService({ database, logger });
+
+  const bench: JobBench = {
+    jobs,
+    async createOrg() {
+      const orgId = newId('org');
+      await database.system.query(
+        `INSERT INTO organizations (id, name, plan_code, service_user_id) VALUES ($1, $1, 'business_monthly', $2)`,
+        [orgId, newId('usr')],
+      );
+      await database.system.query('SELECT penstock_balance_open($1, 1, $2)', [orgId, ALLOWANCE]);
+      return orgId;
+    },
+    async newJob(orgId, { tool = 'image', maxPending = 100_000, id = newId('job') } = {}) {
+      const operationId = newId('op');
+      await database.system.query(
+        `WITH b AS (
+          UPDATE balances c SET reserved = ARRAY(SELECT a + x FROM unnest(c.reserved, $3::bigint[]) AS v (a, x))
+          WHERE c.org_id = $1 AND NOT c.superseded RETURNING c.period_start)
+        INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, holder)
+        SELECT $2, $1, 'image', 'reserved', b.period_start, $3, 'prc_test' FROM b`,
+        [orgId, operationId, RESERVED],
+      );
+      const principal = { orgId, userId: 'usr_x', keyId: 'key_x', plan: { maxPendingJobs: maxPending } };
+      return {
+        id,
+        principal: principal as unknown as Principal,
+        tool,
+        model: 'sandbox/image-standard',
+        modelTier: 'standard',
+        multiplier: 100,
+        inputParams: { prompt: 'a mill', n: 1 },
+        estimatedCredits: 2,
+        operationId,
+        requestId: 'req_x',
+        client: { serviceClient: null, clientName: null, userAgent: null },
+        fileIds: [],
+      };
+    },
+    async enqueue(orgId, options) {
+      return (await jobs.create(await bench.newJob(orgId, options))).id;
+    },
+    async balance(orgId) {
+      const [row] = await database.system.query<{ used: number[]; reserved: number[] }>(
+        'SELECT used, reserved FROM balances WHERE org_id = $1',
+        [orgId],
+      );
+      if (!row) throw new Error('no balance');
+      return row;
+    },
+    ledger: (orgId) =>
+      database.system.query('SELECT state, job_id, charged FROM usage_ledger WHERE org_id = $1', [orgId]),
+  };
+  return bench;
+}
+
+/** A finished image of the price that was reserved for it. */
+export function imageOutcome(): JobOutcome {
+  const url = { $file: 'file_00000000000000000000000001.png' };
+  return {
+    outputData: { images: [{ url, width: 512, height: 512 }] },
+    result: { data: [{ url, width: 512, height: 512 }] },
+    amounts: { credits: 200, image_generations: 100 },
+    outputFileId: 'file_00000000000000000000000001',
+    fileIds: [],
+  };
+}
+
+/** A handler of one tool with the defaults of the tests. */
+export function handlerOf(run: JobHandler['run'], options: Partial<JobHandler> = {}): JobHandler {
+  return {
+    tool: 'image',
+    concurrency: 4,
+    timeLimitMs: 600_000,
+    failureMessage: 'Generation failed',
+    run,
+    ...options,
+  };
+}
