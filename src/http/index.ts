@@ -11,3 +11,4 @@ export {
   visibleError,
 } from './answer.js';
 export type { HttpAnswer, HttpEdge } from './http.types.js';
+export type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../idempotency/idempotency.types.js';

@@ -1,0 +1,195 @@
+import type {
+  ArgumentNode,
+  FieldNode,
+  GraphQLArgument,
+  GraphQLField,
+  GraphQLInputType,
+  GraphQLObjectType,
+  GraphQLOutputType,
+  GraphQLResolveInfo,
+  GraphQLSchema,
+  OperationDefinitionNode,
+  SelectionSetNode,
+} from 'graphql';
+import {
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  parse,
+  typeFromAST,
+  validate,
+  valueFromAST,
+} from 'graphql';
+
+/** A variable of a stored document: a parameter of its REST endpoint. */
+export interface Variable {
+  /** The REST name. */
+  name: string;
+  type: GraphQLInputType;
+  /** Undefined: none. */
+  defaultValue: unknown;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+type RootField = GraphQLField<unknown, object>;
+
+/**
+ * A stored document, ready to run. Its values are bound (checked, defaults filled in) by the REST layer, so nothing is coerced again, and
+ * any error is the answer's error: REST has no partial results. That is what makes it cheaper than an executor for any document; the
+ * differential test holds it to graphql-js.
+ */
+export interface CompiledOperation {
+  operation: OperationDefinitionNode;
+  field: RootField;
+  variables: readonly Variable[];
+  /** Runs a query or mutation. */
+  run(values: Values, context: object): unknown;
+  /** Starts a subscription: its source events. */
+  subscribe(values: Values, context: object): Promise<AsyncIterable<unknown>>;
+  /** One source event as the document shows it. */
+  show(event: unknown, values: Values, context: object): unknown;
+}
+
+/** @throws Error where the document does not fit the schema or is not of the table's form: the boot stops */
+export function compile(schema: GraphQLSchema, document: string): CompiledOperation {
+  const parsed = parse(document, { noLocation: true });
+  const [error] = validate(schema, parsed);
+  if (error) throw new Error(`${error.message} in ${document}`);
+  const [operation, ...others] = parsed.definitions;
+  if (operation?.kind !== Kind.OPERATION_DEFINITION || others.length > 0)
+    throw new Error(`one operation expected: ${document}`);
+  const [node, ...more] = operation.selectionSet.selections;
+  if (node?.kind !== Kind.FIELD || node.alias?.value !== 'body' || more.length > 0)
+    throw new Error(`one root field, aliased body, expected: ${document}`);
+  return compileRoot(schema, operation, node);
+}
+
+function compileRoot(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  node: FieldNode,
+): CompiledOperation {
+  const root = schema.getRootType(operation.operation);
+  const field = root?.getFields()[node.name.value] as RootField | undefined;
+  if (!field) throw new Error(`unknown root field ${node.name.value}`);
+  const argumentsOf = compileArguments(field.args, node.arguments ?? []);
+  const complete = completer(field.type, node.selectionSet, field.name);
+  const resolve = (source: unknown, values: Values, context: object) => {
+    const run: Run = { context, waits: [] };
+    const value = field.resolve?.(source, argumentsOf(values), context, NO_INFO);
+    return isPromise(value)
+      ? value.then((shown) => finish(complete(shown, run), run))
+      : finish(complete(value, run), run);
+  };
+  return {
+    operation,
+    field,
+    variables: variablesOf(schema, operation),
+    run: (values, context) => resolve(undefined, values, context),
+    show: resolve,
+    async subscribe(values, context) {
+      const events: unknown = await field.subscribe?.(undefined, argumentsOf(values), context, NO_INFO);
+      return events as AsyncIterable<unknown>;
+    },
+  };
+}
+
+/** Resolvers of this schema do not look at `info`. */
+const NO_INFO = {} as GraphQLResolveInfo;
+
+function variablesOf(schema: GraphQLSchema, operation: OperationDefinitionNode): Variable[] {
+  return (operation.variableDefinitions ?? []).map((definition) => {
+    const type = typeFromAST(schema, definition.type) as GraphQLInputType;
+    const defaultValue = definition.defaultValue ? valueFromAST(definition.defaultValue, type) : undefined;
+    return { name: definition.variable.name.value, type, defaultValue };
+  });
+}
+
+function compileArguments(declared: readonly GraphQLArgument[], nodes: readonly ArgumentNode[]) {
+  const sources = declared.map((argument) => {
+    const node = nodes.find(({ name }) => name.value === argument.name)?.value;
+    const variable = node?.kind === Kind.VARIABLE ? node.name.value : null;
+    const fixed = node && variable === null ? valueFromAST(node, argument.type) : argument.defaultValue;
+    return { name: argument.name, variable, fixed };
+  });
+  return (values: Values): Record<string, unknown> => {
+    const args: Record<string, unknown> = {};
+    for (const { name, variable, fixed } of sources) {
+      const value = variable === null ? fixed : (values[variable] ?? fixed);
+      if (value !== undefined) args[name] = value;
+    }
+    return args;
+  };
+}
+
+/** What one execution waits for besides its root field. */
+interface Run {
+  context: object;
+  waits: Promise<void>[];
+}
+
+type Complete = (value: unknown, run: Run) => unknown;
+
+/** The result once all that it waits for is in place. */
+function finish(result: unknown, run: Run): unknown {
+  return run.waits.length === 0 ? result : awaitAll(result, run);
+}
+
+async function awaitAll(result: unknown, run: Run): Promise<unknown> {
+  // Completing a value can add more to wait for.
+  for (let next = run.waits.pop(); next; next = run.waits.pop()) await next;
+  return result;
+}
+
+const isPromise = (value: unknown): value is Promise<unknown> => value instanceof Promise;
+
+function completer(type: GraphQLOutputType, set: SelectionSetNode | undefined, name: string): Complete {
+  if (isNonNullType(type)) {
+    const inner = completer(type.ofType, set, name);
+    return (value, run) => {
+      if (value == null) throw new Error(`${name} is null`);
+      return inner(value, run);
+    };
+  }
+  if (isListType(type)) {
+    const item = completer(type.ofType, set, name);
+    return (value, run) =>
+      value == null ? null : Array.from(value as Iterable<unknown>, (entry) => item(entry, run));
+  }
+  if (isLeafType(type)) return (value) => (value == null ? null : type.serialize(value));
+  if (!isObjectType(type) || !set) throw new Error(`${name}: stored documents read object types only`);
+  return objectCompleter(type, set);
+}
+
+function objectCompleter(type: GraphQLObjectType, set: SelectionSetNode): Complete {
+  const fields = set.selections.map((node) => {
+    if (node.kind !== Kind.FIELD) throw new Error('stored documents hold no fragments');
+    const field = type.getFields()[node.name.value] as RootField | undefined;
+    if (!field) throw new Error(`unknown field ${type.name}.${node.name.value}`);
+    const args = compileArguments(field.args, node.arguments ?? [])({});
+    return {
+      key: node.alias?.value ?? field.name,
+      name: field.name,
+      resolve: field.resolve,
+      args,
+      complete: completer(field.type, node.selectionSet, `${type.name}.${field.name}`),
+    };
+  });
+  return (source, run) => {
+    if (source == null) return null;
+    const result: Record<string, unknown> = {};
+    for (const { key, name, resolve, args, complete } of fields) {
+      const value = resolve
+        ? resolve(source, args, run.context, NO_INFO)
+        : (source as Record<string, unknown>)[name];
+      if (isPromise(value)) {
+        // Holds the key's place in the answer.
+        result[key] = null;
+        run.waits.push(value.then((resolved) => void (result[key] = complete(resolved, run))));
+      } else result[key] = complete(value, run);
+    }
+    return result;
+  };
+}

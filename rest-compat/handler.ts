@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { discardBody, rateFor, sendAnswer, sendOnce, setRate, visibleError } from '../src/http/index.js';
+import { mount } from './mount.js';
+import { readRequest, splitUrl } from './request.js';
+import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
+import type { Call, RestOptions, RestRequest } from './rest.types.js';
+import { routes } from './routes/index.js';
+import { isStreaming, streamChat, streamOperation } from './streams.js';
+
+/** The one public document below the base path. */
+const OPENAPI_PATH = '/openapi.json';
+
+/** Serves /api/v1 on plain node:http. Never rejects. */
+export type RestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** @throws Error where a stored document no longer fits the schema */
+export function createRestHandler(options: RestOptions): RestHandler {
+  const { edge } = options;
+  const router = mount(options.schema, routes);
+  const openapi = Buffer.from(options.openapi);
+
+  return async function handle(request, response) {
+    const { path, query } = splitUrl(request.url ?? '/');
+    if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD'))
+      return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: openapi });
+    let call: Call | null = null;
+    try {
+      call = await edge.open(request, response);
+      const rest = await readRequest(options, router, { request, call, path, query });
+      await serve(options, rest, response);
+    } catch (fault) {
+      const error = visibleError(edge, fault, call?.requestId ?? '');
+      discardBody(request);
+      if (response.headersSent) response.destroy();
+      else {
+        setRate(response, await rateFor(edge, call, fault));
+        sendAnswer(response, errorAnswer(error));
+      }
+    }
+  };
+}
+
+/** Steps 3 to 8 of decisions.md 1. @throws ApiError while no byte of the answer was sent */
+async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
+  const { call, endpoint, path, query, bytes, idempotencyKey: key } = rest;
+  const { edge } = options;
+  const passed = options.guard(endpoint.document.field, rest.context);
+  if (passed) await passed;
+  const idempotent =
+    bytes && key !== undefined
+      ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
+      : null;
+  if (isStreaming(rest)) return streamChat({ options, rest, response, idempotent });
+  if (endpoint.document.operation.operation === 'subscription')
+    return streamOperation({ options, rest, response });
+  if (idempotent)
+    return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
+  const answer = await answerOf(options, rest);
+  setRate(response, call.rate ?? (await rateFor(edge, call)));
+  sendAnswer(response, answer);
+}

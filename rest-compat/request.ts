@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../src/errors.js';
+import { parseJson, readBody, requireJson } from '../src/http/index.js';
+import { bind } from './bind.js';
+import type { Endpoint } from './mount.js';
+import type { Incoming, RestOptions, RestRequest } from './rest.types.js';
+import type { Router } from './router.js';
+
+/** The path of the REST API. */
+export const BASE_PATH = '/api/v1';
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+export function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  const whole = mark === -1 ? url : url.slice(0, mark);
+  const path = whole.startsWith(BASE_PATH) ? whole.slice(BASE_PATH.length) : whole;
+  return { path: path === '' ? '/' : path, query: mark === -1 ? '' : url.slice(mark + 1) };
+}
+
+/**
+ * Step 2 of decisions.md 1: the path and the body.
+ * @throws ApiError not_found, method_not_allowed (both take a slot), unsupported_media_type, payload_too_large, invalid_request
+ */
+export async function readRequest(
+  options: RestOptions,
+  router: Router<Endpoint>,
+  { request, call, path, query }: Incoming,
+): Promise<RestRequest> {
+  const method = request.method ?? 'GET';
+  const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
+  if (matched === null || 'allow' in matched) {
+    await options.edge.takeSlot(call);
+    throw matched === null ? new ApiError('not_found', 'Not found') : methodNotAllowed(matched.allow);
+  }
+  const { target: endpoint, segments } = matched;
+  const bytes = endpoint.route.body ? await receive(request, endpoint.route.body.limitBytes) : null;
+  const body = bytes ? parseObject(bytes) : null;
+  const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
+  return {
+    call,
+    endpoint,
+    segments,
+    path,
+    query,
+    lastEventId: single(lastEventId),
+    idempotencyKey: single(idempotencyKey),
+    bytes,
+    body,
+    context: options.context(call, body ? { body } : {}),
+  };
+}
+
+function methodNotAllowed(allow: string): ApiError {
+  return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
+}
+
+async function receive(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  requireJson(request);
+  return readBody(request, limitBytes);
+}
+
+function parseObject(bytes: Buffer): Record<string, unknown> {
+  const value = parseJson(bytes);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ApiError('invalid_request', 'Request body must be a JSON object');
+  return value as Record<string, unknown>;
+}
+
+/**
+ * The values of the row's parameters. A fault is told after the call's slot was taken (step 6 after step 4).
+ * @throws ApiError invalid_request, rate_limited
+ */
+export async function bindOrRefuse(
+  { edge }: RestOptions,
+  { endpoint, segments, query, lastEventId, call }: RestRequest,
+): Promise<Record<string, unknown>> {
+  try {
+    return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
+  } catch (fault) {
+    await edge.takeSlot(call);
+    throw fault;
+  }
+}

@@ -1,0 +1,45 @@
+import { toApiError } from '../src/errors.js';
+import type { HttpAnswer } from '../src/http/index.js';
+import { errorHeaders, visibleError } from '../src/http/index.js';
+import { bindOrRefuse } from './request.js';
+import type { RestOptions, RestRequest } from './rest.types.js';
+
+export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
+
+/** `{error, code, param, remaining, retryAfter}` (contract 7.1). */
+export function errorAnswer(fault: unknown): HttpAnswer {
+  const error = toApiError(fault);
+  const { param, remaining, retryAfter } = error.details;
+  return {
+    status: error.status,
+    headers: { ...JSON_HEADERS, ...errorHeaders(error) },
+    body: JSON.stringify({ error: error.message, code: error.code, param, remaining, retryAfter }),
+  };
+}
+
+/** Runs the row's document. @throws ApiError */
+export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
+  const { endpoint, call, context, body } = rest;
+  if (endpoint.route.raw === 'chat') {
+    const bytes = await options.completeChat(call, body ?? {});
+    return { status: 200, headers: JSON_HEADERS, body: bytes };
+  }
+  const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
+  const shown = endpoint.route.respond?.(result as Record<string, unknown>) ?? { body: result };
+  return {
+    status: 200,
+    headers: shown.headers ? { ...JSON_HEADERS, ...shown.headers } : JSON_HEADERS,
+    body: JSON.stringify(shown.body),
+  };
+}
+
+/** The same, a refusal as an answer too. */
+export async function answerOrRefuse(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
+  try {
+    return await answerOf(options, rest);
+  } catch (fault) {
+    const carried = options.edge.rateOf(fault);
+    if (carried) rest.call.rate = carried;
+    return errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+  }
+}

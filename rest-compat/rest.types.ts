@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import type { GraphQLField, GraphQLSchema } from 'graphql';
+import type { HttpEdge } from '../src/http/index.js';
+import type { Endpoint } from './mount.js';
+
+/** One call, as the edge opened it. */
+export type Call = Awaited<ReturnType<HttpEdge['open']>>;
+
+/** What the composition root gives the REST face: the schema and what stands around it. No business rule is known here. */
+export interface RestOptions {
+  schema: GraphQLSchema;
+  edge: HttpEdge;
+  /** The resolvers' context. `body` stands in the place of the argument `input`. */
+  context(call: Call, extra: { body?: Record<string, unknown> }): object;
+  /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
+  guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
+  /** Escape hatch of chat: the completion's bytes, which no document rewrites. */
+  completeChat(call: Call, body: Record<string, unknown>): Promise<Buffer>;
+  /** The OpenAPI description, served as it is. */
+  openapi: string;
+}
+
+/** A request as it came, its caller known. */
+export interface Incoming {
+  request: IncomingMessage;
+  call: Call;
+  /** Below /api/v1, percent-encoded. */
+  path: string;
+  /** Without its `?`. */
+  query: string;
+}
+
+/** A request on its way: who calls, which row, what was sent. */
+export interface RestRequest {
+  call: Call;
+  endpoint: Endpoint;
+  segments: Record<string, string>;
+  path: string;
+  query: string;
+  lastEventId: string | undefined;
+  idempotencyKey: string | undefined;
+  bytes: Buffer | null;
+  body: Record<string, unknown> | null;
+  context: object;
+}

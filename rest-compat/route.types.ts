@@ -1,0 +1,51 @@
+/** JSON Schema keywords that a parameter's GraphQL type does not tell. */
+export interface ParameterHint {
+  description: string;
+  minimum?: number;
+  maximum?: number;
+  example?: string | number | boolean;
+}
+
+/** The answer to a stored document, as an escape hatch may rewrite it. */
+export interface RouteAnswer {
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+/**
+ * One row of the table: a REST endpoint as a stored GraphQL document. Its operation has one root field, aliased `body`; variables carry
+ * the REST names, aliases the REST spelling of the answer.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below /api/v1, `{name}` for a segment; the last may be `{name+}`: the rest of the path, slashes included. */
+  path: string;
+  operationId: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  document: string;
+  /** By REST name: path and query parameters. */
+  parameters?: Record<string, ParameterHint>;
+  /** For paths whose segments are not variables one by one. */
+  pathVariables?(segments: Record<string, string>): Record<string, unknown>;
+  /**
+   * The request's JSON body. It reaches the resolver as it was sent, in the place of the variable `input`, and is refused there: the plan is
+   * checked before the fields (decisions.md 1).
+   */
+  body?: { limitBytes: number; example: Record<string, unknown> };
+  /** Escape hatch: what the document answered, rewritten. */
+  respond?(body: Record<string, unknown>): RouteAnswer;
+  /** Escape hatch: answers that are not made by executing the document. */
+  raw?: 'chat';
+  /** The document that streams the same call as Server-Sent Events (`stream: true`). */
+  streamDocument?: string;
+  /** Response examples and media types for the description only. */
+  responseExample?: unknown;
+  responseSchemaName?: string;
+}
+
+const MB = 1024 * 1024;
+
+/** Request body limits (decisions.md 6, "Generations"). */
+export const BODY_LIMITS = { edits: 60 * MB, large: 35 * MB, small: MB } as const;

@@ -1,0 +1,40 @@
+import type { Route } from '../route.types.js';
+import { BODY_LIMITS } from '../route.types.js';
+
+const USAGE = `
+  prompt_tokens: promptTokens completion_tokens: completionTokens total_tokens: totalTokens
+  credits_used: creditsUsed credits_breakdown: creditsBreakdown { base }
+  tokens_remaining_estimate: tokensRemainingEstimate`;
+
+export const chatRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/chat/completions',
+    operationId: 'createChatCompletion',
+    tag: 'Chat',
+    summary: 'Answer a conversation',
+    description:
+      'With `stream: true` (in the body or the query) the answer comes as Server-Sent Events, one chunk each, ended by `data: [DONE]`.',
+    document: `mutation ($input: ChatCompletionInput!) {
+      body: createChatCompletion(input: $input) {
+        id object created model model_tier: modelTier
+        choices { index message { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
+        usage { ${USAGE} }
+      }
+    }`,
+    streamDocument: `subscription ($input: ChatCompletionInput!) {
+      body: chatCompletion(input: $input) {
+        id object created model
+        choices { index delta { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
+        model_tier: modelTier usage { ${USAGE} }
+      }
+    }`,
+    parameters: { stream: { description: 'True streams the answer, as the body field does.' } },
+    body: {
+      limitBytes: BODY_LIMITS.large,
+      example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
+    },
+    raw: 'chat',
+    responseSchemaName: 'ChatCompletion',
+  },
+];

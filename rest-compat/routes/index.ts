@@ -1,0 +1,17 @@
+import type { Route } from '../route.types.js';
+import { chatRoutes } from './chat.js';
+import { embeddingRoutes } from './embeddings.js';
+import { imageRoutes } from './images.js';
+import { jobRoutes } from './jobs.js';
+import { modelRoutes } from './models.js';
+import { quotaRoutes } from './quota.js';
+
+/** The table: every endpoint of /api/v1. */
+export const routes: readonly Route[] = [
+  ...chatRoutes,
+  ...imageRoutes,
+  ...embeddingRoutes,
+  ...jobRoutes,
+  ...quotaRoutes,
+  ...modelRoutes,
+];

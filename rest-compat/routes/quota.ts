@@ -1,0 +1,28 @@
+import type { Route } from '../route.types.js';
+
+interface Bucket {
+  bucket: string;
+}
+
+export const quotaRoutes: Route[] = [
+  {
+    method: 'GET',
+    path: '/quota',
+    operationId: 'getQuota',
+    tag: 'Quota',
+    summary: "Read what is left of the organisation's plan",
+    document: `query {
+      body: quota {
+        org_id: orgId
+        plan { code name kind entitled period_end: periodEnd }
+        quotas { bucket remaining limit used usage_percent: usagePercent }
+      }
+    }`,
+    /** The contract keys buckets by name (2.14), which GraphQL cannot express. */
+    respond(body) {
+      const quotas = (body['quotas'] as Bucket[]).map(({ bucket, ...state }) => [bucket, state] as const);
+      return { body: { ...body, quotas: Object.fromEntries(quotas) } };
+    },
+    responseSchemaName: 'Quota',
+  },
+];

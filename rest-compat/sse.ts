@@ -1,0 +1,67 @@
+import type { ServerResponse } from 'node:http';
+import { roomIn } from '../src/http/index.js';
+
+/** A comment that keeps proxies from closing a quiet stream (decisions.md 6, "Chat"). */
+const PING_INTERVAL_MS = 15_000;
+/** A reader that accepts nothing for so long counts as gone (decisions.md 6, "Upstreams"). */
+const STALL_TIMEOUT_MS = 60_000;
+
+export const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+export interface SseOptions {
+  pingIntervalMs?: number;
+  stallTimeoutMs?: number;
+  /** Gets a copy of every event, for retries that join the stream. Pings are each stream's own. */
+  copy?: ((text: string) => void) | undefined;
+}
+
+/** One Server-Sent Events answer. */
+export interface SseWriter {
+  /** False once the reader has gone. */
+  readonly open: boolean;
+  /** Writes event text as it is; resolves when there is room for more. */
+  write(text: string): Promise<void> | void;
+  end(): void;
+}
+
+/** Sends the head and writes events with backpressure; a stalled reader's connection is destroyed. */
+export function openSse(response: ServerResponse, options: SseOptions = {}): SseWriter {
+  const { pingIntervalMs = PING_INTERVAL_MS, stallTimeoutMs = STALL_TIMEOUT_MS, copy } = options;
+  let written = false;
+  response.writeHead(200, SSE_HEADERS);
+  // The head goes out with the first event where there is one at once, else alone.
+  setImmediate(() => {
+    if (!written && !response.destroyed) response.flushHeaders();
+  });
+  const ping = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(': ping\n\n');
+  }, pingIntervalMs);
+  ping.unref();
+  response.once('close', () => clearInterval(ping));
+
+  async function drained(): Promise<void> {
+    const stalled = setTimeout(() => response.destroy(), stallTimeoutMs);
+    await roomIn(response);
+    clearTimeout(stalled);
+  }
+
+  return {
+    get open() {
+      return !response.destroyed;
+    },
+    write(text) {
+      written = true;
+      copy?.(text);
+      if (response.destroyed || response.write(text)) return undefined;
+      return drained();
+    },
+    end() {
+      clearInterval(ping);
+      response.end();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ServerResponse } from 'node:http';
+import type { ApiError } from '../src/errors.js';
+import type { SseOptions } from './sse.js';
+import { openSse } from './sse.js';
+
+export interface StreamWork {
+  response: ServerResponse;
+  events: AsyncIterable<unknown>;
+  /** An event as it is written, `id:` and `data:` lines and the blank line. */
+  format(event: unknown): string | Promise<string>;
+  /** What ends a stream that did not fail. */
+  ending: string;
+  /** Masks and reports a failure after the first event. */
+  fail(fault: unknown): ApiError;
+  /** True: the events are taken to their end although the reader has gone (a recorded stream). */
+  outlivesReader: boolean;
+  options?: SseOptions;
+}
+
+/**
+ * Carries events to a reader; a failure after the head is an event `{error, code}` and ends the stream without its ending.
+ * @returns whether the events came to their end
+ */
+export async function carry({
+  response,
+  events,
+  format,
+  ending,
+  fail,
+  outlivesReader,
+  options,
+}: StreamWork): Promise<boolean> {
+  const writer = openSse(response, options);
+  try {
+    for await (const event of events) {
+      if (!writer.open && !outlivesReader) return false;
+      const formatted = format(event);
+      const room = writer.write(typeof formatted === 'string' ? formatted : await formatted);
+      if (room) await room;
+    }
+    if (ending !== '') await writer.write(ending);
+    return true;
+  } catch (fault) {
+    const { message, code } = fail(fault);
+    await writer.write(`data: ${JSON.stringify({ error: message, code })}\n\n`);
+    return false;
+  } finally {
+    writer.end();
+  }
+}

@@ -1,0 +1,98 @@
+import type { ServerResponse } from 'node:http';
+import type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../src/http/index.js';
+import { prepareRun, rateFor, sendAnswer, sendReplay, setRate, visibleError } from '../src/http/index.js';
+import { bindOrRefuse } from './request.js';
+import { errorAnswer } from './respond.js';
+import type { RestOptions, RestRequest } from './rest.types.js';
+import { SSE_HEADERS } from './sse.js';
+import { carry } from './stream.js';
+
+interface Streaming {
+  options: RestOptions;
+  rest: RestRequest;
+  response: ServerResponse;
+}
+
+/** Whether the call asked for a stream: in the body or in the query (contract 4.1). */
+export function isStreaming({ endpoint, body, query }: RestRequest): boolean {
+  if (endpoint.stream === null) return false;
+  return body?.['stream'] === true || (query !== '' && new URLSearchParams(query).get('stream') === 'true');
+}
+
+/**
+ * Chat as it comes: the source events of the stream document are the chunks' JSON texts, written as they are (no execution for a token).
+ * With an Idempotency-Key the stream goes on without its reader, so that a retry can join or replay it.
+ */
+export async function streamChat(work: Streaming & { idempotent: IdempotentRequest | null }): Promise<void> {
+  const { options, rest, response, idempotent } = work;
+  if (idempotent === null) return void (await carryChat(work, null));
+  await options.edge.takeSlot(rest.call);
+  const outcome = await options.edge.idempotency.begin(idempotent);
+  setRate(response, rest.call.rate);
+  if (await sendReplay(response, outcome)) return;
+  if (outcome.kind !== 'run') return void (await carryChat(work, null));
+  prepareRun(rest.call, outcome.run.rowId);
+  await carryRecorded(work, outcome.run);
+}
+
+async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void> {
+  const { options, rest, response } = work;
+  let events: AsyncIterable<unknown>;
+  try {
+    events = await chatEvents(work);
+  } catch (fault) {
+    const answer = errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    if (options.edge.idempotency.keeps(rest.call, answer))
+      await run.finish({ ...answer, body: Buffer.from(answer.body) });
+    else await run.abandon(answer.status);
+    setRate(response, await rateFor(options.edge, rest.call, fault));
+    return sendAnswer(response, answer);
+  }
+  const head = { status: 200, headers: { ...SSE_HEADERS } };
+  const whole = await carryChat(work, run.record(head), events);
+  // An answer that broke off is none that a retry should get again.
+  await (whole ? run.finish(head) : run.abandon(500));
+}
+
+function chatEvents({ rest }: Streaming): Promise<AsyncIterable<unknown>> {
+  if (rest.endpoint.stream === null) throw new Error('the row has no stream document');
+  return rest.endpoint.stream.subscribe({}, rest.context);
+}
+
+async function carryChat(
+  work: Streaming,
+  recorder: AnswerRecorder | null,
+  started?: AsyncIterable<unknown>,
+): Promise<boolean> {
+  const { options, rest, response } = work;
+  const events = started ?? (await chatEvents(work));
+  setRate(response, await rateFor(options.edge, rest.call));
+  return carry({
+    response,
+    events,
+    format: (chunk) => `data: ${chunk as string}\n\n`,
+    ending: 'data: [DONE]\n\n',
+    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    outlivesReader: recorder !== null,
+    options: { copy: recorder ? (text) => recorder.write(text) : undefined },
+  });
+}
+
+/** A subscription's row: each event as the document shows it, its sequence as `id:`. */
+export async function streamOperation({ options, rest, response }: Streaming): Promise<void> {
+  const { document } = rest.endpoint;
+  const values = await bindOrRefuse(options, rest);
+  const events = await document.subscribe(values, rest.context);
+  setRate(response, await rateFor(options.edge, rest.call));
+  await carry({
+    response,
+    events,
+    format: async (event) => {
+      const shown = (await document.show(event, values, rest.context)) as { sequence: number };
+      return `id: ${shown.sequence}\ndata: ${JSON.stringify(shown)}\n\n`;
+    },
+    ending: '',
+    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    outlivesReader: false,
+  });
+}
