@@ -34,7 +34,14 @@ const ENGINE = [
 const FACES = {
   schema: ['src'],
   subscriptions: ['src', 'schema'],
-  'rest-compat': ['src/errors', 'src/config', 'src/vocabulary', 'src/ids', 'src/http'],
+  'rest-compat': [
+    'src/errors',
+    'src/config',
+    'src/vocabulary',
+    'src/ids',
+    'src/http',
+    'src/idempotency/idempotency.types',
+  ],
   migrations: [],
 };
 /** Declared exceptions, each with its reason. */
@@ -47,6 +54,8 @@ const EXCEPTIONS = [
 ];
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */
 const CONNECTING = ['src/egress/', 'src/providers/'];
+/** Scripts that run in a visitor's browser. */
+const BROWSER = 'src/boot/pages/';
 /** What everyone may take from the network modules: types, servers, names of statuses, address tests. */
 const HARMLESS =
   /^(createServer|STATUS_CODES|METHODS|IncomingMessage|ServerResponse|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/;
