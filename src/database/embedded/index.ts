@@ -1,4 +1,3 @@
-import { utimes } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { hasKeeper, join, leave } from './keeper.js';
@@ -56,9 +55,7 @@ export async function useEmbeddedPostgres(options: {
 
   await ensure();
   const check = setInterval(() => {
-    guard()
-      .then(() => utimes(layout.users, new Date(), new Date())) // so that cleaners of /tmp let it be
-      .catch((error: unknown) => logger.warn({ err: error }, 'the embedded PostgreSQL has no keeper'));
+    guard().catch((error: unknown) => logger.warn({ err: error }, 'the embedded PostgreSQL has no keeper'));
   }, KEEPER_CHECK_MS);
   check.unref();
 

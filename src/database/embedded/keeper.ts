@@ -18,7 +18,8 @@ case "$(cat "/proc/$pid/comm" 2>/dev/null || ps -o comm= -p "$pid")" in
   *postgres*) kill -INT "$pid" 2>/dev/null ;;
   *) exit 0 ;;
 esac
-while [ "$(head -n 1 postmaster.pid 2>/dev/null)" = "$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+while [ "$(head -n 1 postmaster.pid 2>/dev/null)" = "$pid" ] && kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+rmdir "$1" 2>/dev/null
 `;
 
 const hasCode = (error: unknown, ...codes: string[]): boolean =>
@@ -45,7 +46,7 @@ function startKeeper(layout: Layout): number {
   const both = openSync(layout.users, constants.O_RDWR);
   const reading = openSync(layout.users, constants.O_RDONLY);
   const writing = openSync(layout.users, constants.O_WRONLY);
-  spawn('/bin/sh', ['-c', KEEPER, 'penstock-postgres-keeper'], {
+  spawn('/bin/sh', ['-c', KEEPER, 'penstock-postgres-keeper', layout.run], {
     ...layout.account,
     cwd: layout.cluster,
     detached: true,

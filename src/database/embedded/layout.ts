@@ -14,7 +14,7 @@ export interface Layout {
   /** How PostgreSQL is told of `cluster`: see {@link clusterArgument}. */
   clusterArgument: string;
   log: string;
-  /** Holds the unix socket and the users' pipe; short, because a socket's path may have 107 bytes. */
+  /** Holds the unix socket while the server runs; short, because a socket's path may have 107 bytes. */
   run: string;
   /** Every process that uses the server holds this FIFO open for writing; the kernel closes it even after a SIGKILL. */
   users: string;
@@ -32,7 +32,8 @@ async function clusterArgument(dataDir: string, cluster: string, account: Accoun
   );
 }
 
-async function makeRunFolder(run: string, account: Account | null): Promise<void> {
+/** The keeper removes it when the server has stopped, so that every start makes it again. */
+export async function makeRunFolder({ run, account }: Pick<Layout, 'run' | 'account'>): Promise<void> {
   const owner = account?.uid ?? process.getuid?.();
   await mkdir(run, { mode: 0o700 }).then(
     () => (account === null ? undefined : chown(run, account.uid, account.gid)),
@@ -59,7 +60,6 @@ export async function prepareLayout(dataDir: string): Promise<Layout> {
     .slice(0, 16);
   // Not os.tmpdir(): a server and a command line with different TMPDIR must meet.
   const run = `/tmp/penstock-${key}`;
-  await makeRunFolder(run, account);
   return {
     account,
     binaries: await serverBinaries(account),
@@ -67,6 +67,6 @@ export async function prepareLayout(dataDir: string): Promise<Layout> {
     clusterArgument: await clusterArgument(home, cluster, account),
     log: join(home, 'postgres.log'),
     run,
-    users: join(run, 'users'),
+    users: join(home, 'postgres.users'),
   };
 }

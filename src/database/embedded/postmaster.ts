@@ -5,6 +5,7 @@ import { chown, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { makeRunFolder } from './layout.js';
 import type { Layout } from './layout.js';
 
 const START_TIMEOUT_MS = 60_000;
@@ -23,6 +24,7 @@ const SETTINGS = [
   'jit=off',
   'max_parallel_workers_per_gather=0',
   'log_min_messages=warning',
+  'log_checkpoints=off',
   'TimeZone=UTC',
 ];
 
@@ -128,6 +130,7 @@ async function openLog(layout: Layout): Promise<{ fd: number; close(): Promise<v
 }
 
 async function launch(layout: Layout, settings: string[]): Promise<ChildProcess> {
+  await makeRunFolder(layout);
   const log = await openLog(layout);
   const options = [...SETTINGS, `unix_socket_directories=${layout.run}`, ...settings].flatMap((setting) => [
     '-c',
