@@ -179,7 +179,7 @@ function checkText(file, text) {
   if (/^export default\b/m.test(text)) faults.push('no default exports');
   if (
     /(?:await|return|=>|[=(,?:])\s*fetch\(/.test(text) &&
-    !CONNECTING.some((room) => file.startsWith(room))
+    ![...CONNECTING, BROWSER].some((room) => file.startsWith(room))
   ) {
     faults.push('fetch(): go through src/egress');
   }
