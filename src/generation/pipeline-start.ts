@@ -2,7 +2,8 @@ import type { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
-import type { OperationRequest, RateState } from '../metering/metering.types.js';
+import { rateOf, tighter } from '../metering/index.js';
+import type { OperationRequest } from '../metering/metering.types.js';
 import type { Model } from '../models/models.types.js';
 import type { GenerationKind } from './generation.types.js';
 import type { GenerationOptions } from './pipeline.js';
@@ -39,15 +40,20 @@ export function createStarter(
     const keyWindow = kind !== null && call.keyWindowOpen;
     // At once, so that another field of the same operation does not take the slot again.
     if (keyWindow) call.keyWindowOpen = false;
-    const { rate } = await metering.admit({
-      principal: call.principal,
-      requestId: call.requestId,
-      client: call.client,
-      keyWindow,
-      endpoint: kind?.endpoint,
-      operation,
-    });
-    if (rate !== null) call.rate = narrower(call.rate, rate);
+    try {
+      const admission = await metering.admit({
+        principal: call.principal,
+        requestId: call.requestId,
+        client: call.client,
+        keyWindow,
+        endpoint: kind?.endpoint,
+        operation,
+      });
+      call.rate = tighter(call.rate, admission.rate);
+    } catch (error) {
+      call.rate = tighter(call.rate, rateOf(error));
+      throw error;
+    }
     if (operation !== undefined) call.admitted = true;
   };
 
@@ -140,10 +146,4 @@ async function removeInputs(options: StartOptions, call: CallContext, { fileIds 
       'input files of a refused request are left to the retention',
     );
   });
-}
-
-/** The window with the smaller share left is the one that the headers report (decisions.md 4). */
-function narrower(known: RateState | null, found: RateState): RateState {
-  if (known === null) return found;
-  return found.remaining * known.limit <= known.remaining * found.limit ? found : known;
 }

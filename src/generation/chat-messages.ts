@@ -1,0 +1,169 @@
+import { invalid } from '../errors.js';
+import type { InputFetcher } from '../files/files.types.js';
+
+/** Roles of a chat message (contract 2.2). */
+const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+const MAX_IMAGES = 4;
+/** How bare base64 begins, by the magic bytes of the formats that vision models take. */
+const BASE64_IMAGES: readonly [string, string][] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['UklGR', 'image/webp'],
+  ['R0lGOD', 'image/gif'],
+];
+
+type Fields = Record<string, unknown>;
+/** A part of a message's content in the common convention. */
+type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
+/** What was read of the messages: their form for an upstream, and what they cost besides their form. */
+export interface ReadMessages {
+  /** `images` became image_url parts, bare base64 became data: URLs. */
+  messages: Fields[];
+  /** Every text that counts as tokens. */
+  texts: string[];
+  images: number;
+  /** The latest user message's text: what a web search asks for. */
+  question: string;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A picture as an upstream takes it: an http(s) URL of an allowed form, or a data: URL. */
+function imageUrl(value: string, field: string, inputs: Pick<InputFetcher, 'checkForm'>): string {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(value)) {
+    if (/^data:/i.test(value)) {
+      if (!/^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i.test(value)) throw invalid('Invalid URL', field);
+    } else inputs.checkForm(value, field);
+    return value;
+  }
+  const type = BASE64_IMAGES.find(([start]) => value.startsWith(start))?.[1];
+  if (type === undefined || !/^[A-Za-z0-9+/\r\n]+=*\s*$/.test(value)) throw invalid('Invalid URL', field);
+  return `data:${type};base64,${value.replace(/\s+/g, '')}`;
+}
+
+/** Reads one message after the other; one object for each request. */
+class MessageReader {
+  readonly result: ReadMessages = { messages: [], texts: [], images: 0, question: '' };
+
+  constructor(private readonly inputs: Pick<InputFetcher, 'checkForm'>) {}
+
+  read(message: unknown, index: number): void {
+    const where = `messages[${index}]`;
+    if (!isFields(message)) throw invalid(`${where} must be an object`, 'messages');
+    if (!ROLES.includes(message['role'])) {
+      throw invalid(`${where}.role must be one of system, user, assistant, tool`, 'messages');
+    }
+    if (message['name'] != null && typeof message['name'] !== 'string') {
+      throw invalid(`${where}.name must be a string`, 'messages');
+    }
+    this.toolFields(message, where);
+    const content = this.content(message, where);
+    const { images: _, ...rest } = message;
+    this.result.messages.push({ ...rest, content });
+    if (typeof message['name'] === 'string') this.result.texts.push(message['name']);
+  }
+
+  private toolFields(message: Fields, where: string): void {
+    const id = message['tool_call_id'];
+    if (id != null && typeof id !== 'string')
+      throw invalid(`${where}.tool_call_id must be a string`, 'messages');
+    const calls = message['tool_calls'];
+    if (calls == null) return;
+    if (!Array.isArray(calls) || !calls.every(isToolCall)) {
+      throw invalid(`${where}.tool_calls must be an array of function calls`, 'messages');
+    }
+    for (const call of calls as { function: { name: string; arguments: string } }[]) {
+      this.result.texts.push(call.function.name, call.function.arguments);
+    }
+  }
+
+  private content(message: Fields, where: string): unknown {
+    const { role, content } = message as { role: string; content: unknown };
+    const images = this.imageList(message['images'], where);
+    if (content == null) {
+      const mayBeEmpty =
+        role === 'assistant' &&
+        (message['tool_calls'] != null || message['function_call'] != null || message['refusal'] != null);
+      if (!mayBeEmpty && images.length === 0) throw invalid(`${where}.content is required`, 'messages');
+      return images.length === 0 ? null : images;
+    }
+    if (typeof content === 'string') {
+      this.text(content, role);
+      return images.length === 0 ? content : [{ type: 'text', text: content } satisfies Part, ...images];
+    }
+    if (!Array.isArray(content) || content.length === 0) {
+      throw invalid(`${where}.content must be a string or a non-empty array of parts`, 'messages');
+    }
+    const parts = content.map((part: unknown, index) =>
+      this.part(part, { where: `${where}.content[${index}]`, role }),
+    );
+    const all = [...parts, ...images];
+    this.countImages(
+      all.filter((part) => part['type'] === 'image_url').length - images.length,
+      images.length,
+    );
+    return all;
+  }
+
+  private imageList(images: unknown, where: string): Part[] {
+    if (images == null) return [];
+    if (!Array.isArray(images) || !images.every((image) => typeof image === 'string')) {
+      throw invalid(`${where}.images must be an array of strings`, 'images');
+    }
+    this.countImages(0, images.length);
+    this.result.images += images.length;
+    return images.map((image) => ({
+      type: 'image_url',
+      image_url: { url: imageUrl(image, 'images', this.inputs) },
+    }));
+  }
+
+  private countImages(parts: number, listed: number): void {
+    if (parts + listed > MAX_IMAGES)
+      throw invalid(`A message can have at most ${MAX_IMAGES} images`, 'images');
+  }
+
+  private part(part: unknown, context: { where: string; role: string }): Fields {
+    if (!isFields(part)) throw invalid(`${context.where} must be an object`, 'messages');
+    if (part['type'] === 'text' || part['type'] === 'refusal') {
+      const text = part[part['type']];
+      if (typeof text !== 'string')
+        throw invalid(`${context.where}.${part['type']} must be a string`, 'messages');
+      this.text(text, context.role);
+      return part;
+    }
+    if (part['type'] !== 'image_url')
+      throw invalid(`${context.where}.type must be text or image_url`, 'messages');
+    const given = part['image_url'];
+    const url = isFields(given) ? given['url'] : given;
+    if (typeof url !== 'string') throw invalid(`${context.where}.image_url.url is required`, 'image_url');
+    this.result.images++;
+    return {
+      ...part,
+      image_url: { ...(isFields(given) ? given : {}), url: imageUrl(url, 'image_url', this.inputs) },
+    };
+  }
+
+  private text(text: string, role: string): void {
+    this.result.texts.push(text);
+    if (role === 'user') this.result.question = text;
+  }
+}
+
+function isToolCall(call: unknown): boolean {
+  if (!isFields(call) || !isFields(call['function'])) return false;
+  return typeof call['function']['name'] === 'string' && typeof call['function']['arguments'] === 'string';
+}
+
+/** @throws ApiError invalid_request */
+export function readMessages(messages: unknown, inputs: Pick<InputFetcher, 'checkForm'>): ReadMessages {
+  if (messages == null) throw invalid('messages is required', 'messages');
+  if (!Array.isArray(messages) || messages.length === 0)
+    throw invalid('messages must be a non-empty array', 'messages');
+  const reader = new MessageReader(inputs);
+  messages.forEach((message: unknown, index) => reader.read(message, index));
+  return reader.result;
+}

@@ -1,0 +1,146 @@
+import { invalid } from '../errors.js';
+import type { InputFetcher } from '../files/files.types.js';
+import type { ChatBody } from '../providers/index.js';
+import { readMessages } from './chat-messages.js';
+import type { ReadMessages } from './chat-messages.js';
+
+/** Contract 4.1. */
+const DEFAULT_MAX_TOKENS = 2048;
+const MAX_TOKENS = 10_000_000;
+const MAX_TOOLS = 128;
+
+type Body = Record<string, unknown>;
+type Check = (value: unknown, name: string) => void;
+
+const between =
+  (low: number, high: number): Check =>
+  (value, name) => {
+    if (typeof value !== 'number' || !(value >= low && value <= high)) {
+      throw invalid(`${name} must be between ${low} and ${high}`, name);
+    }
+  };
+const typed =
+  (type: 'string' | 'boolean'): Check =>
+  (value, name) => {
+    if (typeof value !== type) throw invalid(`${name} must be a ${type}`, name);
+  };
+const wholeBetween =
+  (low: number, high: number): Check =>
+  (value, name) => {
+    if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) {
+      throw invalid(`${name} must be a whole number between ${low} and ${high}`, name);
+    }
+  };
+const isFields = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const object: Check = (value, name) => {
+  if (!isFields(value)) throw invalid(`${name} must be an object`, name);
+};
+
+const stop: Check = (value, name) => {
+  const list = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (!list.every((item) => typeof item === 'string'))
+    throw invalid(`${name} must be a string or an array of strings`, name);
+};
+const tools: Check = (value, name) => {
+  const fits = (tool: unknown): boolean =>
+    isFields(tool) &&
+    isFields(tool['function']) &&
+    typeof tool['function']['name'] === 'string' &&
+    tool['function']['name'] !== '';
+  if (!Array.isArray(value) || value.length > MAX_TOOLS || !value.every(fits)) {
+    throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
+  }
+};
+const toolChoice: Check = (value, name) => {
+  if (!isFields(value) && !['none', 'auto', 'required'].includes(value as string)) {
+    throw invalid(`${name} must be none, auto, required or a function`, name);
+  }
+};
+const responseFormat: Check = (value, name) => {
+  if (!isFields(value) || !['text', 'json_object', 'json_schema'].includes(value['type'] as string)) {
+    throw invalid(`${name}.type must be text, json_object or json_schema`, name);
+  }
+  if (value['type'] === 'json_schema' && !isFields(value['json_schema']))
+    throw invalid(`${name}.json_schema is required`, name);
+};
+const streamOptions: Check = (value, name) => {
+  if (!isFields(value)) throw invalid(`${name} must be an object`, name);
+  const include = value['include_usage'];
+  if (include != null && typeof include !== 'boolean')
+    throw invalid(`${name}.include_usage must be a boolean`, name);
+};
+const one: Check = (value, name) => {
+  if (value !== 1) throw invalid(`${name} must be 1`, name);
+};
+
+/** What an upstream gets besides model, messages, cap and stream: exactly these, so that nothing of a caller steers a gateway behind us. */
+const PASSED_ON: Record<string, Check> = {
+  temperature: between(0, 2),
+  top_p: between(0, 1),
+  frequency_penalty: between(-2, 2),
+  presence_penalty: between(-2, 2),
+  stop,
+  user: typed('string'),
+  tools,
+  tool_choice: toolChoice,
+  parallel_tool_calls: typed('boolean'),
+  response_format: responseFormat,
+  seed: wholeBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  logprobs: typed('boolean'),
+  top_logprobs: wholeBetween(0, 20),
+  logit_bias: object,
+  reasoning_effort: typed('string'),
+  verbosity: typed('string'),
+  prediction: object,
+  prompt_cache_key: typed('string'),
+  safety_identifier: typed('string'),
+};
+/** What is checked and used here. */
+const USED_HERE: Record<string, Check> = {
+  max_tokens: wholeBetween(1, MAX_TOKENS),
+  max_completion_tokens: wholeBetween(1, MAX_TOKENS),
+  stream: typed('boolean'),
+  stream_options: streamOptions,
+  web_search: typed('boolean'),
+  n: one,
+};
+const PASSED_ON_ENTRIES = Object.entries(PASSED_ON);
+const USED_HERE_ENTRIES = Object.entries(USED_HERE);
+
+/** A chat request whose every field was checked. */
+export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
+  /** For the upstream, without model, cap and stream. */
+  upstreamBody: ChatBody;
+  /** Asked for, or the contract's default; not yet cut to what the model and the quota allow. */
+  maxTokens: number;
+  includeUsage: boolean;
+  webSearch: boolean;
+}
+
+/**
+ * Checks a chat request (contract 4.1, decisions.md 6 "Chat"). Unknown fields are ignored, null counts as absent.
+ * @throws ApiError invalid_request with `param`
+ */
+export function readChatRequest(body: Body, inputs: Pick<InputFetcher, 'checkForm'>): ChatRequest {
+  const { messages, ...read } = readMessages(body['messages'], inputs);
+  const upstreamBody: ChatBody = { messages };
+  for (const [name, check] of PASSED_ON_ENTRIES) {
+    const value = body[name];
+    if (value == null) continue;
+    check(value, name);
+    upstreamBody[name] = value;
+  }
+  for (const [name, check] of USED_HERE_ENTRIES) if (body[name] != null) check(body[name], name);
+  if (upstreamBody['tools'] != null) read.texts.push(JSON.stringify(upstreamBody['tools']));
+  const format = upstreamBody['response_format'] as { json_schema?: unknown } | undefined;
+  if (format?.json_schema !== undefined) read.texts.push(JSON.stringify(format.json_schema));
+  return {
+    ...read,
+    upstreamBody,
+    maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? DEFAULT_MAX_TOKENS) as number,
+    includeUsage:
+      (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
+    webSearch: body['web_search'] === true,
+  };
+}

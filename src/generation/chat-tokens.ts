@@ -1,0 +1,50 @@
+import { ApiError } from '../errors.js';
+import type { Model } from '../models/models.types.js';
+import type { Tokenizer } from '../providers/index.js';
+import type { ChatRequest } from './chat-request.js';
+
+/** Tokens that the convention adds to each message, and to the answer that begins. */
+const PER_MESSAGE = 4;
+const PER_ANSWER = 3;
+/** Texts up to this length together are counted at once. */
+const QUICK = 32_768;
+
+/**
+ * A prompt's tokens: texts by the tokenizer, images by the model's entry.
+ * @throws ApiError invalid_request where the model's window is too small for it
+ */
+export async function countPrompt(request: ChatRequest, model: Model, tokenizer: Tokenizer): Promise<number> {
+  const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
+  const fixed =
+    request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
+  const tokens = fixed + (await countTexts(request.texts, { tokenizer, limit: window - fixed }));
+  if (tokens >= window) {
+    throw new ApiError(
+      'invalid_request',
+      `The prompt is longer than the model's context window of ${window} tokens`,
+      {
+        param: 'messages',
+      },
+    );
+  }
+  return tokens;
+}
+
+/** Tokens of texts: at once where they are short, else in slices that leave the event loop free. */
+export function countTexts(
+  texts: readonly string[],
+  { tokenizer, limit }: { tokenizer: Tokenizer; limit: number },
+): number | Promise<number> {
+  let length = 0;
+  for (const text of texts) length += text.length;
+  if (!tokenizer.loaded || length > QUICK) return tokenizer.countAll(texts, limit);
+  let tokens = 0;
+  for (const text of texts) tokens += tokenizer.count(text);
+  return tokens;
+}
+
+/** What of the asked-for answer can be had at all: the model's own bound, and the rest of its window. */
+export function outputBound(request: ChatRequest, model: Model, promptTokens: number): number {
+  const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
+  return Math.min(request.maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
+}

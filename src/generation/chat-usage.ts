@@ -1,0 +1,49 @@
+import type { Settlement } from '../metering/metering.types.js';
+import type { Model } from '../models/models.types.js';
+
+/** Tokens of one call, as they are charged and shown. */
+export interface Tokens {
+  prompt: number;
+  completion: number;
+  total: number;
+}
+
+/** The multiplier of a model's tokens in hundredths, its own base price for 1,000 tokens included (PROVIDERS_FILE `price.credits`). */
+export function tokenRate(model: Model): number {
+  return Math.max(1, Math.round(model.multiplier * model.pricing.credits));
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+/** An upstream's own counts, or null where they cannot be used. */
+export function reportedTokens(usage: unknown): Tokens | null {
+  if (typeof usage !== 'object' || usage === null) return null;
+  const { prompt_tokens, completion_tokens, total_tokens } = usage as Record<string, unknown>;
+  const prompt = count(prompt_tokens);
+  const completion = count(completion_tokens);
+  if (prompt === null || completion === null || prompt + completion === 0) return null;
+  // Some upstreams count hidden reasoning in the total only; it was generated for the caller.
+  return { prompt, completion, total: Math.max(prompt + completion, count(total_tokens) ?? 0) };
+}
+
+/** The `usage` object of contract 2.3; what else the upstream told (token details) stays in it. */
+export function chatUsage(options: {
+  tokens: Tokens;
+  reported: unknown;
+  settlement: Settlement;
+  model: Model;
+}): Record<string, unknown> {
+  const { tokens, settlement, model } = options;
+  const remaining = settlement.balances.credits.remaining;
+  return {
+    ...(typeof options.reported === 'object' ? options.reported : {}),
+    prompt_tokens: tokens.prompt,
+    completion_tokens: tokens.completion,
+    total_tokens: tokens.total,
+    credits_used: (settlement.charged.credits ?? 0) / 100,
+    credits_breakdown: { base: Math.max(1, Math.ceil((tokens.total * model.pricing.credits) / 1000)) },
+    tokens_remaining_estimate: remaining < 0 ? -1 : Math.floor((remaining * 100_000) / tokenRate(model)),
+  };
+}
