@@ -1,0 +1,137 @@
+import type { Principal } from '../access/access.types.js';
+import type { Database, Sql, SqlValue } from '../database/database.types.js';
+import { ApiError, invalid, notFound } from '../errors.js';
+import { newId } from '../ids.js';
+import type { ModelCatalogue } from '../models/models.types.js';
+import { agentPlanOf, parseAgent, parseAgentChanges, parseDuplicate } from './agent.input.js';
+import type { AgentInput, AgentRules } from './agent.input.js';
+import * as queries from './agent.queries.js';
+import type { AgentRow } from './agent.queries.js';
+import { TEMPLATE_CATEGORIES } from './agents.types.js';
+import type { Agent, AgentService, KnowledgeService, Page } from './agents.types.js';
+import { isTemplateId } from './templates.js';
+
+export interface AgentServiceOptions {
+  database: Database;
+  models: ModelCatalogue;
+  knowledge: Pick<KnowledgeService, 'copy' | 'list' | 'delete'>;
+  /** Ids of all tools that may be granted now. */
+  knownTools(): ReadonlySet<string>;
+}
+
+const agentNotFound = (): ApiError => notFound('Agent not found');
+
+/** Agents: the organisation's own, public ones and templates (contract 2.11, 4.8; decisions.md 6 "Agents"). */
+export function createAgentService(options: AgentServiceOptions): AgentService {
+  return new Agents(options);
+}
+
+class Agents implements AgentService {
+  constructor(private readonly options: AgentServiceOptions) {}
+
+  async create(principal: Principal, body: Record<string, unknown>): Promise<Agent> {
+    return await this.insert(principal, parseAgent(body, this.rules(principal)));
+  }
+
+  async list(
+    principal: Principal,
+    query: { includeTemplates: boolean; templateCategory?: string; first: number; after?: string },
+  ): Promise<Page<Agent>> {
+    agentPlanOf(principal.plan);
+    const { includeTemplates, templateCategory, first, after } = query;
+    if (
+      templateCategory !== undefined &&
+      !(TEMPLATE_CATEGORIES as readonly string[]).includes(templateCategory)
+    )
+      throw invalid(
+        `template_category must be one of ${TEMPLATE_CATEGORIES.join(', ')}`,
+        'template_category',
+      );
+    if (after !== undefined && !/^agt_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
+    const rows = await this.rows(principal, queries.LIST_AGENTS, [
+      includeTemplates,
+      templateCategory ?? null,
+      after !== undefined && isTemplateId(after),
+      after ?? null,
+      first + 1,
+    ]);
+    const nodes = rows.slice(0, first).map(queries.toAgent);
+    return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+  }
+
+  async get(principal: Principal, id: string): Promise<Agent> {
+    agentPlanOf(principal.plan);
+    return queries.toAgent(await this.one(principal, queries.FIND_AGENT, [id]));
+  }
+
+  async update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent> {
+    const changes = parseAgentChanges(body, this.rules(principal));
+    if (Object.keys(changes).length === 0)
+      return queries.toAgent(await this.one(principal, queries.FIND_OWN_AGENT, [id]));
+    const values = [id, ...queries.updateValues(changes)];
+    return queries.toAgent(await this.one(principal, queries.UPDATE_AGENT, values));
+  }
+
+  async delete(principal: Principal, id: string): Promise<void> {
+    agentPlanOf(principal.plan);
+    await this.one(principal, queries.FIND_OWN_AGENT, [id]);
+    for (const file of await this.options.knowledge.list(principal, id))
+      await this.options.knowledge.delete(principal, id, file.id);
+    // Runs stay readable by id, so the row stays, out of every list.
+    await this.one(
+      principal,
+      `UPDATE agents SET deleted_at = clock_timestamp() WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${queries.AGENT_COLUMNS}`,
+      [id],
+    );
+  }
+
+  async duplicate(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent> {
+    agentPlanOf(principal.plan);
+    const name = parseDuplicate(body);
+    const source = await this.get(principal, id);
+    const copy = await this.insert(principal, {
+      ...source,
+      isPublic: false,
+      name: name ?? copyName(source.name),
+    });
+    // Another organisation's files stay where they are: only its runs use them.
+    if (source.orgId === principal.orgId)
+      await this.options.knowledge.copy({ orgId: principal.orgId, fromAgentId: id, toAgentId: copy.id });
+    return copy;
+  }
+
+  private rules(principal: Principal): AgentRules {
+    return { plan: principal.plan, models: this.options.models, knownTools: this.options.knownTools() };
+  }
+
+  private async insert(principal: Principal, input: AgentInput): Promise<Agent> {
+    const { maxAgents } = agentPlanOf(principal.plan);
+    return await this.options.database.transaction(async (sql: Sql) => {
+      // Creations of one organisation wait for each other, so that the plan's number holds.
+      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7308))', [principal.orgId]);
+      const [count] = await sql.query<{ n: number }>(
+        'SELECT count(*)::int AS n FROM agents WHERE org_id = $1 AND deleted_at IS NULL',
+        [principal.orgId],
+      );
+      if ((count?.n ?? 0) >= maxAgents) throw new ApiError('quota_exceeded', 'Agent limit reached');
+      const values = queries.insertValues(newId('agt'), principal, input);
+      const [row] = await sql.query<AgentRow>(queries.INSERT_AGENT, values);
+      return queries.toAgent(row!);
+    });
+  }
+
+  private async rows(principal: Principal, text: string, values: SqlValue[]): Promise<AgentRow[]> {
+    const { orgId } = principal;
+    return await this.options.database.tenantQuery<AgentRow>(orgId, text, [orgId, ...values]);
+  }
+
+  private async one(principal: Principal, text: string, values: SqlValue[]): Promise<AgentRow> {
+    const [row] = await this.rows(principal, text, values);
+    if (row === undefined) throw agentNotFound();
+    return row;
+  }
+}
+
+function copyName(name: string): string {
+  return `${name} (copy)`.slice(0, 100);
+}
