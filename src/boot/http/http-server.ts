@@ -1,0 +1,127 @@
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { Server as NetServer, type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 300_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const MAX_HEADER_BYTES = 32 * 1024;
+/** How long a stopping process still answers on idle connections: a request on its way there is served, not reset. */
+const IDLE_GRACE_MS = 1_000;
+const DRAIN_CHECK_MS = 50;
+
+export type Route = (request: IncomingMessage, response: ServerResponse) => void;
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
+export interface HttpServer {
+  readonly port: number;
+  /** From now on requests go there; before, every answer is 503. */
+  serve(route: Route, upgrade: Upgrade): void;
+  /** Accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all answers to end. */
+  drain(timeoutMs: number): Promise<void>;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** @throws Error EADDRINUSE and other faults of listening */
+export async function listen(options: { port: number; host: string }): Promise<HttpServer> {
+  const open = new Set<ServerResponse>();
+  let route: Route = answerStarting;
+  let draining = false;
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    (request, response) => {
+      open.add(response);
+      response.once('close', () => open.delete(response));
+      if (draining) response.setHeader('Connection', 'close');
+      route(request, response);
+    },
+  );
+  server.on('clientError', answerClientError);
+  server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => refuseUpgrade(socket));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    serve(next, upgrade) {
+      route = next;
+      server.removeAllListeners('upgrade').on('upgrade', upgrade);
+    },
+    async drain(timeoutMs) {
+      draining = true;
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+      stopListening(server);
+      const startedAt = performance.now();
+      const elapsed = () => performance.now() - startedAt;
+      while (elapsed() < timeoutMs && (open.size > 0 || elapsed() < IDLE_GRACE_MS))
+        await sleep(DRAIN_CHECK_MS);
+    },
+    async close() {
+      stopListening(server);
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** http.Server's own `close` ends idle connections at once, and with them requests that are on their way. */
+function stopListening(server: Server): void {
+  if (server.listening) NetServer.prototype.close.call(server);
+}
+
+const answerStarting: Route = (_request, response) => {
+  const body = JSON.stringify({ error: 'Starting', code: 'unavailable' });
+  response.writeHead(503, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'retry-after': '1',
+    connection: 'close',
+  });
+  response.end(body);
+};
+
+function refuseUpgrade(socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
+  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+}
+
+const CLIENT_FAULTS: Record<string, { status: number; error: string; code: string }> = {
+  HPE_HEADER_OVERFLOW: { status: 431, error: 'Request headers too large', code: 'invalid_request' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'Request timeout', code: 'invalid_request' },
+};
+
+/** What is no HTTP gets one plain answer. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const fault = CLIENT_FAULTS[error.code ?? ''] ?? {
+    status: 400,
+    error: 'Bad request',
+    code: 'invalid_request',
+  };
+  const body = JSON.stringify({ error: fault.error, code: fault.code });
+  socket.end(
+    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

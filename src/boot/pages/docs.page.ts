@@ -1,0 +1,61 @@
+/** API docs from the served OpenAPI description, by Swagger UI from its npm package. */
+export const DOCS_HTML = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Penstock API</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/assets/swagger-ui.css" />
+    <link rel="stylesheet" href="/assets/docs-page.css" />
+  </head>
+  <body>
+    <header class="bar">
+      <a class="brand" href="/docs">Penstock</a>
+      <nav><a href="/graphql">GraphQL</a><a aria-current="page" href="/docs">REST API</a></nav>
+      <a href="/api/v1/openapi.json">openapi.json</a>
+    </header>
+    <main id="docs"></main>
+    <script src="/assets/swagger-ui.js"></script>
+    <script src="/assets/docs-page.js"></script>
+  </body>
+</html>
+`;
+
+export const DOCS_STYLE = `
+html, body { margin: 0; background: #f7f9fc; font-family: system-ui, sans-serif; }
+.bar { position: sticky; top: 0; z-index: 10; display: flex; align-items: center; gap: 20px; padding: 12px 24px; background: #10243d; }
+.bar a { color: #b9cbe2; text-decoration: none; font-size: 14px; }
+.bar a[aria-current], .bar a:hover { color: #fff; }
+.bar a.brand { color: #fff; font-weight: 700; font-size: 16px; letter-spacing: .02em; }
+.bar nav { display: flex; gap: 16px; flex: 1; }
+#docs { max-width: 1120px; margin: 0 auto; padding-bottom: 64px; }
+.swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .opblock .opblock-summary-description,
+.swagger-ui .btn, .swagger-ui table thead tr td, .swagger-ui table thead tr th { font-family: system-ui, sans-serif; color: #10243d; }
+.swagger-ui .info { margin: 32px 0 16px; }
+.swagger-ui .info .title { font-size: 30px; }
+.swagger-ui .info .title small { background: #35537a; }
+.swagger-ui .scheme-container { background: transparent; box-shadow: none; padding: 0 0 8px; }
+.swagger-ui .opblock-tag { font-size: 19px; border-bottom-color: #dbe4ef; }
+.swagger-ui .opblock { border-radius: 8px; box-shadow: none; }
+.swagger-ui .opblock .opblock-summary { padding: 6px 10px; }
+.swagger-ui .opblock .opblock-summary-method { border-radius: 6px; min-width: 72px; font-family: system-ui, sans-serif; }
+.swagger-ui .btn.authorize { border-color: #1a7f4b; color: #1a7f4b; }
+.swagger-ui .btn.authorize svg { fill: #1a7f4b; }
+`;
+
+export const DOCS_SCRIPT = `'use strict';
+SwaggerUIBundle({
+  url: '/api/v1/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'list',
+  filter: true,
+  tryItOutEnabled: true,
+  persistAuthorization: true,
+  displayRequestDuration: true,
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+  presets: [SwaggerUIBundle.presets.apis],
+});
+`;

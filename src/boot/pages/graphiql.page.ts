@@ -1,0 +1,163 @@
+/** GraphiQL from its npm package, with a field for the key: it goes with every query and over the WebSocket of subscriptions. */
+export const GRAPHIQL_HTML = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Penstock GraphiQL</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/assets/graphiql.css" />
+    <link rel="stylesheet" href="/assets/graphiql-page.css" />
+  </head>
+  <body>
+    <header class="bar">
+      <a class="brand" href="/docs">Penstock</a>
+      <nav><a aria-current="page" href="/graphql">GraphQL</a><a href="/docs">REST API</a></nav>
+      <label class="key"><span>API key</span>
+        <input id="key" type="password" placeholder="sk_…" autocomplete="off" spellcheck="false" /></label>
+      <output id="state"></output>
+    </header>
+    <main id="graphiql"></main>
+    <script src="/assets/react.js"></script>
+    <script src="/assets/react-dom.js"></script>
+    <script src="/assets/graphiql.js"></script>
+    <script src="/assets/graphiql-page.js"></script>
+  </body>
+</html>
+`;
+
+export const GRAPHIQL_STYLE = `
+html, body { height: 100%; margin: 0; }
+body { display: flex; flex-direction: column; font-family: system-ui, sans-serif; }
+main { flex: 1; min-height: 0; }
+.bar { display: flex; align-items: center; gap: 20px; padding: 8px 16px; background: #10243d; color: #fff; }
+.bar a { color: #b9cbe2; text-decoration: none; font-size: 14px; }
+.bar a[aria-current], .bar a:hover { color: #fff; }
+.bar a.brand { color: #fff; font-weight: 700; font-size: 16px; letter-spacing: .02em; }
+.bar nav { display: flex; gap: 16px; flex: 1; }
+.bar .key { display: flex; align-items: center; gap: 8px; font-size: 13px; color: #b9cbe2; }
+.bar input { width: 320px; max-width: 34vw; padding: 6px 10px; border: 1px solid #35537a; border-radius: 6px;
+  background: #0a1829; color: #fff; font: 13px ui-monospace, monospace; }
+.bar input:focus { outline: 2px solid #4d9fff; outline-offset: -1px; }
+.bar output { min-width: 96px; font-size: 13px; color: #b9cbe2; }
+.bar output[data-ok="true"] { color: #6fdc9a; }
+.bar output[data-ok="false"] { color: #ffb3a7; }
+/* GraphiQL 3 asks for web fonts by name only; the system's own serve as well. */
+.graphiql-container, :root { --font-family: system-ui, sans-serif; --font-family-mono: ui-monospace, Menlo, Consolas, monospace; }
+`;
+
+const QUERIES = {
+  quota: `# Quota and the models that are ready to use
+query Overview {
+  quota {
+    orgId
+    plan { code name entitled periodEnd }
+    quotas { bucket remaining limit used usagePercent }
+  }
+  models(available: true) { id type tier multiplier }
+}
+`,
+  chat: `# A chat completion in one piece
+mutation Chat {
+  createChatCompletion(
+    input: { messages: [{ role: "user", content: "What is a penstock?" }] }
+  ) {
+    model
+    choices { message { content } finishReason }
+    usage { totalTokens creditsUsed tokensRemainingEstimate }
+  }
+}
+`,
+  tokens: `# The same, token by token (over WebSocket)
+subscription Tokens {
+  chatCompletion(
+    input: { messages: [{ role: "user", content: "What is a penstock?" }] }
+  ) {
+    choices { delta { content } finishReason }
+    usage { totalTokens creditsUsed }
+  }
+}
+`,
+  image: `# An image as a job: run this, then watch it with the next tab
+mutation Image {
+  generateImage(
+    input: { prompt: "A dam in the morning light", size: "1024x1024" }
+    async: true
+  ) {
+    job { id status estimatedCredits }
+  }
+}
+`,
+  jobs: `# All jobs of the organisation, live (over WebSocket)
+subscription Jobs {
+  jobUpdates {
+    sequence
+    type
+    job { id tool status progress outputData }
+  }
+}
+`,
+};
+
+export const GRAPHIQL_SCRIPT = `'use strict';
+(() => {
+  const queries = ${JSON.stringify(Object.values(QUERIES))};
+  const input = document.getElementById('key');
+  const state = document.getElementById('state');
+  const root = ReactDOM.createRoot(document.getElementById('graphiql'));
+  const socket = location.origin.replace(/^http/, 'ws') + '/graphql';
+
+  const show = (text, ok) => {
+    state.textContent = text;
+    state.dataset.ok = ok;
+  };
+
+  /** Without a key there is nothing to ask: the page says so instead of collecting refusals. */
+  const withoutKey = async () => ({ errors: [{ message: 'Enter an API key above: every operation needs one.' }] });
+
+  const withKey = (key) => {
+    const authorization = 'Bearer ' + key;
+    const fetcher = GraphiQL.createFetcher({
+      url: '/graphql',
+      subscriptionUrl: socket,
+      headers: { authorization },
+      wsConnectionParams: { authorization },
+    });
+    return fetcher;
+  };
+
+  const check = async (key) => {
+    if (!key) return show('No key', '');
+    const response = await fetch('/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
+      body: JSON.stringify({ query: '{ __typename }' }),
+    });
+    if (response.ok) show('Connected', 'true');
+    else show(response.status === 401 ? 'Key refused' : 'Refused (' + response.status + ')', 'false');
+    return response.ok;
+  };
+
+  const render = async () => {
+    const key = input.value.trim();
+    const valid = await check(key).catch(() => show('No connection', 'false'));
+    root.render(
+      React.createElement(GraphiQL, {
+        key: valid ? key : 'none',
+        fetcher: valid ? withKey(key) : withoutKey,
+        defaultTabs: queries.map((query) => ({ query })),
+        shouldPersistHeaders: false,
+        isHeadersEditorEnabled: true,
+        defaultEditorToolsVisibility: false,
+      }),
+    );
+  };
+
+  input.value = sessionStorage.getItem('penstock.key') || '';
+  input.addEventListener('change', () => {
+    sessionStorage.setItem('penstock.key', input.value.trim());
+    void render();
+  });
+  void render();
+})();
+`;

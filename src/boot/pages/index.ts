@@ -1,0 +1,74 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Express, Request, Response } from 'express';
+import { DOCS_HTML, DOCS_SCRIPT, DOCS_STYLE } from './docs.page.js';
+import { GRAPHIQL_HTML, GRAPHIQL_SCRIPT, GRAPHIQL_STYLE } from './graphiql.page.js';
+
+const packages = createRequire(import.meta.url);
+
+/** A file of an installed package: nothing comes from another host. */
+function packageFile(name: string, file: string): string {
+  return join(dirname(packages.resolve(`${name}/package.json`)), file);
+}
+
+const FILES: Record<string, () => string> = {
+  'react.js': () => packageFile('react', 'umd/react.production.min.js'),
+  'react-dom.js': () => packageFile('react-dom', 'umd/react-dom.production.min.js'),
+  'graphiql.js': () => packageFile('graphiql', 'graphiql.min.js'),
+  'graphiql.css': () => packageFile('graphiql', 'graphiql.min.css'),
+  'swagger-ui.js': () => packageFile('swagger-ui-dist', 'swagger-ui-bundle.js'),
+  'swagger-ui.css': () => packageFile('swagger-ui-dist', 'swagger-ui.css'),
+};
+
+const TEXTS: Record<string, { type: string; text: string }> = {
+  'graphiql-page.js': { type: 'text/javascript', text: GRAPHIQL_SCRIPT },
+  'graphiql-page.css': { type: 'text/css', text: GRAPHIQL_STYLE },
+  'docs-page.js': { type: 'text/javascript', text: DOCS_SCRIPT },
+  'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
+};
+
+/** The pages may load from and talk to this server only. */
+const POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "media-src 'self' blob:",
+  "connect-src 'self' ws: wss:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. */
+export function mountPages(app: Express): void {
+  app.get('/', (_request, response) => response.redirect('/docs'));
+  app.get(['/docs', '/docs/'], (_request, response) => sendPage(response, DOCS_HTML));
+  app.get('/graphql', (request, response, next) => {
+    if (wantsPage(request)) sendPage(response, GRAPHIQL_HTML);
+    else next();
+  });
+  app.get('/assets/:name', (request, response, next) => {
+    const { name } = request.params;
+    const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
+    const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    response.setHeader('Cache-Control', 'no-cache');
+    if (text) response.type(text.type).send(text.text);
+    else if (file) response.sendFile(file(), { etag: true });
+    else next();
+  });
+}
+
+/** A browser that opens the address, not a client that asks a question: no key is needed for the page itself. */
+function wantsPage(request: Request): boolean {
+  return (request.headers.accept ?? '').includes('text/html') && request.query['query'] === undefined;
+}
+
+function sendPage(response: Response, html: string): void {
+  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.setHeader('X-Frame-Options', 'DENY');
+  response.setHeader('Cache-Control', 'no-cache');
+  response.type('html').send(html);
+}
