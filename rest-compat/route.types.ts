@@ -1,3 +1,6 @@
+/** A JSON Schema (draft 2020-12, as OpenAPI 3.1 has it). */
+export type JsonSchema = { [keyword: string]: unknown };
+
 /** JSON Schema keywords that a parameter's GraphQL type does not tell. */
 export interface ParameterHint {
   description: string;
@@ -33,16 +36,24 @@ export interface Route {
    * The request's JSON body. It reaches the resolver as it was sent, in the place of the variable `input`, and is refused there: the plan is
    * checked before the fields (decisions.md 1).
    */
-  body?: { limitBytes: number; example: Record<string, unknown> };
+  body?: {
+    limitBytes: number;
+    example: Record<string, unknown>;
+    /** Fields besides those of the input type. */
+    extra?: Record<string, JsonSchema>;
+    /** Unknown fields are ignored (chat, embeddings) instead of refused. */
+    open?: boolean;
+  };
   /** Escape hatch: what the document answered, rewritten. */
   respond?(body: Record<string, unknown>): RouteAnswer;
   /** Escape hatch: answers that are not made by executing the document. */
   raw?: 'chat';
   /** The document that streams the same call as Server-Sent Events (`stream: true`). */
   streamDocument?: string;
-  /** Response examples and media types for the description only. */
-  responseExample?: unknown;
-  responseSchemaName?: string;
+  /** Name of the answer's schema in the description. */
+  schemaName: string;
+  /** The answer's schema where `respond` rewrites the answer: from that of the document. */
+  describe?(schema: JsonSchema): JsonSchema;
 }
 
 const MB = 1024 * 1024;

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
+import type { PubSub } from 'type-graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { ChatResolver } from './chat/chat.resolver.js';
 import type { GraphqlContext } from './context.js';
@@ -38,9 +39,24 @@ export interface SchemaOptions {
   resolvers?: readonly ResolverClass[];
 }
 
+/** type-graphql demands one, though every subscription here brings its own events; its own brings a slow reader's stall to all others. */
+const NO_PUB_SUB: PubSub = {
+  publish() {
+    throw new Error('events go through the bus');
+  },
+  subscribe() {
+    throw new Error('subscriptions bring their own events');
+  },
+};
+
 function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
   const [first, ...rest] = [...schemaResolvers, ...resolvers] as [ResolverClass, ...ResolverClass[]];
-  return buildSchemaSync({ resolvers: [first, ...rest], skipCheck: true, validate: false });
+  return buildSchemaSync({
+    resolvers: [first, ...rest],
+    skipCheck: true,
+    validate: false,
+    pubSub: NO_PUB_SUB,
+  });
 }
 
 /** The executable Federation 2 subgraph: holds no service (they come with each operation's {@link GraphqlContext}). */

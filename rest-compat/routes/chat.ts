@@ -32,9 +32,11 @@ export const chatRoutes: Route[] = [
     parameters: { stream: { description: 'True streams the answer, as the body field does.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
+      open: true,
+      extra: { stream: { type: 'boolean', default: false, description: 'True streams the answer.' } },
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
     raw: 'chat',
-    responseSchemaName: 'ChatCompletion',
+    schemaName: 'ChatCompletion',
   },
 ];

@@ -16,7 +16,7 @@ export const embeddingRoutes: Route[] = [
         usage { prompt_tokens: promptTokens total_tokens: totalTokens credits_used: creditsUsed }
       }
     }`,
-    body: { limitBytes: BODY_LIMITS.large, example: { input: 'The food was delicious' } },
-    responseSchemaName: 'EmbeddingList',
+    body: { limitBytes: BODY_LIMITS.large, open: true, example: { input: 'The food was delicious' } },
+    schemaName: 'EmbeddingList',
   },
 ];

@@ -1,4 +1,4 @@
-import type { RouteAnswer } from '../route.types.js';
+import type { JsonSchema, RouteAnswer } from '../route.types.js';
 
 interface Generation {
   job: { id: string; status: string; estimated_credits: number };
@@ -27,4 +27,21 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
       for (const name of optional) if (item[name] === null) delete item[name];
     return { body: answer, headers };
   };
+}
+
+/** The schema of {@link generationAnswer}: a result, or the job that was made. */
+export function describeGeneration(schema: JsonSchema): JsonSchema {
+  const properties = { ...(schema['properties'] as Record<string, JsonSchema>) };
+  const { id, status, estimated_credits } = properties['job']?.['properties'] as Record<string, JsonSchema>;
+  const { created, model } = properties as Record<string, JsonSchema>;
+  delete properties['job'];
+  const result = { ...schema, properties: withResult(properties), required: Object.keys(properties) };
+  const job = { id, status, created, model, estimated_credits };
+  return { anyOf: [result, { type: 'object', properties: job, required: Object.keys(job) }] };
+}
+
+/** A synchronous answer always has its data and usage; the optional fields of an item are left out where they do not apply. */
+function withResult(properties: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const { data = {}, usage = {} } = properties;
+  return { ...properties, data: { ...data, type: 'array' }, usage: { ...usage, type: 'object' } };
 }

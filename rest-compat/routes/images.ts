@@ -1,6 +1,6 @@
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
-import { generationAnswer } from './generation.js';
+import { describeGeneration, generationAnswer } from './generation.js';
 
 export const imageRoutes: Route[] = [
   {
@@ -29,6 +29,7 @@ export const imageRoutes: Route[] = [
       example: { prompt: 'A red fox in the snow', size: '1024x1024', n: 1 },
     },
     respond: generationAnswer(['url', 'b64_json', 'revised_prompt']),
-    responseSchemaName: 'ImageGeneration',
+    describe: describeGeneration,
+    schemaName: 'ImageGeneration',
   },
 ];

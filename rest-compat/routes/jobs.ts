@@ -25,7 +25,7 @@ export const jobRoutes: Route[] = [
       limit: { description: 'How many jobs.', minimum: 1, maximum: 100 },
       cursor: { description: 'The `next_cursor` of the page before.' },
     },
-    responseSchemaName: 'JobList',
+    schemaName: 'JobList',
   },
   {
     method: 'GET',
@@ -35,7 +35,7 @@ export const jobRoutes: Route[] = [
     summary: 'Read a job',
     document: `query ($jobId: ID!, $poll: Boolean = false) { body: job(id: $jobId, poll: $poll) { ${JOB} } }`,
     parameters: { ...JOB_ID, poll: { description: 'True waits up to 30 seconds for the job to finish.' } },
-    responseSchemaName: 'Job',
+    schemaName: 'Job',
   },
   {
     method: 'DELETE',
@@ -45,7 +45,7 @@ export const jobRoutes: Route[] = [
     summary: 'Cancel a pending or processing job',
     document: `mutation ($jobId: ID!) { body: cancelJob(id: $jobId) { success } }`,
     parameters: JOB_ID,
-    responseSchemaName: 'Success',
+    schemaName: 'Success',
   },
   {
     method: 'GET',
@@ -59,6 +59,6 @@ export const jobRoutes: Route[] = [
       body: jobProgress(id: $jobId, after: $after) { sequence type job { ${JOB} } }
     }`,
     parameters: JOB_ID,
-    responseSchemaName: 'JobEvent',
+    schemaName: 'JobEvent',
   },
 ];

@@ -21,7 +21,12 @@ export const modelRoutes: Route[] = [
       available: { description: 'Only models that are (not) available here.' },
     },
     respond: (body) => ({ body: { object: 'list', data: body } }),
-    responseSchemaName: 'ModelList',
+    describe: (schema) => ({
+      type: 'object',
+      properties: { object: { type: 'string', const: 'list' }, data: schema },
+      required: ['object', 'data'],
+    }),
+    schemaName: 'ModelList',
   },
   {
     method: 'GET',
@@ -35,6 +40,6 @@ export const modelRoutes: Route[] = [
       name: { description: "The model's name; it may hold slashes.", example: 'chat-basic' },
     },
     pathVariables: ({ provider, name }) => ({ id: name === '' ? provider : `${provider}/${name}` }),
-    responseSchemaName: 'Model',
+    schemaName: 'Model',
   },
 ];

@@ -1,8 +1,10 @@
-import type { Route } from '../route.types.js';
+import type { JsonSchema, Route } from '../route.types.js';
 
 interface Bucket {
   bucket: string;
 }
+
+const OBJECT = { type: 'object' } as const;
 
 export const quotaRoutes: Route[] = [
   {
@@ -23,6 +25,16 @@ export const quotaRoutes: Route[] = [
       const quotas = (body['quotas'] as Bucket[]).map(({ bucket, ...state }) => [bucket, state] as const);
       return { body: { ...body, quotas: Object.fromEntries(quotas) } };
     },
-    responseSchemaName: 'Quota',
+    describe(schema) {
+      const { quotas, ...properties } = schema['properties'] as Record<string, { items: JsonSchema }>;
+      const { bucket, ...state } = quotas?.items['properties'] as Record<string, { enum: string[] }>;
+      const byBucket = (bucket?.enum ?? []).map((name) => [
+        name,
+        { ...OBJECT, properties: state, required: Object.keys(state) },
+      ]);
+      const buckets = { ...OBJECT, properties: Object.fromEntries(byBucket), required: bucket?.enum };
+      return { ...schema, properties: { ...properties, quotas: buckets } };
+    },
+    schemaName: 'Quota',
   },
 ];

@@ -1,0 +1,103 @@
+import type { GraphQLInputType, GraphQLOutputType, SelectionSetNode } from 'graphql';
+import {
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  Kind,
+} from 'graphql';
+import type { GraphQLInputObjectType, GraphQLObjectType } from 'graphql';
+import type { JsonSchema } from '../route.types.js';
+
+const SCALARS: Record<string, JsonSchema> = {
+  String: { type: 'string' },
+  ID: { type: 'string' },
+  Int: { type: 'integer' },
+  SafeInt: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  DateTimeISO: { type: 'string', format: 'date-time' },
+  JSON: {},
+};
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function nullable(schema: JsonSchema): JsonSchema {
+  const { type, enum: words } = schema;
+  if (typeof type !== 'string') return schema;
+  return {
+    ...schema,
+    type: [type, 'null'],
+    ...(Array.isArray(words) ? { enum: [...(words as unknown[]), null] } : {}),
+  };
+}
+
+function leaf(type: unknown): JsonSchema {
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) };
+  if (!isScalarType(type)) throw new Error(`no JSON schema for ${String(type)}`);
+  const values = type.extensions['values'];
+  if (Array.isArray(values)) return { type: 'string', enum: [...(values as string[])] };
+  const schema = SCALARS[type.name];
+  if (!schema) throw new Error(`no JSON schema for the scalar ${type.name}`);
+  return { ...schema };
+}
+
+/** The schema of what a selection of a stored document answers, its aliases as property names. */
+export function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | undefined): JsonSchema {
+  if (isNonNullType(type)) return strict(type.ofType, set);
+  return nullable(strict(type, set));
+}
+
+function strict(type: GraphQLOutputType, set: SelectionSetNode | undefined): JsonSchema {
+  if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType, set) };
+  if (!isObjectType(type) || !set) return leaf(type);
+  const properties: Record<string, JsonSchema> = {};
+  for (const node of set.selections) {
+    if (node.kind !== Kind.FIELD) continue;
+    properties[node.alias?.value ?? node.name.value] = fieldSchema(type, node.name.value, node.selectionSet);
+  }
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
+function fieldSchema(type: GraphQLObjectType, name: string, set: SelectionSetNode | undefined): JsonSchema {
+  const field = type.getFields()[name];
+  if (!field) throw new Error(`unknown field ${type.name}.${name}`);
+  const schema = outputSchema(field.type, set);
+  return field.description ? { ...schema, description: restWords(field.description) } : schema;
+}
+
+/** The schema of a request body: an input type in the contract's spelling. */
+export function inputSchema(type: GraphQLInputType): JsonSchema {
+  if (isNonNullType(type)) return inputSchema(type.ofType);
+  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
+  return isInputObjectType(type) ? objectSchema(type) : leaf(type);
+}
+
+function objectSchema(type: GraphQLInputObjectType): JsonSchema {
+  const properties: Record<string, JsonSchema> = {};
+  const required: string[] = [];
+  for (const field of Object.values(type.getFields())) {
+    const name = snake(field.name);
+    const description = field.description ? { description: restWords(field.description) } : {};
+    properties[name] = {
+      ...inputSchema(field.type),
+      ...description,
+      ...(field.extensions['jsonSchema'] as JsonSchema),
+    };
+    if (isNonNullType(field.type)) required.push(name);
+  }
+  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+/** The schema of a path or query parameter. */
+export function parameterSchema(type: GraphQLInputType, defaultValue: unknown): JsonSchema {
+  const schema = leaf(isNonNullType(type) ? type.ofType : type);
+  return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
+}
+
+/** Descriptions speak of fields in GraphQL's spelling. */
+function restWords(description: string): string {
+  return description.replace(/`[a-z]+[A-Z][A-Za-z]*`/g, snake);
+}

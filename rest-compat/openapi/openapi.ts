@@ -1,0 +1,190 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Endpoint } from '../mount.js';
+import { BODY_VARIABLE, mountRoute } from '../mount.js';
+import type { JsonSchema } from '../route.types.js';
+import { routes } from '../routes/index.js';
+import { ERROR_SCHEMA, errorReferences, errorResponses, HEADERS, RATE_HEADERS } from './errors.js';
+import { inputSchema, outputSchema, parameterSchema } from './json-schema.js';
+
+const TAGS: Record<string, string> = {
+  Chat: 'Conversations, in one piece or streamed.',
+  Images: 'Images from text.',
+  Embeddings: 'Vectors of texts.',
+  Jobs: 'Asynchronous work: list, follow, cancel.',
+  Quota: "What is left of the organisation's plan.",
+  Models: 'The catalogue.',
+};
+
+/** The OpenAPI 3.1 description of the table, made from its documents and the schema's types. */
+export function describeApi(schema: GraphQLSchema): JsonSchema {
+  const endpoints = routes.map((route) => mountRoute(schema, route));
+  const components = namedSchemas(endpoints);
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint.route;
+    const item = (paths[path.replace('+}', '}')] ??= {});
+    item[method.toLowerCase()] = operationOf(endpoint);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Penstock',
+      version: '1.0.0',
+      description: 'A metered platform for generative models.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: '`Authorization: Bearer sk_…`' },
+      },
+      headers: HEADERS,
+      responses: errorResponses(),
+      schemas: { Error: ERROR_SCHEMA, ...components },
+    },
+  };
+}
+
+/** The description as the text that is committed and served. */
+export function printApi(schema: GraphQLSchema): string {
+  return `${JSON.stringify(describeApi(schema), null, 2)}\n`;
+}
+
+/** Each row's answer under its name; a part that is another row's whole answer refers to it. */
+function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
+  const named = new Map<string, JsonSchema>();
+  for (const endpoint of endpoints) {
+    named.set(endpoint.route.schemaName, answerSchema(endpoint));
+    const chunk = endpoint.stream && documentSchema(endpoint.stream);
+    if (chunk) named.set(`${endpoint.route.schemaName}Chunk`, { ...chunk, required: chunkRequired(chunk) });
+  }
+  const names = new Map([...named].map(([name, schema]) => [JSON.stringify(schema), name]));
+  return Object.fromEntries([...named].map(([name, schema]) => [name, refer(schema, names, name)]));
+}
+
+/** A chunk carries tier and usage at its end only. */
+function chunkRequired(chunk: JsonSchema): string[] {
+  return (chunk['required'] as string[]).filter((name) => name !== 'model_tier' && name !== 'usage');
+}
+
+function refer(value: unknown, names: Map<string, string>, own?: string): JsonSchema {
+  if (typeof value !== 'object' || value === null) return value as JsonSchema;
+  const { description, ...bare } = value as JsonSchema;
+  const name = names.get(JSON.stringify(value)) ?? names.get(JSON.stringify(bare));
+  if (name !== undefined && name !== own)
+    return { $ref: `#/components/schemas/${name}`, ...(description === undefined ? {} : { description }) };
+  if (Array.isArray(value)) return value.map((item) => refer(item, names)) as unknown as JsonSchema;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
+}
+
+function documentSchema({ field, operation }: Endpoint['document']): JsonSchema {
+  const [node] = operation.selectionSet.selections;
+  if (node?.kind !== 'Field') throw new Error('a stored document has one root field');
+  return outputSchema(field.type, node.selectionSet);
+}
+
+function answerSchema({ route, document }: Endpoint): JsonSchema {
+  const schema = documentSchema(document);
+  return route.describe ? route.describe(schema) : schema;
+}
+
+function operationOf(endpoint: Endpoint): JsonSchema {
+  const { route, document } = endpoint;
+  const { operationId, summary, description, tag } = route;
+  const parameters = parametersOf(endpoint);
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    'x-graphql': `${document.operation.operation} ${document.field.name}`,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body ? { requestBody: bodyOf(endpoint) } : {}),
+    responses: { '200': successOf(endpoint), ...errorReferences(errorStatuses(endpoint)) },
+  };
+}
+
+function errorStatuses({ route }: Endpoint): number[] {
+  const ofPath = route.path.includes('{') ? [404] : [];
+  const ofBody = route.body ? [402, 409, 413, 415, 422] : [];
+  return [400, 401, 403, ...ofPath, ...ofBody, 429, 500, 503].sort((a, b) => a - b);
+}
+
+function parametersOf({ route, document }: Endpoint): JsonSchema[] {
+  const inPath = [...route.path.matchAll(/\{(\w+)\+?\}/g)].map(([, name = '']) => name);
+  const inQuery = document.variables.map(({ name }) => name).filter((name) => !inPath.includes(name));
+  const declared = Object.keys(route.parameters ?? {}).filter(
+    (name) => !inPath.includes(name) && !inQuery.includes(name),
+  );
+  const ofTable = [...inPath, ...inQuery, ...declared]
+    .filter((name) => name !== BODY_VARIABLE && name !== 'after' && !(route.pathVariables && name === 'id'))
+    .map((name) => parameterOf({ route, document }, name, inPath.includes(name) ? 'path' : 'query'));
+  return [...ofTable, ...headersOf({ route, document })];
+}
+
+type Described = Pick<Endpoint, 'route' | 'document'>;
+
+function parameterOf({ route, document }: Described, name: string, place: 'path' | 'query'): JsonSchema {
+  const variable = document.variables.find((candidate) => candidate.name === name);
+  const { description, example, ...limits } = route.parameters?.[name] ?? { description: '' };
+  const fallback = { type: place === 'path' ? 'string' : 'boolean' };
+  const schema = variable ? parameterSchema(variable.type, variable.defaultValue) : fallback;
+  return {
+    name,
+    in: place,
+    required: place === 'path',
+    description,
+    schema: { ...schema, ...limits },
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+function headersOf({ route, document }: Described): JsonSchema[] {
+  const header = (name: string, description: string, schema: JsonSchema) => ({
+    name,
+    in: 'header',
+    description,
+    schema,
+  });
+  if (route.method === 'POST')
+    return [
+      header('Idempotency-Key', 'The same key and request within 24 hours get the first answer again.', {
+        type: 'string',
+        maxLength: 255,
+      }),
+    ];
+  if (document.operation.operation !== 'subscription') return [];
+  return [
+    header('Last-Event-ID', 'The `id:` of the last event that you have.', { type: 'integer', minimum: 0 }),
+  ];
+}
+
+function bodyOf({ route, document }: Endpoint): JsonSchema {
+  const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
+  if (!input || !route.body)
+    throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
+  const schema = inputSchema(input.type);
+  const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
+  const body = { ...schema, properties, ...(route.body.open ? {} : { additionalProperties: false }) };
+  return { required: true, content: { 'application/json': { schema: body, example: route.body.example } } };
+}
+
+function successOf({ route, document, stream }: Endpoint): JsonSchema {
+  const schema = (name: string): JsonSchema => ({ schema: { $ref: `#/components/schemas/${name}` } });
+  const isStream = document.operation.operation === 'subscription';
+  const isGeneration = route.describe?.name === 'describeGeneration';
+  return {
+    description: isStream ? 'The events as they come.' : 'The answer.',
+    headers: {
+      ...RATE_HEADERS,
+      ...(isGeneration ? { 'X-Job-Id': { $ref: '#/components/headers/JobId' } } : {}),
+    },
+    content: {
+      [isStream ? 'text/event-stream' : 'application/json']: schema(route.schemaName),
+      ...(stream ? { 'text/event-stream': schema(`${route.schemaName}Chunk`) } : {}),
+    },
+  };
+}
