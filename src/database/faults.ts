@@ -25,7 +25,10 @@ const MESSAGES = [
   'Client was closed',
 ];
 
-/** Whether the connection failed, not the statement. Looks through the wrappers that MikroORM puts around driver errors. */
+/**
+ * Whether the connection failed, not the statement. Looks through the wrappers that MikroORM puts around driver errors, but not into an
+ * ApiError: that is an answer already, and what led to it must not be tried again.
+ */
 export function isConnectionFault(error: unknown): boolean {
   for (
     let fault = error;
