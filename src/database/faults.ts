@@ -32,7 +32,7 @@ const MESSAGES = [
 export function isConnectionFault(error: unknown): boolean {
   for (
     let fault = error;
-    fault instanceof Error;
+    fault instanceof Error && !(fault instanceof ApiError);
     fault = fault.cause ?? (fault as { previous?: unknown }).previous
   ) {
     const { code, message } = fault as NodeJS.ErrnoException;
