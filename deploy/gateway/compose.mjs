@@ -3,7 +3,11 @@ import { composeServices } from '@apollo/composition';
 import { parse } from 'graphql';
 
 const subgraphs = [
-  { name: 'penstock', url: process.env.PENSTOCK_URL, headers: { authorization: `Bearer ${process.env.PENSTOCK_KEY}` } },
+  {
+    name: 'penstock',
+    url: process.env.PENSTOCK_URL,
+    headers: { authorization: `Bearer ${process.env.PENSTOCK_KEY}` },
+  },
   { name: 'demo', url: process.env.DEMO_URL, headers: {} },
 ];
 

@@ -5,7 +5,9 @@ const penstock = process.env.PENSTOCK_URL;
 // The caller's key goes through to Penstock; subscriptions run over graphql-ws with the same key.
 export const gatewayConfig = defineConfig({
   propagateHeaders: {
-    fromClientToSubgraphs: ({ request }) => ({ authorization: request.headers.get('authorization') ?? undefined }),
+    fromClientToSubgraphs: ({ request }) => ({
+      authorization: request.headers.get('authorization') ?? undefined,
+    }),
   },
   transportEntries: {
     penstock: {
