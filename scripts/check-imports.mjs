@@ -141,7 +141,8 @@ function checkFace(file, target) {
 /** Modules of the engine are entered through their front door. */
 function checkDoor(file, target) {
   if (!/^src\/[^/]+\//.test(target)) return undefined;
-  const same = file.startsWith('src/') && moduleOf(file) === moduleOf(target);
+  const entry = /^src\/(main|cli)\./.test(file) && target.startsWith('src/boot/');
+  const same = entry || (file.startsWith('src/') && moduleOf(file) === moduleOf(target));
   if (same || /\/index\.ts$|\.types\.ts$|\/call-context\.ts$/.test(target)) return undefined;
   return `enter ${dirname(target)} through its index.ts or a *.types.ts, not ${target}`;
 }
