@@ -15,6 +15,9 @@ import { byTopic, createKafkaProducer } from './producer.js';
 import type { KafkaProducer } from './producer.js';
 import { createTopics, topicName, topicOf } from './topics.js';
 
+/** How long a publication waits for the topics of a process that has just started. */
+const READY_MS = 3_000;
+
 /**
  * The bus on Kafka. Nothing here waits for the broker: topics are made in the background, consumers join when it is there, and a
  * `publish` that it does not take rejects, so that the relay keeps the rows.
@@ -44,6 +47,9 @@ class KafkaBus implements Bus {
   }
 
   async publish(messages: BusMessage[]): Promise<void> {
+    // Sending to a topic half made succeeds for some partitions only, and the repetition doubles those.
+    const bound = sleep(READY_MS, 'late', { ref: false });
+    if ((await Promise.race([this.ready, bound])) === 'late') throw new Error('the topics are not there yet');
     for (const request of inRequests(messages.map(encode))) {
       const named = request.map(({ topic, message }) => ({ topic: this.name(topic), message }));
       await this.producer.send(byTopic(named));

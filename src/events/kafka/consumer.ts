@@ -39,7 +39,8 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
       sessionTimeout: 10_000,
       heartbeatInterval: 2_000,
       maxWaitTimeInMs: 2_000,
-      retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 3, restartOnFailure: async () => false },
+      // Long enough for a broker's restart: a member that comes back needs no rebalance, which would wait for the lost one's session.
+      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 10, restartOnFailure: async () => false },
     });
     try {
       await consumer.connect();
