@@ -25,6 +25,8 @@ export interface JobHubDependencies {
 export interface JobHub extends JobEvents {
   /** Open subscribers, for the proof that none leaks. */
   readonly size: number;
+  /** The process stops: every stream ends where it is; its client resumes elsewhere. */
+  drain(): void;
   close(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ class Hub implements JobHub {
   #unlisten: () => void = () => {};
   #subscription: BusSubscription | null = null;
   #timer: NodeJS.Timeout | undefined;
-  #cursors = 0;
+  readonly #cursors = new Set<JobCursor>();
 
   constructor(private readonly dependencies: JobHubDependencies) {
     this.#updates = new JobUpdates({
@@ -71,7 +73,7 @@ class Hub implements JobHub {
   }
 
   get size(): number {
-    return this.#cursors + this.#updates.size;
+    return this.#cursors.size + this.#updates.size;
   }
 
   async progress(query: { orgId: string; jobId: string; after?: number }) {
@@ -92,7 +94,13 @@ class Hub implements JobHub {
     return this.#updates.subscribe(query);
   }
 
+  drain(): void {
+    for (const cursor of [...this.#cursors]) void cursor.return();
+    this.#updates.end();
+  }
+
   async close(): Promise<void> {
+    this.drain();
     clearInterval(this.#timer);
     this.#unlisten();
     await this.#subscription?.close();
@@ -100,11 +108,11 @@ class Hub implements JobHub {
 
   #subscribe(job: Job, start: number): JobCursor {
     const channel = this.#open(job.orgId, job.id, start);
-    this.#cursors++;
     const cursor = new JobCursor(channel, start, RECENT, () => {
-      this.#cursors--;
+      this.#cursors.delete(cursor);
       this.#release(job.id);
     });
+    this.#cursors.add(cursor);
     channel.wake(job.sequence);
     return cursor;
   }

@@ -66,6 +66,13 @@ export class JobUpdates {
     this.#looking.set(jobId, looking);
   }
 
+  /** Ends every subscriber's stream. */
+  end(): void {
+    for (const { queues } of [...this.#watches.values()]) {
+      for (const { queue } of [...queues]) void queue.return();
+    }
+  }
+
   async #follow(jobId: string, sequence: number): Promise<void> {
     const [job] = await this.dependencies.lookup([jobId]);
     const watch = job && this.#watches.get(job.orgId);

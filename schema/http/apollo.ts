@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServer, HeaderMap } from '@apollo/server';
+import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
 import { GraphQLError } from 'graphql';
 import type { HttpAnswer } from '../../src/http/index.js';
 import type { Job } from '../../src/jobs/jobs.types.js';
@@ -51,7 +52,7 @@ export async function createApollo({
   const server = new ApolloServer<RequestContext>({
     schema,
     logger,
-    plugins: [statusPlugin],
+    plugins: [statusPlugin, ApolloServerPluginInlineTraceDisabled()],
     nodeEnv: 'production',
     introspection: true,
     dangerouslyDisableValidation: true,

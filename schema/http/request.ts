@@ -25,7 +25,10 @@ export function parseRequest(json: unknown, search: string): GraphqlRequest {
     throw refuse('operationName must be a string');
   if (variables != null && !isRecord(variables)) throw refuse('variables must be an object');
   if (extensions != null && !isRecord(extensions)) throw refuse('extensions must be an object');
-  return { query, operationName, variables, extensions } as GraphqlRequest;
+  // Apollo tells an absent part from an undefined one.
+  const given = { operationName, variables, extensions };
+  const present = Object.entries(given).filter(([, part]) => part != null);
+  return { query, ...Object.fromEntries(present) } as GraphqlRequest;
 }
 
 function fromSearch(search: string): Record<string, unknown> {

@@ -5,4 +5,5 @@ export type { CallContext } from './call-context.js';
 export { createMetering } from './metering.js';
 export type { MeteringOptions } from './metering.js';
 export type * from './metering.types.js';
+export { createRatePeek } from './rate-peek.js';
 export { rateOf, tighter } from './rates.js';

@@ -1,0 +1,33 @@
+import type { Config } from '../config.js';
+import type { RunningPenstock } from './start.js';
+
+/** What a person at a terminal is told: where to go, and once, at the first start, the key of the Demo organisation. */
+export function bannerOf(config: Config, running: Pick<RunningPenstock, 'url' | 'demo'>): string {
+  const { url, demo } = running;
+  const lines = ['', `Penstock is running at ${url}`, ''];
+  if (config.role === 'worker') return [...lines.slice(0, 2), '  Role       worker', ''].join('\n');
+  lines.push(
+    `  REST API   ${url}/api/v1`,
+    `  GraphQL    ${url}/graphql   (GraphiQL in a browser; WebSocket on the same address)`,
+    `  API docs   ${url}/docs`,
+    '',
+  );
+  if (demo) lines.push(...demoLines(url, demo.key));
+  return lines.join('\n');
+}
+
+function demoLines(url: string, key: string): string[] {
+  return [
+    '  An organisation "Demo" on the Business plan was made. Its key, with all scopes, is shown this once:',
+    '',
+    `    ${key}`,
+    '',
+    '  Try it:',
+    '',
+    `    curl -s ${url}/api/v1/chat/completions \\`,
+    `      -H 'Authorization: Bearer ${key}' \\`,
+    `      -H 'Content-Type: application/json' \\`,
+    `      -d '{"messages":[{"role":"user","content":"Hello"}]}'`,
+    '',
+  ];
+}

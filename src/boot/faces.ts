@@ -1,0 +1,132 @@
+import type { GraphQLError } from 'graphql';
+import { createRestHandler, printApi } from '../../rest-compat/index.js';
+import {
+  buildPenstockSchema,
+  createDocuments,
+  createGraphqlHandler,
+  enforce,
+  guardOf,
+  presentError,
+  takeKeySlot,
+  type GraphqlContext,
+} from '../../schema/index.js';
+import {
+  createGraphqlSseHandler,
+  createGraphqlWsServer,
+  SharedResults,
+  type GraphqlWsServer,
+  type OperationEngine,
+} from '../../subscriptions/index.js';
+import { createIdempotency } from '../idempotency/index.js';
+import { newId } from '../ids.js';
+import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
+import type { HttpEdge } from '../http/index.js';
+import type { Services } from '../services.js';
+import type { Closers } from './closers.js';
+import type { Foundation } from './foundation.js';
+import type { AccessLog } from './http/access-log.js';
+import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
+import { createClientAddress, type ClientAddress } from './http/client-address.js';
+import type { Cors } from './http/cors.js';
+import { clientOf, createHttpEdge } from './http/http-edge.js';
+import type { RouterOptions } from './http/router.js';
+import { subscriptionResolvers } from './subscription-resolvers.js';
+
+interface FaceOptions {
+  foundation: Foundation;
+  services: Services;
+  closers: Closers;
+  draining: AbortSignal;
+  cors: Cors;
+  accessLog: AccessLog;
+}
+
+/** The faces of the API: REST, GraphQL over HTTP, Server-Sent Events and WebSocket, all on one schema. */
+export interface Faces {
+  api: NonNullable<RouterOptions['api']>;
+  ws: GraphqlWsServer;
+}
+
+export async function openFaces(options: FaceOptions): Promise<Faces> {
+  const { foundation, services, closers } = options;
+  const { config, logger } = foundation;
+  const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
+  const documents = createDocuments(schema, { introspection: true });
+  const addressLimit = createAddressLimit();
+  const clientAddress = createClientAddress(config.http.trustProxy);
+  const edge = openEdge(options, addressLimit, clientAddress);
+  const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
+  const engine: OperationEngine = {
+    schema,
+    prepare: (request) => documents.prepare(request),
+    takeSlot: (call) => takeKeySlot(services, call),
+    context: contextOf,
+    present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
+  };
+  const shared = new SharedResults();
+  const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger });
+  closers.add('GraphQL', () => graphql.close());
+  const { authenticator } = foundation;
+  const sse = createGraphqlSseHandler({ edge, engine, shared, authenticator, draining: options.draining });
+  const rest = createRestHandler({
+    schema,
+    edge,
+    context: (call, extra) => ({ ...contextOf(call), ...extra }),
+    guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+    completeChat: async (call, body) => (await services.chat.complete(call, body)).bytes,
+    openapi: printApi(schema),
+  });
+  const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
+  return {
+    api: { rest, graphql: (request, response) => graphql.handle(request, response), graphqlSse: sse },
+    ws,
+  };
+}
+
+function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddress: ClientAddress): HttpEdge {
+  const { foundation, services, closers, accessLog } = options;
+  const { database, processId, logger, authenticator } = foundation;
+  const idempotency = createIdempotency({ database, processId, logger });
+  idempotency.start();
+  closers.add('idempotency', () => idempotency.close());
+  const peek = createRatePeek(database);
+  return createHttpEdge({
+    authenticator,
+    addressLimit,
+    clientAddress,
+    idempotency,
+    logger,
+    rateOf,
+    currentRate: (call) => peek(call.principal),
+    takeSlot: (call) => takeKeySlot(services, call),
+    onCall: (response, call) => accessLog.name(response, call),
+  });
+}
+
+interface WebSocketOptions extends FaceOptions {
+  engine: OperationEngine;
+  shared: SharedResults;
+  addressLimit: AddressLimit;
+  clientAddress: ClientAddress;
+}
+
+function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
+  const { foundation, engine, shared, addressLimit, clientAddress, cors } = options;
+  const { authenticator, logger, config } = foundation;
+  const ws = createGraphqlWsServer({
+    engine,
+    shared,
+    authenticator,
+    logger,
+    newRequestId: () => newId('req'),
+    clientOf,
+    admitsAddress: (request) => addressLimit.admits(clientAddress(request)),
+    refusedAddress: (request) => void addressLimit.take(clientAddress(request)),
+    trustsOrigin: (origin, request) =>
+      cors.allows(origin) ||
+      origin === new URL(config.http.publicUrl).origin ||
+      (URL.canParse(origin) && new URL(origin).host === request.headers.host),
+  });
+  options.closers.add('the WebSocket server', () => ws.close());
+  return ws;
+}

@@ -1,0 +1,2 @@
+export { startPenstock } from './start.js';
+export type { RunningPenstock, StartOptions } from './start.js';

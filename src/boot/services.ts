@@ -1,0 +1,81 @@
+import { createEgress } from '../egress/index.js';
+import { createInputFetcher } from '../files/index.js';
+import {
+  createGenerationService,
+  createImageKind,
+  jobHandlersOf,
+} from '../generation/index.js';
+import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
+import { createSearch } from '../search/index.js';
+import type { Services } from '../services.js';
+import { createSecretBox, createWebhookService } from '../webhooks/index.js';
+import { createJobHub, type JobHub } from '../../subscriptions/index.js';
+import type { Closers } from './closers.js';
+import type { Foundation } from './foundation.js';
+
+/** The services of a process, and what its worker runs. */
+export interface Composition {
+  services: Services;
+  handlers: JobHandler[];
+  hub: JobHub;
+  egress: ReturnType<typeof createEgress>;
+  secrets: ReturnType<typeof createSecretBox>;
+}
+
+/** @param draining fires when the process stops taking work */
+export async function compose(
+  foundation: Foundation,
+  closers: Closers,
+  draining: AbortSignal,
+): Promise<Composition> {
+  const { config, logger, database, bus, plans, authenticator, metering, models, providers, installation } =
+    foundation;
+  const files = foundation.files.service;
+  const egress = createEgress({ config });
+  closers.add('the outbound connections', () => egress.close());
+  const inputs = createInputFetcher({ egress, files });
+  const jobs = createJobService({ database, logger });
+  closers.add('the job service', () => jobs.close());
+  const kinds = [createImageKind({ models, providers, files, imaging: foundation.imaging, logger })];
+  const shared = {
+    config,
+    logger,
+    models,
+    providers,
+    metering,
+    files,
+    inputs,
+    tokenizer: foundation.tokenizer,
+  };
+  const search = createSearch(config);
+  const chat = ({} as Services['chat']);
+  const secrets = createSecretBox({
+    current: installation.signingSecret,
+    previous: installation.previousSecret,
+  });
+  const hub = await createJobHub({
+    jobs,
+    hints: database.hints,
+    bus,
+    lookup: createJobLookup(database),
+    logger,
+  });
+  closers.add('the subscription hub', () => hub.close());
+  const services: Services = {
+    webhooks: createWebhookService({ database, egress, files, secrets, config }),
+    config,
+    database,
+    bus,
+    plans,
+    authenticator,
+    metering,
+    files,
+    models,
+    jobs,
+    jobEvents: hub,
+    chat,
+    embeddings: ({} as Services['embeddings']),
+    generation: createGenerationService({ ...shared, kinds, jobs, draining }),
+  };
+  return { services, handlers: jobHandlersOf(kinds, models), hub, egress, secrets };
+}

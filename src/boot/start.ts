@@ -1,0 +1,170 @@
+import type { Logger } from 'pino';
+import { createDemo } from '../access/index.js';
+import type { Config } from '../config.js';
+import { createJobRetention, createJobWorker } from '../jobs/index.js';
+import type { Services } from '../services.js';
+import { createDeliveryWorker } from '../webhooks/index.js';
+import { createClosers, type Closers } from './closers.js';
+import { openFaces, type Faces } from './faces.js';
+import { openFoundation, startRelay, type Foundation } from './foundation.js';
+import { createAccessLog } from './http/access-log.js';
+import { createCors } from './http/cors.js';
+import { createHealth } from './http/health.js';
+import { listen, type HttpServer } from './http/http-server.js';
+import { createRouter } from './http/router.js';
+import { compose, type Composition } from './services.js';
+
+/** Time that requests, streams and jobs have to end after a stop was asked for (decisions.md 9). */
+const DRAIN_TIMEOUT_MS = 25_000;
+
+export interface StartOptions {
+  config: Config;
+  logger: Logger;
+}
+
+/** A process of Penstock that serves. */
+export interface RunningPenstock {
+  port: number;
+  /** Where this process listens; what callers are told is `config.http.publicUrl`. */
+  url: string;
+  services: Services;
+  /** The Demo organisation's key: only at the first start on an empty embedded database. */
+  demo: { orgId: string; key: string } | null;
+  /** Rereads PROVIDERS_FILE and PLANS_FILE; a file with a fault changes nothing and is told to the log. */
+  reload(): Promise<void>;
+  /** Drains and ends everything. Once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a process in its role. It listens first: a taken port ends the start before a database or a file was touched.
+ * @throws Error EADDRINUSE, ConfigError, ProvidersFileError, FileStoreError, ApiError unavailable; nothing is left open then
+ */
+export async function startPenstock({ config: given, logger }: StartOptions): Promise<RunningPenstock> {
+  const closers = createClosers(logger);
+  try {
+    const server = await listen(given.http);
+    closers.add('the HTTP server', () => server.close());
+    const config = withPort(given, server.port);
+    return await run({ config, logger, closers, server });
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+interface Starting extends StartOptions {
+  closers: Closers;
+  server: HttpServer;
+}
+
+async function run({ config, logger, closers, server }: Starting): Promise<RunningPenstock> {
+  const drain = new AbortController();
+  const foundation = await openFoundation({ config, logger, closers });
+  const demo = await createDemo(foundation);
+  const composition = await compose(foundation, closers, drain.signal);
+  const stopWork =
+    config.role === 'api' ? async () => undefined : startWork(foundation, composition, closers);
+  const faces = await serve({ foundation, composition, closers, server, draining: drain.signal });
+  let closing: Promise<void> | null = null;
+  const close = async () => {
+    drain.abort();
+    faces?.ws.drain();
+    composition.hub.drain();
+    await Promise.all([server.drain(DRAIN_TIMEOUT_MS), stopWork()]);
+    await closers.closeAll();
+  };
+  return {
+    port: server.port,
+    url: `http://${config.http.host}:${server.port}`,
+    services: composition.services,
+    demo,
+    reload: () => reload(foundation),
+    close: () => (closing ??= close()),
+  };
+}
+
+/** A worker's duties. The answer stops the jobs in hand; the rest is the closers'. */
+function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
+  const { config, logger, database, files } = foundation;
+  const { egress, secrets, handlers } = composition;
+  startRelay(foundation, closers);
+  const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
+  const { retentionDays, concurrency } = config.jobs;
+  const retention = createJobRetention({ database, removeFiles, retentionDays, logger });
+  retention.start();
+  closers.add('the retention of jobs', () => retention.close());
+  files.startRetention();
+  const deliveries = createDeliveryWorker({
+    database,
+    egress,
+    files: files.service,
+    secrets,
+    config,
+    logger,
+  });
+  deliveries.start();
+  closers.add('the webhook deliveries', () => deliveries.close());
+  const worker = createJobWorker({ database, handlers, concurrency, logger });
+  worker.start();
+  return () => worker.stop({ graceMs: DRAIN_TIMEOUT_MS });
+}
+
+interface Serving {
+  foundation: Foundation;
+  composition: Composition;
+  closers: Closers;
+  server: HttpServer;
+  draining: AbortSignal;
+}
+
+/** Every role answers on its port: a worker its health only. */
+async function serve(serving: Serving): Promise<Faces | null> {
+  const { foundation, composition, closers, server, draining } = serving;
+  const { config, logger, database, installation } = foundation;
+  const accessLog = createAccessLog(logger);
+  const cors = createCors(config.http.corsOrigins);
+  const checks = { database: () => database.healthy(), signingSecret: () => installation.agrees() };
+  const health = createHealth({ checks, draining, role: config.role });
+  const { services } = composition;
+  const faces =
+    config.role === 'worker'
+      ? null
+      : await openFaces({ foundation, services, closers, draining, cors, accessLog });
+  const route = createRouter({
+    accessLog,
+    cors,
+    health,
+    files: foundation.files.handler,
+    api: faces?.api ?? null,
+  });
+  server.serve(route, (request, socket, head) => {
+    const isGraphql = (request.url ?? '').split('?')[0] === '/graphql';
+    if (faces && isGraphql && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
+    socket.on('error', () => socket.destroy());
+    socket.end(
+      `HTTP/1.1 ${isGraphql ? '503 Service Unavailable' : '404 Not Found'}\r\nConnection: close\r\n\r\n`,
+    );
+  });
+  return faces;
+}
+
+async function reload({ plans, providers, logger }: Foundation): Promise<void> {
+  const files = { PLANS_FILE: () => plans.reload(), PROVIDERS_FILE: () => providers.reload() };
+  for (const [name, read] of Object.entries(files)) {
+    try {
+      await read();
+      logger.info(`${name} was read again`);
+    } catch (error) {
+      logger.error({ err: error }, `${name} has a fault: the old one stays in force`);
+    }
+  }
+}
+
+/** With PORT 0 the port is known only now; the address that callers are told follows it where none was configured. */
+function withPort(config: Config, port: number): Config {
+  if (config.http.port === port) return config;
+  const isDefault = config.http.publicUrl === `http://127.0.0.1:${config.http.port}`;
+  const publicUrl = isDefault ? `http://127.0.0.1:${port}` : config.http.publicUrl;
+  return { ...config, http: { ...config.http, port, publicUrl } };
+}
