@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
+import type { Egress } from '../egress/index.js';
 import { NO_PROVIDERS, parseProvidersFile, SANDBOX_ID } from './providers-file.js';
 import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
@@ -21,6 +22,8 @@ export interface RegistryOptions {
   tokenizer: Tokenizer;
   /** The sandbox's images. */
   sandboxImage?: (modelId: string) => ImageModelV4;
+  /** For images that an upstream answers as URLs of another host than its own. */
+  egress?: Egress;
   logger: Logger;
 }
 
@@ -34,7 +37,7 @@ function secretsOf(upstream: UpstreamSettings): string[] {
   return [upstream.apiKey ?? '', ...values.map(([, value]) => value)].filter((value) => value !== '');
 }
 
-function openUpstream(upstream: UpstreamSettings): OpenProvider {
+function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
   const authorization: Record<string, string> =
     upstream.apiKey === undefined || upstream.apiKey === ''
       ? {}
@@ -51,7 +54,7 @@ function openUpstream(upstream: UpstreamSettings): OpenProvider {
     retry: upstream.retry,
     chat: createOpenAiCompatibleChat(transport),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
-    image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId }),
+    image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
     close: () => transport.close(),
     retire: () => transport.retire(),
   };
@@ -101,7 +104,7 @@ class FileRegistry implements ProviderRegistry {
     const before = { settings: this.settings, providers: this.providers };
     const opened = [
       ...(file.settings.sandbox ? [openSandbox(this.options)] : []),
-      ...file.upstreams.map(openUpstream),
+      ...file.upstreams.map((upstream) => openUpstream(upstream, this.options.egress)),
     ];
     this.settings = file.settings;
     this.providers = new Map(opened.map((provider) => [provider.id, provider]));

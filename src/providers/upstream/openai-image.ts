@@ -1,23 +1,37 @@
 import type { ImageModelV4 } from '@ai-sdk/provider';
+import type { Egress } from '../../egress/index.js';
 import type { Transport } from './transport.js';
-import { brokenAnswer } from './upstream-errors.js';
+import { abortedError, brokenAnswer, errorOfConnection } from './upstream-errors.js';
 
-interface Answer {
-  data?: { b64_json?: unknown }[];
+/** OpenAI's own limit; an upstream that makes fewer is asked again for the rest. */
+const MAX_PER_CALL = 10;
+const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
+const DOWNLOAD_TIMEOUT_MS = 60_000;
+/** These models always answer base64 and refuse the field. */
+const ALWAYS_BASE64 = /(^|\/)(chatgpt-image|gpt-image)/;
+
+interface Item {
+  b64_json?: unknown;
+  url?: unknown;
+  revised_prompt?: unknown;
 }
 
-/** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
-export function createOpenAiCompatibleImage(options: {
+export interface OpenAiImageOptions {
   transport: Transport;
   providerId: string;
   modelId: string;
-}): ImageModelV4 {
+  /** For images that the upstream answers as URLs of another host; without it those are a fault. */
+  egress?: Egress | undefined;
+}
+
+/** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
+export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageModelV4 {
   const { transport, providerId, modelId } = options;
   return {
     specificationVersion: 'v4',
     provider: providerId,
     modelId,
-    maxImagesPerCall: 10,
+    maxImagesPerCall: MAX_PER_CALL,
     async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal }) {
       const body = JSON.stringify({
         ...providerOptions['penstock'],
@@ -26,27 +40,65 @@ export function createOpenAiCompatibleImage(options: {
         n,
         ...(size === undefined ? {} : { size }),
         ...(seed === undefined ? {} : { seed }),
-        response_format: 'b64_json',
+        ...(ALWAYS_BASE64.test(modelId) ? {} : { response_format: 'b64_json' }),
       });
-      const text = await transport.postJson('/images/generations', body, abortSignal);
+      const items = itemsOf(await transport.postJson('/images/generations', body, abortSignal));
       return {
-        images: imagesOf(text),
+        images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],
+        providerMetadata: { [providerId]: { images: items.map(revisedPromptOf) } },
         response: { timestamp: new Date(), modelId, headers: undefined },
       };
     },
   };
 }
 
-function imagesOf(text: string): Uint8Array[] {
-  let parsed: Answer | null;
+function revisedPromptOf({ revised_prompt: revised }: Item): { revisedPrompt?: string } {
+  return typeof revised === 'string' ? { revisedPrompt: revised } : {};
+}
+
+function itemsOf(text: string): Item[] {
+  let parsed: { data?: unknown } | null;
   try {
-    parsed = JSON.parse(text) as Answer | null;
+    parsed = JSON.parse(text) as { data?: unknown } | null;
   } catch {
     throw brokenAnswer('broken JSON');
   }
-  const data = Array.isArray(parsed?.data) ? parsed.data : [];
-  const images = data.map((item) => item.b64_json).filter((item) => typeof item === 'string');
-  if (images.length === 0 || images.length !== data.length) throw brokenAnswer('no images');
-  return images.map((image) => Buffer.from(image, 'base64'));
+  const data: unknown[] = Array.isArray(parsed?.data) ? parsed.data : [];
+  if (data.length === 0) throw brokenAnswer('no images');
+  return data.map((item) => (typeof item === 'object' && item !== null ? item : {}));
+}
+
+async function bytesOf(
+  { b64_json: base64, url }: Item,
+  options: OpenAiImageOptions,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  if (typeof base64 === 'string') return Buffer.from(base64, 'base64');
+  if (typeof url !== 'string' || !URL.canParse(url)) throw brokenAnswer('no images');
+  return await download(new URL(url), options, signal);
+}
+
+/** The upstream's own host is the operator's configuration; any other is reached as a caller's address would be. */
+async function download(
+  url: URL,
+  { transport, egress }: OpenAiImageOptions,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  if (url.origin === transport.origin)
+    return await transport.getBytes(`${url.pathname}${url.search}`, { maxBytes: MAX_IMAGE_BYTES, signal });
+  if (egress === undefined) throw brokenAnswer('an image on another host');
+  try {
+    const answer = await egress.request(url.href, {
+      maxBytes: MAX_IMAGE_BYTES,
+      maxRedirects: 3,
+      totalTimeoutMs: DOWNLOAD_TIMEOUT_MS,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (answer.status === 200) return answer.body;
+  } catch (error) {
+    if (signal?.aborted === true) throw abortedError();
+    throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), true);
+  }
+  throw brokenAnswer('an image that cannot be fetched');
 }

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
 
 /** Limits of one provider's connections (decisions.md 6, "Upstreams"). */
@@ -31,12 +32,15 @@ export class Transport {
   private readonly basePath: string;
   private readonly headers: string[];
   readonly secrets: readonly string[];
+  /** Of the upstream's base address. */
+  readonly origin: string;
 
   constructor(private readonly options: TransportOptions) {
     const url = new URL(options.baseUrl);
     this.basePath = url.pathname.replace(/\/+$/, '');
     this.secrets = options.secrets;
     this.headers = Object.entries({ 'content-type': 'application/json', ...options.headers }).flat();
+    this.origin = url.origin;
     this.pool = new Pool(url.origin, {
       pipelining: 1,
       connect: { timeout: options.timeouts.connectMs },
@@ -60,6 +64,34 @@ export class Transport {
     return new Promise((resolve, reject) => {
       this.dispatch(path, body, new JsonExchange({ resolve, reject, signal, secrets: this.secrets }));
     });
+  }
+
+  /** GET of a path of the same origin (the base path does not count), as bytes. @throws UpstreamError */
+  async getBytes(
+    path: string,
+    { maxBytes, signal }: { maxBytes: number; signal: AbortSignal | undefined },
+  ): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      const answer = await this.pool.request({
+        path,
+        method: 'GET',
+        headers: this.headers,
+        signal: signal ?? null,
+      });
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > maxBytes) throw brokenAnswer('more than can be read');
+        chunks.push(chunk);
+      }
+      if (answer.statusCode === 200) return Buffer.concat(chunks);
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error;
+      if (signal?.aborted) throw abortedError();
+      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), true);
+    }
+    throw brokenAnswer('a file that cannot be fetched');
   }
 
   /** Waits for no one: open exchanges fail. */
