@@ -139,7 +139,7 @@ function finish(result: unknown, run: Run): unknown {
 
 async function awaitAll(result: unknown, run: Run): Promise<unknown> {
   // Completing a value can add more to wait for.
-  for (let next = run.waits.pop(); next; next = run.waits.pop()) await next;
+  while (run.waits.length > 0) await Promise.all(run.waits.splice(0));
   return result;
 }
 

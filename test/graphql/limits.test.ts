@@ -1,0 +1,211 @@
+import { getIntrospectionQuery } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startPenstock();
+  ({ key } = await server.createOrg({ plan: 'cli_team' }));
+});
+afterAll(() => server?.close());
+
+interface Sent {
+  body?: string;
+  method?: string;
+  headers?: Record<string, string>;
+  search?: string;
+}
+
+async function send({ body, method = 'POST', headers = {}, search = '' }: Sent) {
+  const response = await fetch(server.graphqlUrl + search, {
+    method,
+    ...(body === undefined ? {} : { body }),
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  });
+  const text = await response.text();
+  const json = (text === '' ? {} : JSON.parse(text)) as {
+    data?: unknown;
+    errors?: { message: string; extensions: Record<string, unknown> }[];
+  };
+  return { status: response.status, headers: response.headers, json, errors: json.errors ?? [] };
+}
+
+const query = (text: string, accept?: string) =>
+  send({ body: JSON.stringify({ query: text }), ...(accept === undefined ? {} : { headers: { accept } }) });
+
+const aliases = (count: number, field: string) =>
+  Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
+
+const refused: [string, () => string][] = [
+  ['nests too deep', () => `{ viewer ${'{ organization '.repeat(17)}{ id }${' }'.repeat(17)} }`],
+  ['costs too much', () => `{ ${aliases(12, 'jobs(first: 100) { nodes { id } }')} }`],
+  ['asks a costly field 16 times', () => `mutation { ${aliases(16, 'cancelJob(id: "x") { success }')} }`],
+  ['holds 60 directives', () => `{ version { ${'api @skip(if: false) '.repeat(60)} } }`],
+  ['has over 1,000 tokens', () => `{ ${'version { api } '.repeat(260)} }`],
+  [
+    'has circular fragments',
+    () => '{ viewer { ...a } } fragment a on Viewer { ...b } fragment b on Viewer { ...a }',
+  ],
+  [
+    'multiplies fragments',
+    () => {
+      const steps = Array.from(
+        { length: 14 },
+        (_, i) => `fragment f${i} on Viewer { ...f${i + 1} ...f${i + 1} }`,
+      );
+      return `{ viewer { ...f0 } } ${steps.join(' ')} fragment f14 on Viewer { keyId }`;
+    },
+  ],
+  ['holds a NUL in a literal', () => '{ job(id: "a\\u0000b") { id } }'],
+];
+
+describe('a GraphQL document', () => {
+  it.each(refused)('that %s is 400 with a code, whatever the client accepts', async (_what, text) => {
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      const { status, errors } = await query(text(), accept);
+      expect(status).toBe(400);
+      expect(errors[0]?.extensions).toMatchObject({ code: 'invalid_request', httpStatus: 400 });
+    }
+  });
+
+  it('with the size of a page in a variable costs what the variable says', async () => {
+    const text = `query ($first: Int) { ${aliases(12, 'jobs(first: $first) { nodes { id } }')} }`;
+    const small = await send({ body: JSON.stringify({ query: text, variables: { first: 5 } }) });
+    expect(small.json.data).toBeTruthy();
+    const large = await send({ body: JSON.stringify({ query: text, variables: { first: 100 } }) });
+    expect(large.status).toBe(400);
+  });
+
+  it('of the standard introspection passes', async () => {
+    const { status, json } = await query(getIntrospectionQuery());
+    expect(status).toBe(200);
+    expect(json.errors).toBeUndefined();
+  });
+
+  it('that guesses a name learns no other', async () => {
+    const { errors } = await query('{ vewer { keyId } }');
+    expect(errors[0]?.message).not.toContain('Did you mean');
+    const variable = await send({
+      body: JSON.stringify({
+        query: 'query ($t: JobTool) { jobs(tool: $t) { nodes { id } } }',
+        variables: { t: 'imag' },
+      }),
+    });
+    expect(JSON.stringify(variable.json)).not.toContain('Did you mean');
+  });
+});
+
+describe('a GraphQL request', () => {
+  const body = JSON.stringify({ query: '{ version { api } }' });
+
+  it('in a batch is 400', async () => {
+    const { status, errors } = await send({ body: `[${body},${body}]` });
+    expect(status).toBe(400);
+    expect(errors[0]?.extensions['code']).toBe('invalid_request');
+  });
+
+  it('that mutates by GET is 405', async () => {
+    const search = `?query=${encodeURIComponent('mutation { cancelJob(id: "x") { success } }')}`;
+    const { status, headers } = await send({ method: 'GET', search });
+    expect(status).toBe(405);
+    expect(headers.get('allow')).toBe('POST');
+  });
+
+  it.each(['DELETE', 'PUT', 'PATCH'])('by %s is 405', async (method) => {
+    expect((await send({ method })).status).toBe(405);
+  });
+
+  it.each([
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['application/json; charset=latin1', 415],
+    ['application/json; charset=utf-8', 200],
+  ])('declared as %s is %i', async (type, status) => {
+    expect((await send({ body, headers: { 'content-type': type } })).status).toBe(status);
+  });
+
+  it('that is compressed is 415, so that no bomb is unpacked', async () => {
+    expect((await send({ body, headers: { 'content-encoding': 'gzip' } })).status).toBe(415);
+  });
+
+  it.each(['{', '', 'null', '"x"', '{"query":1}', '{"query":"{version{api}}","variables":"x"}'])(
+    'with the body %s is 400 with a code',
+    async (text) => {
+      const { status, errors } = await send({ body: text });
+      expect(status).toBe(400);
+      expect(errors[0]?.extensions['code']).toBe('invalid_request');
+    },
+  );
+
+  it.each(['\\u0000', '\\ud800', 'x\\udc00'])('with %s in a variable is 400', async (escape) => {
+    const text = `{"query":"query ($id: ID!) { job(id: $id) { id } }","variables":{"id":"${escape}"}}`;
+    expect((await send({ body: text })).status).toBe(400);
+  });
+
+  it('with a bad key is 401 with a GraphQL error body and the window of its address, _service too', async () => {
+    const { status, headers, errors } = await send({
+      body: JSON.stringify({ query: '{ _service { sdl } }' }),
+      headers: { authorization: 'Bearer nonsense' },
+    });
+    expect(status).toBe(401);
+    expect(errors).toEqual([
+      { message: 'Invalid or missing API key', extensions: { code: 'unauthorized', httpStatus: 401 } },
+    ]);
+    expect(headers.get('x-ratelimit-limit')).toBe('60');
+  });
+
+  it('carries the rate limit and its request id on every answer', async () => {
+    for (const answer of [await send({ body }), await send({ body: '{' }), await send({ method: 'PUT' })]) {
+      for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-request-id'])
+        expect(answer.headers.get(name)).toBeTruthy();
+    }
+  });
+
+  it('takes its slot before it is parsed: 429 comes before a syntax error, not before malformed JSON', async () => {
+    const org = await server.createOrg({ plan: 'free' });
+    const as = { authorization: `Bearer ${org.key}` };
+    for (let i = 0; i < 30; i++)
+      expect((await send({ body: '{"query":"{"}', headers: as })).status).toBe(200);
+    const limited = await send({ body: '{"query":"{"}', headers: as });
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(limited.errors[0]?.extensions).toMatchObject({ code: 'rate_limited', httpStatus: 429 });
+    expect((await send({ body: '{', headers: as })).status).toBe(400);
+  });
+});
+
+describe('an error of a field', () => {
+  it('is 200 with the contract code and status in its extensions', async () => {
+    const { status, errors } = await query('{ job(id: "job_nope") { id } }');
+    expect(status).toBe(200);
+    expect(errors[0]).toMatchObject({
+      message: 'Job not found',
+      extensions: { code: 'not_found', httpStatus: 404 },
+      path: ['job'],
+    });
+  });
+
+  it('names the argument that is out of range', async () => {
+    const { errors } = await query('{ jobs(first: 101) { nodes { id } } }');
+    expect(errors[0]?.extensions).toMatchObject({ code: 'invalid_request', httpStatus: 400, param: 'first' });
+  });
+
+  it('is 403 where the key lacks the scope', async () => {
+    const org = await server.createOrg({ plan: 'pro_monthly', scopes: ['chat'] });
+    const { errors } = await send({
+      body: JSON.stringify({ query: '{ quota { orgId } }' }),
+      headers: { authorization: `Bearer ${org.key}` },
+    });
+    expect(errors[0]).toMatchObject({
+      message: 'API key does not have required scope: usage',
+      extensions: { code: 'forbidden', httpStatus: 403 },
+    });
+  });
+});
