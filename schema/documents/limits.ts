@@ -170,6 +170,8 @@ function fieldOf(type: GraphQLCompositeType, name: string): GraphQLField<unknown
 /** A connection is as large as its `first`; `nodes` and `edges` in it are those items. Other lists count as {@link LIST_SIZE}. */
 function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
   if (field.args.some((argument) => argument.name === 'first')) return pageSize(measure, field, node);
+  // Introspection's lists are the schema's own, and graphql-js bounds how deep they nest (MaxIntrospectionDepthRule).
+  if (getNamedType(field.type).name.startsWith('__')) return 1;
   if (field.name === 'nodes' || field.name === 'edges' || field.name.startsWith('__')) return 1;
   return isList(field.type) ? LIST_SIZE : 1;
 }

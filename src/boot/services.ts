@@ -1,10 +1,6 @@
 import { createEgress } from '../egress/index.js';
 import { createInputFetcher } from '../files/index.js';
-import {
-  createGenerationService,
-  createImageKind,
-  jobHandlersOf,
-} from '../generation/index.js';
+import { createGenerationService, createImageKind, jobHandlersOf } from '../generation/index.js';
 import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
@@ -48,7 +44,7 @@ export async function compose(
     tokenizer: foundation.tokenizer,
   };
   const search = createSearch(config);
-  const chat = ({} as Services['chat']);
+  const chat = {} as Services['chat'];
   const secrets = createSecretBox({
     current: installation.signingSecret,
     previous: installation.previousSecret,
@@ -74,7 +70,7 @@ export async function compose(
     jobs,
     jobEvents: hub,
     chat,
-    embeddings: ({} as Services['embeddings']),
+    embeddings: {} as Services['embeddings'],
     generation: createGenerationService({ ...shared, kinds, jobs, draining }),
   };
   return { services, handlers: jobHandlersOf(kinds, models), hub, egress, secrets };

@@ -31,7 +31,12 @@ html, body { margin: 0; background: #f7f9fc; font-family: system-ui, sans-serif;
 .bar nav { display: flex; gap: 16px; flex: 1; }
 #docs { max-width: 1120px; margin: 0 auto; padding-bottom: 64px; }
 .swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .opblock .opblock-summary-description,
-.swagger-ui .btn, .swagger-ui table thead tr td, .swagger-ui table thead tr th { font-family: system-ui, sans-serif; color: #10243d; }
+.swagger-ui .btn, .swagger-ui table thead tr td, .swagger-ui table thead tr th, .swagger-ui p, .swagger-ui a, .swagger-ui li,
+.swagger-ui .parameter__name, .swagger-ui .tab li, .swagger-ui label, .swagger-ui input, .swagger-ui select, .swagger-ui h4,
+.swagger-ui .response-col_status, .swagger-ui .markdown p, .swagger-ui .renderedMarkdown p, .swagger-ui .info .title small pre {
+  font-family: system-ui, sans-serif; }
+.swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui table thead tr th { color: #10243d; }
+.swagger-ui .info .title small { top: -8px; }
 .swagger-ui .info { margin: 32px 0 16px; }
 .swagger-ui .info .title { font-size: 30px; }
 .swagger-ui .info .title small { background: #35537a; }
