@@ -1,17 +1,9 @@
 import { invalid } from '../errors.js';
-import type { InputFetcher } from '../files/files.types.js';
+import type { ImageReader } from './chat-images.js';
 
 /** Roles of a chat message (contract 2.2). */
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
 const MAX_IMAGES = 4;
-/** How bare base64 begins, by the magic bytes of the formats that vision models take. */
-const BASE64_IMAGES: readonly [string, string][] = [
-  ['iVBORw0KGgo', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['UklGR', 'image/webp'],
-  ['R0lGOD', 'image/gif'],
-];
-
 type Fields = Record<string, unknown>;
 /** A part of a message's content in the common convention. */
 type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
@@ -31,24 +23,11 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A picture as an upstream takes it: an http(s) URL of an allowed form, or a data: URL. */
-function imageUrl(value: string, field: string, inputs: Pick<InputFetcher, 'checkForm'>): string {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(value)) {
-    if (/^data:/i.test(value)) {
-      if (!/^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i.test(value)) throw invalid('Invalid URL', field);
-    } else inputs.checkForm(value, field);
-    return value;
-  }
-  const type = BASE64_IMAGES.find(([start]) => value.startsWith(start))?.[1];
-  if (type === undefined || !/^[A-Za-z0-9+/\r\n]+=*\s*$/.test(value)) throw invalid('Invalid URL', field);
-  return `data:${type};base64,${value.replace(/\s+/g, '')}`;
-}
-
 /** Reads one message after the other; one object for each request. */
 class MessageReader {
   readonly result: ReadMessages = { messages: [], texts: [], images: 0, question: '' };
 
-  constructor(private readonly inputs: Pick<InputFetcher, 'checkForm'>) {}
+  constructor(private readonly readImage: ImageReader) {}
 
   read(message: unknown, index: number): void {
     const where = `messages[${index}]`;
@@ -117,7 +96,7 @@ class MessageReader {
     this.result.images += images.length;
     return images.map((image) => ({
       type: 'image_url',
-      image_url: { url: imageUrl(image, 'images', this.inputs) },
+      image_url: { url: this.readImage(image, 'images') },
     }));
   }
 
@@ -143,7 +122,7 @@ class MessageReader {
     this.result.images++;
     return {
       ...part,
-      image_url: { ...(isFields(given) ? given : {}), url: imageUrl(url, 'image_url', this.inputs) },
+      image_url: { ...(isFields(given) ? given : {}), url: this.readImage(url, 'image_url') },
     };
   }
 
@@ -159,11 +138,11 @@ function isToolCall(call: unknown): boolean {
 }
 
 /** @throws ApiError invalid_request */
-export function readMessages(messages: unknown, inputs: Pick<InputFetcher, 'checkForm'>): ReadMessages {
+export function readMessages(messages: unknown, readImage: ImageReader): ReadMessages {
   if (messages == null) throw invalid('messages is required', 'messages');
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('messages must be a non-empty array', 'messages');
-  const reader = new MessageReader(inputs);
+  const reader = new MessageReader(readImage);
   messages.forEach((message: unknown, index) => reader.read(message, index));
   return reader.result;
 }

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.js';
-import type { InputFetcher } from '../files/files.types.js';
 import type { ChatBody } from '../providers/index.js';
+import type { ImageReader } from './chat-images.js';
 import { readMessages } from './chat-messages.js';
 import type { ReadMessages } from './chat-messages.js';
 
@@ -122,8 +122,8 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
  * Checks a chat request (contract 4.1, decisions.md 6 "Chat"). Unknown fields are ignored, null counts as absent.
  * @throws ApiError invalid_request with `param`
  */
-export function readChatRequest(body: Body, inputs: Pick<InputFetcher, 'checkForm'>): ChatRequest {
-  const { messages, ...read } = readMessages(body['messages'], inputs);
+export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest {
+  const { messages, ...read } = readMessages(body['messages'], readImage);
   const upstreamBody: ChatBody = { messages };
   for (const [name, check] of PASSED_ON_ENTRIES) {
     const value = body[name];

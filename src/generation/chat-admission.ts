@@ -1,0 +1,109 @@
+import { ApiError } from '../errors.js';
+import { newId } from '../ids.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { Metering, TokenPrice } from '../metering/metering.types.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import type { Tokenizer } from '../providers/index.js';
+import type { Search } from '../search/index.js';
+import { admitCall } from './call-admission.js';
+import { createImageReader } from './chat-images.js';
+import type { ImageOptions } from './chat-images.js';
+import { readChatRequest } from './chat-request.js';
+import type { ChatRequest } from './chat-request.js';
+import { countPrompt, outputBound } from './chat-tokens.js';
+import { tokenRate } from './chat-usage.js';
+import { withWebSearch } from './chat-web-search.js';
+import { isTierAllowed } from './pipeline-checks.js';
+
+export interface ChatAdmissionOptions extends ImageOptions {
+  models: ModelCatalogue;
+  metering: Metering;
+  tokenizer: Tokenizer;
+  search: Search;
+}
+
+/** A request that passed the checks without effect (steps 5 and 6 of decisions.md 1). */
+export interface CheckedChat {
+  request: ChatRequest;
+  model: Model;
+  promptTokens: number;
+  /** Tokens to reserve for the answer. */
+  maxTokens: number;
+}
+
+/** A chat call whose price is reserved. */
+export interface AdmittedChat extends CheckedChat {
+  call: CallContext;
+  operationId: string;
+  /** Addresses that a web search gave. */
+  citations: string[];
+}
+
+export interface ChatAdmission {
+  /** @throws ApiError of step 5 or 6 */
+  check(call: CallContext, body: Record<string, unknown>): Promise<CheckedChat>;
+  /** @throws ApiError in the order of decisions.md 1 */
+  admit(call: CallContext, body: Record<string, unknown>): Promise<AdmittedChat>;
+}
+
+function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
+  return { promptTokens, maxTokens, multiplier: tokenRate(model) };
+}
+
+/** Takes chat calls from their body to a reservation. */
+export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
+  const { models, metering, tokenizer, search } = options;
+
+  const measured = async (request: ChatRequest, model: Model): Promise<CheckedChat> => {
+    const promptTokens = await countPrompt(request, model, tokenizer);
+    return { request, model, promptTokens, maxTokens: outputBound(request, model, promptTokens) };
+  };
+
+  const check = async (call: CallContext, body: Record<string, unknown>): Promise<CheckedChat> => {
+    const model = models.resolve('chat', body['model'] as string | null | undefined);
+    if (!isTierAllowed(call.principal.plan, model)) {
+      throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
+    }
+    const readImage = await createImageReader(call.principal.orgId, body['messages'], options);
+    return await measured(readChatRequest(body, readImage), model);
+  };
+
+  const reserve = async (
+    call: CallContext,
+    checked: CheckedChat,
+    windows: boolean,
+  ): Promise<AdmittedChat> => {
+    const operationId = newId('op');
+    const reservation = await admitCall(metering, call, {
+      ...(windows ? { endpoint: 'chat' as const } : {}),
+      operation: { id: operationId, kind: 'chat', price: priceOf(checked), model: checked.model.id },
+    });
+    const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
+    return {
+      ...checked,
+      call,
+      operationId,
+      maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
+      citations: [],
+    };
+  };
+
+  return {
+    check,
+    async admit(call, body) {
+      let checked: CheckedChat;
+      try {
+        checked = await check(call, body);
+      } catch (fault) {
+        // 429 comes before 403 and 400: the slots are taken, then the fault is told.
+        await admitCall(metering, call, { endpoint: 'chat' });
+        throw fault;
+      }
+      if (!checked.request.webSearch) return await reserve(call, checked, true);
+      await admitCall(metering, call, { endpoint: 'chat' });
+      const found = await withWebSearch(checked.request, search, call.signal);
+      const admitted = await reserve(call, await measured(found.request, checked.model), false);
+      return { ...admitted, citations: found.citations };
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { newId } from '../ids.js';
+import { spliceObject } from '../providers/index.js';
+import type { ChatObject } from '../providers/index.js';
+
+type Fields = Record<string, unknown>;
+
+/** The convention's finish reasons (decisions.md 6, "Chat"), and what other upstreams call them. */
+const FINISH_REASONS: Record<string, string> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  function_call: 'tool_calls',
+  max_tokens: 'length',
+  model_length: 'length',
+  safety: 'content_filter',
+};
+
+export function finishReason(reason: unknown): string {
+  return (
+    (typeof reason === 'string' && Object.hasOwn(FINISH_REASONS, reason)
+      ? FINISH_REASONS[reason]
+      : undefined) ?? 'stop'
+  );
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const hasCalls = (message: Fields): boolean =>
+  Array.isArray(message['tool_calls']) && message['tool_calls'].length > 0;
+
+/** Whether a choice is already as the contract has it. */
+function fits(choice: unknown, index: number): boolean {
+  if (!isFields(choice) || !isFields(choice['message'])) return false;
+  const { message } = choice;
+  const content = message['content'];
+  const contentFits = hasCalls(message)
+    ? content === null || (typeof content === 'string' && content !== '')
+    : typeof content === 'string';
+  const reason = choice['finish_reason'];
+  return (
+    choice['index'] === index &&
+    message['role'] === 'assistant' &&
+    contentFits &&
+    typeof reason === 'string' &&
+    FINISH_REASONS[reason] === reason
+  );
+}
+
+function mended(choice: unknown, index: number): Fields {
+  const given = isFields(choice) ? choice : {};
+  const message = isFields(given['message']) ? given['message'] : {};
+  const content = hasCalls(message) ? message['content'] || null : (message['content'] ?? '');
+  const reason =
+    given['finish_reason'] == null && hasCalls(message) ? 'tool_calls' : finishReason(given['finish_reason']);
+  return { ...given, index, message: { ...message, role: 'assistant', content }, finish_reason: reason };
+}
+
+/** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */
+export function missingHead(parsed: Fields, object: string): Record<string, string> {
+  const edits: Record<string, string> = {};
+  if (typeof parsed['id'] !== 'string' || parsed['id'] === '') {
+    edits['id'] = JSON.stringify(newId('chatcmpl').replace('_', '-'));
+  }
+  if (parsed['object'] !== object) edits['object'] = JSON.stringify(object);
+  if (!Number.isSafeInteger(parsed['created'])) edits['created'] = String(Math.floor(Date.now() / 1000));
+  return edits;
+}
+
+/** All text that an answer generated, to count it where its upstream did not. */
+export function answerTexts(parsed: ChatObject): string[] {
+  return parsed.choices.flatMap((choice) => {
+    const message = isFields(choice) && isFields(choice['message']) ? choice['message'] : {};
+    const calls = hasCalls(message) ? [JSON.stringify(message['tool_calls'])] : [];
+    return [
+      ...calls,
+      ...[message['content'], message['reasoning_content']].filter((text) => typeof text === 'string'),
+    ];
+  });
+}
+
+/** The upstream's answer as the caller gets it: its own bytes, with a few members exchanged or added. */
+export function chatAnswer(options: {
+  text: string;
+  parsed: ChatObject;
+  head: Record<string, string>;
+  model: string;
+  tier: string;
+  usage: Record<string, unknown>;
+  citations: string[];
+}): Buffer {
+  const { text, parsed, citations } = options;
+  const edits: Record<string, string> = {
+    ...options.head,
+    model: JSON.stringify(options.model),
+    model_tier: JSON.stringify(options.tier),
+    usage: JSON.stringify(options.usage),
+  };
+  if (!parsed.choices.every(fits)) edits['choices'] = JSON.stringify(parsed.choices.map(mended));
+  if (citations.length > 0) edits['citations'] = JSON.stringify(citations);
+  return Buffer.from(spliceObject(text, edits), 'utf8');
+}

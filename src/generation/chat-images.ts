@@ -1,0 +1,72 @@
+import { invalid } from '../errors.js';
+import type { FileService, InputFetcher } from '../files/files.types.js';
+
+/** How bare base64 begins, by the magic bytes of the formats that vision models take. */
+const BASE64_IMAGES: readonly [string, string][] = [
+  ['iVBORw0KGgo', 'image/png'],
+  ['/9j/', 'image/jpeg'],
+  ['UklGR', 'image/webp'],
+  ['R0lGOD', 'image/gif'],
+];
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+const DATA_IMAGE = /^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i;
+
+/** Turns a caller's picture into what an upstream takes: an http(s) URL of an allowed form, or a data: URL. */
+export type ImageReader = (value: string, field: string) => string;
+
+export interface ImageOptions {
+  inputs: Pick<InputFetcher, 'checkForm'>;
+  /** Reads this installation's own signed URLs, which an upstream could not. */
+  files: Pick<FileService, 'resolveOwn' | 'read'>;
+}
+
+/** The picture URLs of a request that was not checked yet. */
+function urlsIn(messages: unknown): string[] {
+  if (!Array.isArray(messages)) return [];
+  const found: unknown[] = [];
+  for (const message of messages as ({ images?: unknown; content?: unknown } | null)[]) {
+    if (Array.isArray(message?.images)) found.push(...(message.images as unknown[]));
+    if (!Array.isArray(message?.content)) continue;
+    for (const part of message.content as ({ image_url?: { url?: unknown } | string } | null)[]) {
+      found.push(typeof part?.image_url === 'string' ? part.image_url : part?.image_url?.url);
+    }
+  }
+  return found.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url));
+}
+
+/** The request's pictures that are files of this installation, read from storage (decisions.md 9). */
+async function ownImages(
+  orgId: string,
+  messages: unknown,
+  files: ImageOptions['files'],
+): Promise<ReadonlyMap<string, string>> {
+  const own = new Map<string, string>();
+  for (const url of urlsIn(messages).slice(0, 64)) {
+    const file = own.has(url) ? null : await files.resolveOwn(orgId, url);
+    if (!file) continue;
+    const bytes = await files.read(orgId, file.id);
+    own.set(url, `data:${file.contentType};base64,${bytes.toString('base64')}`);
+  }
+  return own;
+}
+
+/** A reader for the pictures of one request. */
+export async function createImageReader(
+  orgId: string,
+  messages: unknown,
+  { inputs, files }: ImageOptions,
+): Promise<ImageReader> {
+  const own = await ownImages(orgId, messages, files);
+  return (value, field) => {
+    const data = own.get(value);
+    if (data !== undefined) return data;
+    if (SCHEME.test(value)) {
+      if (!/^data:/i.test(value)) inputs.checkForm(value, field);
+      else if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
+      return value;
+    }
+    const type = BASE64_IMAGES.find(([start]) => value.startsWith(start))?.[1];
+    if (type === undefined || !/^[A-Za-z0-9+/\r\n]+=*\s*$/.test(value)) throw invalid('Invalid URL', field);
+    return `data:${type};base64,${value.replace(/\s+/g, '')}`;
+  };
+}

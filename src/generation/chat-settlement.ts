@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import { ApiError } from '../errors.js';
+import type { Metering, Settlement } from '../metering/metering.types.js';
+import { UpstreamError } from '../providers/index.js';
+import type { AdmittedChat } from './chat-admission.js';
+import type { Emit } from './chat-events.js';
+import { tokenRate } from './chat-usage.js';
+import type { Tokens } from './chat-usage.js';
+
+export interface ChatSettlement {
+  /** Charges a finished answer and tells of it; resolves when the charge is committed. */
+  finish(
+    chat: AdmittedChat,
+    tokens: Tokens,
+    answer: { messageId: string; model: string },
+  ): Promise<Settlement>;
+  /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
+  charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
+  /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
+  fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;
+}
+
+/** The answer to a caller for whatever an upstream did. */
+export function answerOfFault(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof UpstreamError && error.fault === 'rejected') {
+    return new ApiError('invalid_request', error.message, { cause: error });
+  }
+  return new ApiError('server_error', 'Generation failed', { cause: error });
+}
+
+export function createChatSettlement(options: {
+  metering: Metering;
+  emit: Emit;
+  logger: Logger;
+}): ChatSettlement {
+  const { metering, emit, logger } = options;
+
+  const settle = (chat: AdmittedChat, totalTokens: number): Promise<Settlement> =>
+    metering.settle(chat.operationId, metering.tokenAmounts(totalTokens, tokenRate(chat.model)));
+
+  const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
+    await settle(chat, chat.promptTokens + completionTokens);
+  };
+
+  return {
+    charge,
+    async finish(chat, tokens, { messageId, model }) {
+      const told = emit(chat.call.principal.orgId, 'chat.message.created', {
+        messageId,
+        model,
+        role: 'assistant',
+        totalTokens: tokens.total,
+        conversationId: null,
+      });
+      const [settlement] = await Promise.all([settle(chat, tokens.total), told]);
+      return settlement;
+    },
+    async fail(chat, error) {
+      const gone = error instanceof UpstreamError && error.fault === 'aborted';
+      try {
+        if (gone) await charge(chat, 0);
+        else await metering.release(chat.operationId);
+      } catch (cause) {
+        logger.error({ err: cause, operationId: chat.operationId }, 'a chat call could not be settled');
+      }
+      if (!gone && !(error instanceof UpstreamError)) logger.error({ err: error }, 'a chat call failed');
+      return answerOfFault(error);
+    },
+  };
+}

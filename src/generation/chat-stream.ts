@@ -1,0 +1,221 @@
+import { ApiError } from '../errors.js';
+import type { Model } from '../models/models.types.js';
+import type { ChatChunks, Tokenizer } from '../providers/index.js';
+import type { AdmittedChat } from './chat-admission.js';
+import { ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
+import type { Chunk } from './chat-chunk.js';
+import { answerOfFault } from './chat-settlement.js';
+import type { ChatSettlement } from './chat-settlement.js';
+import { countTexts } from './chat-tokens.js';
+import { chatUsage, reportedTokens } from './chat-usage.js';
+import type { Tokens } from './chat-usage.js';
+
+/** A reader that takes nothing for so long counts as gone (decisions.md 6, "Upstreams"). */
+const STALL_MS = 60_000;
+
+export interface StreamOptions {
+  chat: AdmittedChat;
+  chunks: ChatChunks;
+  first: Chunk;
+  /** The model that answers. */
+  model: Model;
+  signal: AbortSignal;
+  settlement: ChatSettlement;
+  tokenizer: Tokenizer;
+}
+
+type Step = IteratorResult<string, undefined>;
+const DONE: Step = { done: true, value: undefined };
+
+/**
+ * A streamed chat on its way to its reader. It ends in exactly one of three ways, each with one settlement: finished (the last chunk
+ * follows the commit), failed upstream, or left by its reader; the last two are charged for the prompt and what was delivered.
+ */
+export class ChatStreamReader implements AsyncIterableIterator<string, undefined> {
+  private readonly writer: ChunkWriter;
+  private readonly delivered: string[] = [];
+  private readonly ready: string[] = [];
+  private next_: Chunk | null;
+  private held: Chunk | null = null;
+  private reported: unknown = null;
+  private finished = false;
+  private ending: Promise<void> | null = null;
+  private fault: ApiError | null = null;
+  private waitingSince = Date.now();
+  private readonly stall: NodeJS.Timeout;
+
+  constructor(private readonly options: StreamOptions) {
+    const { chat, first, model, signal } = options;
+    const { includeUsage } = chat.request;
+    this.writer = new ChunkWriter({ first, model: model.id, tier: chat.model.tier, includeUsage });
+    this.next_ = first;
+    this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
+    signal.addEventListener('abort', this);
+    if (signal.aborted) this.handleEvent();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The caller has gone. */
+  handleEvent(): void {
+    this.leave(new ApiError('server_error', 'The reader has gone'));
+  }
+
+  async next(): Promise<Step> {
+    this.waitingSince = Number.POSITIVE_INFINITY;
+    const value = this.ready.shift() ?? (await this.advance());
+    this.waitingSince = Date.now();
+    return value === null ? DONE : { done: false, value };
+  }
+
+  async return(): Promise<Step> {
+    if (this.options.chat.call.idempotencyKey !== null) this.finishAlone();
+    else this.leave(null);
+    await this.ending;
+    return DONE;
+  }
+
+  /** The next chunk to hand out, or null at the end. @throws ApiError */
+  private async advance(): Promise<string | null> {
+    while (!this.finished) {
+      if (this.fault) throw this.fault;
+      let chunk: Chunk | null;
+      try {
+        chunk = await this.pull();
+      } catch (error) {
+        if (!this.held || this.ending) throw await this.failed(error);
+        // The answer was whole already; only its end was missing.
+        chunk = null;
+      }
+      if (chunk === null) return await this.end();
+      const out = this.take(chunk);
+      if (out !== null) return out;
+    }
+    if (this.fault) throw this.fault;
+    return null;
+  }
+
+  private async pull(): Promise<Chunk | null> {
+    if (this.next_) {
+      const first = this.next_;
+      this.next_ = null;
+      return first;
+    }
+    const raw = await this.options.chunks.next();
+    return raw === null ? null : parseChunk(raw);
+  }
+
+  /** What of a chunk goes to the reader now; the one that finishes waits for the usage. */
+  private take(chunk: Chunk): string | null {
+    const usage = chunk.parsed['usage'];
+    if (typeof usage === 'object' && usage !== null) this.reported = usage;
+    if (chunk.parsed.choices.length === 0) return null;
+    const text = deliveredText(chunk);
+    if (text !== '') this.delivered.push(text);
+    if (!chunk.finishes) return this.held ? null : this.writer.middle(chunk);
+    if (this.held) return null;
+    this.held = chunk;
+    return this.options.chat.request.includeUsage
+      ? this.writer.finish(chunk, null, this.options.chat.citations)
+      : null;
+  }
+
+  /** The upstream has ended: charge, then hand out the last chunks. */
+  private async end(): Promise<string | null> {
+    const { chat } = this.options;
+    if (!this.held && this.delivered.length === 0)
+      throw await this.failed(new Error('The upstream ended without an answer'));
+    const missing = this.held === null;
+    const finish = this.held ?? this.writer.missingFinish();
+    if (this.ending) return await this.afterEnding();
+    const usage = await this.settled();
+    if (usage === null) return await this.afterEnding();
+    this.finished = true;
+    if (!chat.request.includeUsage) return this.writer.finish(finish, usage, chat.citations);
+    const last = this.writer.usage(usage);
+    if (!missing) return last;
+    this.ready.push(last);
+    return this.writer.finish(finish, null, chat.citations);
+  }
+
+  private async afterEnding(): Promise<null> {
+    await this.ending;
+    throw this.fault ?? new ApiError('server_error', 'Generation failed');
+  }
+
+  /** Charges the whole answer; null where the stream had ended otherwise meanwhile. */
+  private async settled(): Promise<Record<string, unknown> | null> {
+    const { chat, settlement, model } = this.options;
+    const tokens = reportedTokens(this.reported) ?? (await this.counted());
+    if (this.ending) return null;
+    let usage: Record<string, unknown> | null = null;
+    this.ending = settlement
+      .finish(chat, tokens, { messageId: this.writer.id, model: model.id })
+      .then((settled) => {
+        usage = chatUsage({ tokens, reported: this.reported, settlement: settled, model: chat.model });
+      });
+    this.release();
+    await this.ending;
+    return usage;
+  }
+
+  private async counted(): Promise<Tokens> {
+    const completion = await this.deliveredTokens();
+    const prompt = this.options.chat.promptTokens;
+    return { prompt, completion, total: prompt + completion };
+  }
+
+  private async deliveredTokens(): Promise<number> {
+    const { tokenizer } = this.options;
+    return await countTexts([this.delivered.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+  }
+
+  /** The upstream failed: what was delivered is charged, nothing where nothing was. */
+  private async failed(error: unknown): Promise<ApiError> {
+    if (!this.ending) {
+      const { chat, settlement } = this.options;
+      this.fault = answerOfFault(error);
+      this.release();
+      this.options.chunks.cancel();
+      this.ending =
+        this.delivered.length === 0
+          ? settlement.fail(chat, error).then(() => undefined)
+          : this.deliveredTokens().then((tokens) => settlement.charge(chat, tokens));
+    }
+    await this.ending;
+    return this.fault ?? answerOfFault(error);
+  }
+
+  /** The reader has gone: the upstream's work ends, what was delivered is charged. */
+  private leave(fault: ApiError | null): void {
+    if (this.ending) return;
+    this.fault = fault ?? new ApiError('server_error', 'The reader has gone');
+    this.release();
+    this.ending = this.deliveredTokens().then((tokens) =>
+      this.options.settlement.charge(this.options.chat, tokens),
+    );
+    // Nobody may be there to see it fail; `next` and `return` still do.
+    this.ending.catch(() => undefined);
+    this.options.chunks.cancel();
+  }
+
+  /** A call with an Idempotency-Key goes on without its reader, is charged whole, and can be replayed. */
+  private finishAlone(): void {
+    const drain = async (): Promise<void> => {
+      while (!(await this.next()).done);
+    };
+    if (!this.finished) drain().catch(() => undefined);
+  }
+
+  private checkStall(): void {
+    if (this.options.chat.call.idempotencyKey !== null || Date.now() - this.waitingSince < STALL_MS) return;
+    this.leave(new ApiError('server_error', 'The reader was too slow'));
+  }
+
+  private release(): void {
+    clearInterval(this.stall);
+    this.options.signal.removeEventListener('abort', this);
+  }
+}

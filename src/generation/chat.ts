@@ -1,0 +1,143 @@
+import type { Logger } from 'pino';
+import type { CallContext } from '../metering/call-context.js';
+import type { Model } from '../models/models.types.js';
+import { UpstreamError } from '../providers/index.js';
+import type {
+  ChatAnswer,
+  ChatCall,
+  ChatChunks,
+  ChatObject,
+  ChatProvider,
+  ProviderRegistry,
+} from '../providers/index.js';
+import { createChatAdmission } from './chat-admission.js';
+import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-admission.js';
+import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
+import { parseChunk } from './chat-chunk.js';
+import type { Chunk } from './chat-chunk.js';
+import type { Emit } from './chat-events.js';
+import { createChatSettlement } from './chat-settlement.js';
+import type { ChatSettlement } from './chat-settlement.js';
+import { ChatStreamReader } from './chat-stream.js';
+import { countTexts } from './chat-tokens.js';
+import { chatUsage, reportedTokens, tokenRate } from './chat-usage.js';
+import type { Tokens } from './chat-usage.js';
+import { createRouter } from './routing.js';
+import type { Routed, Router } from './routing.js';
+import type { ChatCompletion, ChatService, ChatStream } from './generation.types.js';
+
+export interface ChatOptions extends ChatAdmissionOptions {
+  providers: ProviderRegistry;
+  /** Writes `chat.message.created`. */
+  emit: Emit;
+  logger: Logger;
+}
+
+interface Parts {
+  options: ChatOptions;
+  admission: ChatAdmission;
+  router: Router;
+  settlement: ChatSettlement;
+  /** The signal of calls that go on without their caller. */
+  never: AbortSignal;
+}
+
+/** A call with an Idempotency-Key finishes without its caller, so that it can be replayed. */
+function signalOf({ never }: Parts, call: CallContext): AbortSignal {
+  return call.idempotencyKey === null ? call.signal : never;
+}
+
+function upstreamCall(parts: Parts, chat: AdmittedChat, target: Model): ChatCall {
+  return {
+    modelId: target.upstream?.modelId ?? target.name,
+    body: chat.request.upstreamBody,
+    maxTokens: Math.min(chat.maxTokens, target.maxOutputTokens ?? Number.POSITIVE_INFINITY),
+    outputCap: target.upstream?.outputCap ?? 'max_tokens',
+    promptTokens: chat.promptTokens,
+    signal: signalOf(parts, chat.call),
+  };
+}
+
+/** Sends an admitted call to its upstream; a failure is settled before it is told. */
+async function routed<T>(
+  parts: Parts,
+  chat: AdmittedChat,
+  attempt: (provider: ChatProvider, call: ChatCall) => Promise<T>,
+): Promise<Routed<T>> {
+  try {
+    return await parts.router.route(chat.model, signalOf(parts, chat.call), async (provider, target) => {
+      if (!provider.chat)
+        throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+      return await attempt(provider.chat, upstreamCall(parts, chat, target));
+    });
+  } catch (error) {
+    throw await parts.settlement.fail(chat, error);
+  }
+}
+
+const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> => provider.complete(call);
+
+/** Opens a stream and reads its first chunk: what fails until then can still be tried elsewhere. */
+async function openStream(
+  provider: ChatProvider,
+  call: ChatCall,
+): Promise<{ chunks: ChatChunks; first: Chunk }> {
+  const chunks = await provider.stream(call);
+  try {
+    return { chunks, first: parseChunk((await chunks.next()) ?? '') };
+  } catch (error) {
+    chunks.cancel();
+    throw error;
+  }
+}
+
+async function complete(parts: Parts, chat: AdmittedChat): Promise<ChatCompletion> {
+  const { value: answer, model } = await routed(parts, chat, callWhole);
+  const { text, parsed } = answer;
+  const head = missingHead(parsed, 'chat.completion');
+  const reported = parsed['usage'];
+  const tokens = reportedTokens(reported) ?? (await countedTokens(parts, chat, parsed));
+  const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
+  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id });
+  const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
+  const { citations } = chat;
+  return {
+    bytes: chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations }),
+  };
+}
+
+/** For an upstream that does not count. */
+async function countedTokens(parts: Parts, chat: AdmittedChat, parsed: ChatObject): Promise<Tokens> {
+  const { tokenizer } = parts.options;
+  const completion = await countTexts(answerTexts(parsed), { tokenizer, limit: Number.POSITIVE_INFINITY });
+  return { prompt: chat.promptTokens, completion, total: chat.promptTokens + completion };
+}
+
+async function stream(parts: Parts, chat: AdmittedChat): Promise<ChatStream> {
+  const { value, model } = await routed(parts, chat, openStream);
+  const { settlement, options } = parts;
+  const signal = signalOf(parts, chat.call);
+  return {
+    chunks: new ChatStreamReader({ chat, ...value, model, signal, settlement, tokenizer: options.tokenizer }),
+  };
+}
+
+/** Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form. */
+export function createChatService(options: ChatOptions): ChatService {
+  const parts: Parts = {
+    options,
+    admission: createChatAdmission(options),
+    router: createRouter(options),
+    settlement: createChatSettlement(options),
+    never: new AbortController().signal,
+  };
+  return {
+    complete: async (call, body) => await complete(parts, await parts.admission.admit(call, body)),
+    stream: async (call, body) => await stream(parts, await parts.admission.admit(call, body)),
+    async estimate(call, body) {
+      const { model, promptTokens, maxTokens } = await parts.admission.check(call, body);
+      const amounts = options.metering.tokenAmounts(promptTokens + maxTokens, tokenRate(model));
+      return { model: model.id, modelTier: model.tier, amounts };
+    },
+  };
+}

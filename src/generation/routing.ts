@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import { abortedError, UpstreamError } from '../providers/index.js';
+import type { Provider, ProviderRegistry } from '../providers/index.js';
+
+/** One try at one provider; `target` is the model asked for, or a fallback. @throws UpstreamError */
+export type Attempt<T> = (provider: Provider, target: Model) => Promise<T>;
+
+/** What answered, and the model that it was. */
+export interface Routed<T> {
+  value: T;
+  model: Model;
+}
+
+export interface Router {
+  /**
+   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions.md 6, "Upstreams").
+   * @throws UpstreamError the last one
+   */
+  route<T>(model: Model, signal: AbortSignal, attempt: Attempt<T>): Promise<Routed<T>>;
+}
+
+interface RouterOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  logger: Logger;
+}
+
+async function backOff(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    throw abortedError();
+  }
+}
+
+/** Whether another attempt or upstream may do better: never for the caller's own fault, nor when nobody waits any more. */
+function mayGoOn(error: unknown): error is UpstreamError {
+  return error instanceof UpstreamError && error.fault === 'failed';
+}
+
+export function createRouter({ models, providers, logger }: RouterOptions): Router {
+  /** All attempts at one model. */
+  async function tryModel<T>(target: Model, signal: AbortSignal, attempt: Attempt<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      // Looked up each time: a reload may have put another provider in its place.
+      const provider = providers.find(target.upstream?.providerId ?? '');
+      if (!provider)
+        throw new UpstreamError('No provider for this model', { status: null, retryable: false });
+      try {
+        return await attempt(provider, target);
+      } catch (error) {
+        if (!mayGoOn(error)) throw error;
+        const again = error.options.retryable && tries < provider.retry.retries;
+        logger.warn(
+          { model: target.id, provider: provider.id, attempt: tries + 1, again, reason: error.message },
+          'an upstream failed',
+        );
+        if (!again) throw error;
+        const delay = provider.retry.backoffMs * 2 ** tries * (0.5 + Math.random());
+        await backOff(error.options.retryAfterMs ?? delay, signal);
+      }
+    }
+  }
+
+  return {
+    async route(model, signal, attempt) {
+      let last: UpstreamError | null = null;
+      for (const target of [model, ...models.fallbacks(model.id)]) {
+        try {
+          return { value: await tryModel(target, signal, attempt), model: target };
+        } catch (error) {
+          if (!mayGoOn(error)) throw error;
+          last = error;
+        }
+      }
+      throw last ?? new UpstreamError('No provider for this model', { status: null, retryable: false });
+    },
+  };
+}

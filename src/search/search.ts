@@ -1,0 +1,104 @@
+import type { Dispatcher } from 'undici';
+import { createOperatorAgent } from '../egress/index.js';
+import { brave, searxng, tavily } from './adapters.js';
+import type { SearchAdapter } from './adapters.js';
+import { SearchError } from './search.types.js';
+import type { Search, SearchResult } from './search.types.js';
+
+const LIMIT = 5;
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 2 * 1024 * 1024;
+const MAX_QUERY = 2000;
+const MAX_TITLE = 200;
+const MAX_SNIPPET = 600;
+
+export interface SearchSettings {
+  searxngUrl: string | null;
+  braveApiKey: string | null;
+  tavilyApiKey: string | null;
+}
+
+function adapterOf(settings: SearchSettings): SearchAdapter | null {
+  if (settings.searxngUrl !== null) return searxng(settings.searxngUrl.replace(/\/+$/, ''));
+  if (settings.braveApiKey !== null) return brave(settings.braveApiKey);
+  return settings.tavilyApiKey === null ? null : tavily(settings.tavilyApiKey);
+}
+
+/** A hit's text on one line, without mark-up or control characters. */
+function plain(value: unknown, max: number): string {
+  if (typeof value !== 'string') return '';
+  const text = value
+    .slice(0, max * 4)
+    .replace(/<[^<>]{0,200}>/g, '')
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
+  return [...text].slice(0, max).join('');
+}
+
+function resultsOf(adapter: SearchAdapter, answer: unknown, limit: number): SearchResult[] {
+  const hits = adapter.hits(answer);
+  if (!Array.isArray(hits)) throw new SearchError('The search provider answered without results');
+  const [title, url, text] = adapter.fields;
+  return (hits as Record<string, unknown>[])
+    .filter((hit) => typeof hit?.[url] === 'string' && /^https?:\/\/\S+$/.test(hit[url]))
+    .slice(0, limit)
+    .map((hit) => ({
+      title: plain(hit[title], MAX_TITLE) || String(hit[url]),
+      url: String(hit[url]),
+      snippet: plain(hit[text], MAX_SNIPPET),
+    }));
+}
+
+async function ask(
+  agent: Dispatcher,
+  adapter: SearchAdapter,
+  options: { query: string; limit: number; signal: AbortSignal },
+): Promise<unknown> {
+  const { url, method, headers, body } = adapter.request(options.query, options.limit);
+  const { origin, pathname, search } = new URL(url);
+  const path = `${pathname}${search}`;
+  const answer = await agent.request({
+    origin,
+    path,
+    method,
+    headers,
+    body: body ?? null,
+    signal: options.signal,
+  });
+  let text = '';
+  answer.body.setEncoding('utf8');
+  for await (const chunk of answer.body) {
+    text += chunk as string;
+    if (text.length > MAX_BYTES) throw new SearchError('The search provider answered too much');
+  }
+  if (answer.statusCode !== 200) throw new SearchError(`The search provider answered ${answer.statusCode}`);
+  return JSON.parse(text) as unknown;
+}
+
+/** Web search by the first provider that is configured: SearXNG, Brave, Tavily. */
+export function createSearch({ search: settings }: { search: SearchSettings }): Search {
+  const adapter = adapterOf(settings);
+  if (!adapter) {
+    return { provider: null, search: () => Promise.resolve([]), close: () => Promise.resolve() };
+  }
+  const agent = createOperatorAgent({ headersTimeoutMs: TIMEOUT_MS, bodyTimeoutMs: TIMEOUT_MS });
+  return {
+    provider: adapter.name,
+    async search(query, { limit = LIMIT, signal } = {}) {
+      const timeout = AbortSignal.timeout(TIMEOUT_MS);
+      try {
+        const answer = await ask(agent, adapter, {
+          query: query.replace(/\s+/g, ' ').trim().slice(0, MAX_QUERY),
+          limit,
+          signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+        });
+        return resultsOf(adapter, answer, limit);
+      } catch (error) {
+        throw error instanceof SearchError
+          ? error
+          : new SearchError('The search provider cannot be reached', error);
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
