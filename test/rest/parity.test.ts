@@ -1,0 +1,246 @@
+import { parse } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describeApi } from '../../rest-compat/index.js';
+import { routes } from '../../rest-compat/routes/index.js';
+import { buildPenstockSchema } from '../../schema/index.js';
+import { subscriptionResolvers } from '../../src/boot/subscription-resolvers.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
+
+/** `query jobs`, `subscription chatCompletion` … of a stored document. */
+function operationOf(document: string): string {
+  const [operation] = parse(document).definitions;
+  if (operation?.kind !== 'OperationDefinition') throw new Error('an operation');
+  const [field] = operation.selectionSet.selections;
+  return `${operation.operation} ${field?.kind === 'Field' ? field.name.value : ''}`;
+}
+
+/** GraphQL operations that REST has no endpoint for, and why. */
+const GRAPHQL_ONLY = new Set([
+  'query viewer',
+  'query organization',
+  'query version',
+  'query estimate',
+  'query usageRecords',
+  'query _entities',
+  'query _service',
+  'subscription jobUpdates',
+]);
+
+describe('REST, its description and GraphQL', () => {
+  const described = describeApi(schema)['paths'] as Record<string, Record<string, { 'x-graphql': string }>>;
+
+  it('cover each other: every row is described with its operation, and nothing else is', () => {
+    const rows = routes.map(({ method, path, document }) => [
+      `${method} ${path.replace('+}', '}')}`,
+      operationOf(document),
+    ]);
+    const entries = Object.entries(described).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => [
+        `${method.toUpperCase()} ${path}`,
+        operation['x-graphql'],
+      ]),
+    );
+    expect(entries.sort()).toEqual(rows.sort());
+  });
+
+  it('have the same operations: what only GraphQL has is listed', () => {
+    const ofTable = routes.flatMap((route) => [
+      operationOf(route.document),
+      ...(route.streamDocument ? [operationOf(route.streamDocument)] : []),
+    ]);
+    const roots = [
+      ['query', schema.getQueryType()],
+      ['mutation', schema.getMutationType()],
+      ['subscription', schema.getSubscriptionType()],
+    ] as const;
+    const ofSchema = roots.flatMap(([kind, type]) =>
+      Object.keys(type!.getFields()).map((name) => `${kind} ${name}`),
+    );
+    expect(ofSchema.filter((name) => !ofTable.includes(name)).sort()).toEqual([...GRAPHQL_ONLY].sort());
+    expect(new Set(ofTable).size).toBe(ofTable.length);
+  });
+});
+
+describe('the same call by REST and by GraphQL', () => {
+  let server: TestServer;
+  let org: Awaited<ReturnType<TestServer['createOrg']>>;
+  beforeAll(async () => {
+    server = await startPenstock();
+    org = await server.createOrg({ plan: 'business_monthly' });
+  });
+  afterAll(() => server?.close());
+
+  interface Ledger {
+    operation: string;
+    state: string;
+    model: string | null;
+    amounts: { bucket: string; amount: number }[];
+  }
+
+  async function ledger(): Promise<Ledger[]> {
+    const text = `{ usageRecords(first: 100) { nodes { operation state model amounts { bucket amount } } } }`;
+    const { data } = await server.graphql<{ usageRecords: { nodes: Ledger[] } }>(text, { key: org.key });
+    return data!.usageRecords.nodes;
+  }
+
+  /** What a call added to the ledger. */
+  async function rowsOf(work: () => Promise<unknown>): Promise<Ledger[]> {
+    const before = (await ledger()).length;
+    await work();
+    const after = await ledger();
+    return after.slice(0, after.length - before);
+  }
+
+  it('makes the same image, charges the same', async () => {
+    const input = { prompt: 'a red square', seed: 7, size: '512x512', n: 1 };
+    let rest:
+      | { data: { width: number; height: number }[]; usage: Record<string, number>; model: string }
+      | undefined;
+    let graphql:
+      | { generateImage: { data: object[]; usage: Record<string, number>; model: string } }
+      | null
+      | undefined;
+    const byRest = await rowsOf(async () => {
+      const answer = await server.rest<NonNullable<typeof rest>>('POST', '/images/generations', {
+        key: org.key,
+        body: input,
+      });
+      expect(answer.status).toBe(200);
+      expect(answer.headers['x-job-id']).toMatch(/^job_/);
+      rest = answer.body;
+    });
+    const byGraphql = await rowsOf(async () => {
+      const answer = await server.graphql<NonNullable<typeof graphql>>(
+        `mutation ($input: GenerateImageInput!) { generateImage(input: $input) {
+          data { width height revisedPrompt } model modelTier usage { creditsUsed generationsUsed generationsRemaining }
+        } }`,
+        { key: org.key, variables: { input } },
+      );
+      expect(answer.errors).toEqual([]);
+      graphql = answer.data;
+    });
+    expect(byGraphql).toEqual(byRest);
+    expect(byRest).toHaveLength(1);
+    expect(graphql?.generateImage.model).toBe(rest?.model);
+    expect(graphql?.generateImage.data).toMatchObject([{ width: 512, height: 512 }]);
+    expect(rest?.data).toMatchObject([{ width: 512, height: 512 }]);
+    expect(graphql?.generateImage.usage['generationsRemaining']).toBe(
+      rest!.usage['generations_remaining']! - 1,
+    );
+  });
+
+  it('answers the same chat, charges the same', async () => {
+    const messages = [{ role: 'user', content: 'Say hello. @sandbox{"tokens":12}' }];
+    let rest: { choices: { message: object }[]; usage: Record<string, number> } | undefined;
+    let graphql:
+      | { createChatCompletion: { choices: { message: object }[]; usage: Record<string, number> } }
+      | null
+      | undefined;
+    const byRest = await rowsOf(async () => {
+      rest = (
+        await server.rest<NonNullable<typeof rest>>('POST', '/chat/completions', {
+          key: org.key,
+          body: { messages, max_tokens: 50 },
+        })
+      ).body;
+    });
+    const byGraphql = await rowsOf(async () => {
+      graphql = (
+        await server.graphql<NonNullable<typeof graphql>>(
+          `mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) {
+            choices { message { role content } finishReason } usage { promptTokens completionTokens creditsUsed }
+          } }`,
+          { key: org.key, variables: { input: { messages, maxTokens: 50 } } },
+        )
+      ).data;
+    });
+    expect(byRest).toHaveLength(1);
+    expect(byGraphql).toEqual(byRest);
+    expect(graphql?.createChatCompletion.choices[0]?.message).toEqual(rest?.choices[0]?.message);
+    expect(graphql?.createChatCompletion.usage).toEqual({
+      promptTokens: rest?.usage['prompt_tokens'],
+      completionTokens: rest?.usage['completion_tokens'],
+      creditsUsed: rest?.usage['credits_used'],
+    });
+  });
+
+  it('embeds the same, charges the same', async () => {
+    let rest: { data: { embedding: number[] }[] } | undefined;
+    let graphql: { createEmbeddings: { data: { embedding: number[] }[] } } | null | undefined;
+    const byRest = await rowsOf(async () => {
+      rest = (
+        await server.rest<NonNullable<typeof rest>>('POST', '/embeddings', {
+          key: org.key,
+          body: { input: 'abc' },
+        })
+      ).body;
+    });
+    const byGraphql = await rowsOf(async () => {
+      graphql = (
+        await server.graphql<NonNullable<typeof graphql>>(
+          `mutation { createEmbeddings(input: { input: "abc" }) { data { embedding } } }`,
+          { key: org.key },
+        )
+      ).data;
+    });
+    expect(byGraphql).toEqual(byRest);
+    expect(graphql?.createEmbeddings.data).toEqual(rest?.data.map(({ embedding }) => ({ embedding })));
+  });
+
+  const refusals: [string, Record<string, unknown>, Record<string, unknown>][] = [
+    ['an unknown model', { prompt: 'x', model: 'no/such' }, { prompt: 'x', model: 'no/such' }],
+    ['n of 11', { prompt: 'x', n: 11 }, { prompt: 'x', n: 11 }],
+    ['a size of none', { prompt: 'x', size: '1x1' }, { prompt: 'x', size: '1x1' }],
+    ['an empty prompt', { prompt: '' }, { prompt: '' }],
+  ];
+
+  it.each(refusals)('refuses %s with the same message, code and param', async (_what, body, input) => {
+    const rest = await server.rest('POST', '/images/generations', { key: org.key, body });
+    const { errors } = await server.graphql(
+      `mutation ($input: GenerateImageInput!) { generateImage(input: $input) { created } }`,
+      { key: org.key, variables: { input } },
+    );
+    expect(rest.status).toBe(400);
+    expect(errors[0]).toMatchObject({
+      message: rest.body['error'],
+      extensions: { code: rest.body['code'], httpStatus: rest.status, param: rest.body['param'] },
+    });
+  });
+
+  it('reads the same job, list and quota', async () => {
+    const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      key: org.key,
+      body: { prompt: 'x', size: '512x512' },
+    });
+    const { id } = made.body;
+    const rest = await server.rest('GET', `/jobs/${id}?poll=true`, { key: org.key });
+    const fields = `id orgId userId tool status progress inputParams outputData estimatedCredits actualCredits errorMessage
+      createdAt startedAt completedAt model modelTier`;
+    const graphql = await server.graphql<{ job: object; jobs: { nodes: object[] } }>(
+      `{ job(id: "${id}") { ${fields} } jobs(first: 1) { nodes { ${fields} } } }`,
+      { key: org.key },
+    );
+    expect(graphql.data?.job).toEqual(rest.body);
+    const list = await server.rest<{ jobs: object[]; next_cursor: string }>('GET', '/jobs?limit=1', {
+      key: org.key,
+    });
+    expect(list.body.jobs).toEqual(graphql.data?.jobs.nodes);
+    expect(list.body.next_cursor).toBeTruthy();
+    const quota = await server.rest<{ quotas: Record<string, { used: number; usage_percent: number }> }>(
+      'GET',
+      '/quota',
+      {
+        key: org.key,
+      },
+    );
+    const same = await server.graphql<{ quota: { quotas: { bucket: string; used: number }[] } }>(
+      `{ quota { quotas { bucket used } } }`,
+      { key: org.key },
+    );
+    expect(Object.keys(quota.body.quotas)).toHaveLength(9);
+    for (const { bucket, used } of same.data!.quota.quotas)
+      expect(quota.body.quotas[bucket]?.used).toBe(used);
+  });
+});

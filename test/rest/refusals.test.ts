@@ -1,0 +1,256 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startPenstock();
+  ({ key } = await server.createOrg({ plan: 'cli_team' }));
+});
+afterAll(() => server?.close());
+
+const hex = 'a'.repeat(64);
+const badKeys: [string, Record<string, string>][] = [
+  ['none', {}],
+  ['Basic', { authorization: 'Basic dTpw' }],
+  ['an empty bearer', { authorization: 'Bearer ' }],
+  ['63 hex', { authorization: `Bearer sk_${hex.slice(1)}` }],
+  ['65 hex', { authorization: `Bearer sk_${hex}a` }],
+  ['no hex', { authorization: `Bearer sk_${'g'.repeat(64)}` }],
+  ['SQL', { authorization: "Bearer sk_' OR 1=1 --" }],
+  ['10 KB', { authorization: `Bearer sk_${'a'.repeat(10_000)}` }],
+  ['an unknown key', { authorization: `Bearer sk_${hex}` }],
+];
+
+describe('without a valid key', () => {
+  it.each(badKeys)('%s: 401 on known and unknown paths, the body unread', async (_what, headers) => {
+    for (const [method, path] of [
+      ['GET', '/models'],
+      ['POST', '/chat/completions'],
+      ['GET', '/nope'],
+    ] as const) {
+      const body = method === 'POST' ? { body: '{' } : {};
+      const answer = await server.rest(method, path, { headers, ...body });
+      expect(answer.status).toBe(401);
+      expect(answer.body).toEqual({ error: 'Invalid or missing API key', code: 'unauthorized' });
+      expect(answer.headers['x-ratelimit-limit']).toBe('60');
+    }
+  });
+
+  it('a key in the query string is none', async () => {
+    expect((await server.rest('GET', `/models?api_key=${key}&authorization=Bearer%20${key}`)).status).toBe(
+      401,
+    );
+  });
+
+  it('only the description is public', async () => {
+    const answer = await server.rest('GET', '/openapi.json');
+    expect(answer.status).toBe(200);
+    expect(answer.body['openapi']).toBe('3.1.0');
+  });
+});
+
+describe('a path', () => {
+  it('that is unknown is 404 with the rate limit', async () => {
+    const answer = await server.rest('GET', '/nope', { key });
+    expect(answer).toMatchObject({ status: 404, body: { error: 'Not found', code: 'not_found' } });
+    expect(answer.headers['x-ratelimit-limit']).toBeTruthy();
+  });
+
+  it('that is known, by another method, is 405 with Allow', async () => {
+    const answer = await server.rest('PUT', '/jobs/job_x', { key });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['allow']).toBe('DELETE, GET');
+    expect(typeof answer.body['error']).toBe('string');
+  });
+
+  it.each(['/jobs/..%2Fx', '/jobs/job_nope', "/jobs/'%20OR%201=1"])(
+    '%s is the 404 of an unknown job',
+    async (path) => {
+      expect(await server.rest('GET', path, { key })).toMatchObject({
+        status: 404,
+        body: { error: 'Job not found' },
+      });
+    },
+  );
+
+  it('with a broken escape is 404, with a NUL 400', async () => {
+    expect((await server.rest('GET', '/jobs/%E0%A4%A', { key })).status).toBe(404);
+    expect((await server.rest('GET', '/jobs/a%00b', { key })).status).toBe(400);
+  });
+});
+
+describe('a body', () => {
+  const post = (body: string | Buffer, headers: Record<string, string> = {}) =>
+    server.rest('POST', '/images/generations', {
+      key,
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+
+  it.each(['{', '', '{"prompt": }', '\u0000', '{"prompt":"x"}}'])(
+    '%j is 400 Malformed JSON',
+    async (text) => {
+      expect(await post(text)).toMatchObject({
+        status: 400,
+        body: { error: 'Malformed JSON', code: 'invalid_request' },
+      });
+    },
+  );
+
+  it('that is not UTF-8 is 400', async () => {
+    expect((await post(Buffer.from('7b2270726f6d7074223a22ff227d', 'hex'))).status).toBe(400);
+  });
+
+  it.each(['[]', 'null', '"x"', '1'])('that is %s is 400', async (text) => {
+    expect((await post(text)).status).toBe(400);
+  });
+
+  it.each<Record<string, string>>([
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'multipart/form-data; boundary=x' },
+    { 'content-type': 'application/json; charset=utf-16' },
+    { 'content-encoding': 'gzip' },
+    { 'content-encoding': 'br' },
+  ])('declared as %j is 415', async (headers) => {
+    const bytes = headers['content-encoding'] ? gzipSync(Buffer.alloc(1e6)) : Buffer.from('{"prompt":"x"}');
+    expect(await post(bytes, headers)).toMatchObject({
+      status: 415,
+      body: { error: 'Unsupported media type', code: 'unsupported_media_type' },
+    });
+  });
+
+  it('over the limit of its endpoint is 413, declared or not', async () => {
+    const large = Buffer.alloc(36 * 1024 * 1024, 0x20);
+    expect(await post(large)).toMatchObject({
+      status: 413,
+      body: { error: 'Request body too large', code: 'payload_too_large' },
+    });
+    const chunks = (async function* () {
+      for (let i = 0; i < 36; i++) yield Buffer.alloc(1024 * 1024, 0x20);
+    })();
+    const streamed = await fetch(`${server.baseUrl}/embeddings`, {
+      method: 'POST',
+      body: chunks,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      duplex: 'half',
+    } as object as RequestInit);
+    expect(streamed.status).toBe(413);
+  });
+
+  it.each(['\\u0000', '\\ud800', '\\udc00x'])('with %s in a string or name is 400', async (escape) => {
+    expect((await post(`{"prompt":"a${escape}"}`)).status).toBe(400);
+    expect((await post(`{"prompt":"a","x${escape}":1}`)).status).toBe(400);
+    expect((await post(`{"prompt":"a","x":[{"y":"${escape}"}]}`)).status).toBe(400);
+  });
+
+  it('with a pair of surrogates or an escaped backslash is fine', async () => {
+    expect((await post('{"prompt":"\\ud83d\\ude00 \\\\u0000","size":"512x512"}')).status).toBe(200);
+  });
+
+  it('with __proto__ changes nothing', async () => {
+    expect(await post('{"prompt":"x","__proto__":{"n":3}}')).toMatchObject({ status: 400 });
+    const chat = await server.rest<{ usage: { total_tokens: number } }>('POST', '/chat/completions', {
+      key,
+      body: '{"messages":[{"role":"user","content":"hi","__proto__":{"role":"system"}}],"__proto__":{"stream":true}}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(chat.status).toBe(200);
+    expect(chat.headers['content-type']).toContain('application/json');
+    expect(({} as Record<string, unknown>)['stream']).toBeUndefined();
+  });
+});
+
+describe('a parameter', () => {
+  it.each([
+    ['/jobs?limit=0', 'limit'],
+    ['/jobs?limit=101', 'limit'],
+    ['/jobs?limit=abc', 'limit'],
+    ['/jobs?limit=1.5', 'limit'],
+    ['/jobs?limit=1e400', 'limit'],
+    ['/jobs?limit=', 'limit'],
+    ['/jobs?tool=constructor', 'tool'],
+    ['/jobs?pending=maybe', 'pending'],
+    ['/jobs/job_x?poll=2', 'poll'],
+    ['/models?type=nope', 'type'],
+    ['/models?available=x', 'available'],
+  ])('%s is 400 with param %s', async (path, param) => {
+    const answer = await server.rest('GET', path, { key });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
+    expect(answer.body['error']).toContain(param);
+  });
+
+  it.each([0, -1, 1.5, '"2"', '1e400', 11, 'true', '[]'])('n = %s is 400 with param n', async (n) => {
+    const answer = await server.rest('POST', '/images/generations', {
+      key,
+      body: `{"prompt":"x","n":${n}}`,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'n' } });
+  });
+
+  it.each([
+    [{}, 'prompt is required', 'prompt'],
+    [{ prompt: 'x', orgId: 'org_1' }, 'Unknown parameter: orgId', 'orgId'],
+    [{ prompt: 'x', model: 'no/such' }, 'Unknown model: no/such', 'model'],
+  ])('%j is 400 %s', async (body, error, param) => {
+    expect(await server.rest('POST', '/images/generations', { key, body })).toMatchObject({
+      status: 400,
+      body: { error, code: 'invalid_request', param },
+    });
+  });
+});
+
+describe('the order of checks', () => {
+  it('is key, body, scope, rate, plan, fields', async () => {
+    const free = await server.createOrg({ plan: 'free', scopes: ['image', 'chat'] });
+    const post = (body: unknown) =>
+      server.rest('POST', '/images/generations', {
+        key: free.key,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+    const list = await server.rest<{ data: { id: string; tier: string; available: boolean }[] }>(
+      'GET',
+      '/models?type=image&tier=powerful&available=true',
+      { key },
+    );
+    const powerful = list.body.data[0]!.id;
+    expect((await server.rest('GET', '/quota', { key: free.key })).body).toEqual({
+      error: 'API key does not have required scope: usage',
+      code: 'forbidden',
+    });
+    expect(await post({ model: powerful, n: 0 })).toMatchObject({
+      status: 403,
+      body: { error: 'Model tier not allowed', code: 'model_tier_not_allowed' },
+    });
+    for (let i = 0; i < 9; i++) await post({ n: 0 });
+    expect(await post({ model: powerful, n: 0 })).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited' },
+    });
+    expect(await post('{')).toMatchObject({ status: 400, body: { error: 'Malformed JSON' } });
+    const limited = await post({ n: 0 });
+    expect(limited.headers['retry-after']).toBe(String(limited.body['retryAfter']));
+  });
+});
+
+describe('a model’s id', () => {
+  it('is found with its slashes encoded or not; an unknown one is 404', async () => {
+    const { body } = await server.rest<{ object: string; data: { id: string }[] }>('GET', '/models', { key });
+    expect(body.object).toBe('list');
+    expect(body.data.length).toBeGreaterThan(200);
+    const deep = body.data.find(({ id }) => id.split('/').length > 2) ?? body.data[0]!;
+    for (const path of [deep.id, encodeURIComponent(deep.id)])
+      expect(await server.rest('GET', `/models/${path}`, { key })).toMatchObject({
+        status: 200,
+        body: { id: deep.id },
+      });
+    expect(await server.rest('GET', '/models/no/such', { key })).toMatchObject({
+      status: 404,
+      body: { error: 'Model not found', code: 'not_found' },
+    });
+  });
+});
