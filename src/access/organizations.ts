@@ -87,8 +87,14 @@ async function emit(
   await sql.query(`SELECT penstock_emit('events', $1, $2::jsonb)`, [orgId, JSON.stringify(envelope)]);
 }
 
+interface Change {
+  plans: PlanCatalogue;
+  row: Row;
+  move: SubscriptionMove;
+}
+
 /** Writes a move with its allowance and its event; whoever cached the organisation hears of it at the commit. */
-async function applyMove(sql: Sql, plans: PlanCatalogue, row: Row, move: SubscriptionMove): Promise<void> {
+async function applyMove(sql: Sql, { plans, row, move }: Change): Promise<void> {
   const { next } = move;
   await sql.query(
     `UPDATE organizations SET plan_code = $2, subscription_id = $3, subscription_status = $4, anchor_at = $5,
@@ -120,7 +126,7 @@ async function insertOrganization(
   await sql.query(`INSERT INTO users (id, org_id, kind) VALUES ($1, $2, 'service')`, [userId, id]);
   const row = await lockRow(sql, id);
   const move = movePlan(toSubscription(row), { planCode: input.planCode, now: row.now, newId: newId('sub') });
-  if (move !== null) await applyMove(sql, plans, row, move);
+  if (move !== null) await applyMove(sql, { plans, row, move });
   return lockRow(sql, id);
 }
 
@@ -165,7 +171,7 @@ export function createOrganizationService(options: {
       const row = await lockRow(sql, orgId);
       const decided = decide(row);
       if (decided === null) return toView(row, plans);
-      await applyMove(sql, plans, row, decided);
+      await applyMove(sql, { plans, row, move: decided });
       return toView(await lockRow(sql, orgId), plans);
     });
   return {

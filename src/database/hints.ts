@@ -20,20 +20,16 @@ const CHANNELS: Record<HintChannel, true> = {
 
 const PREFIX = 'penstock_';
 const RETRY_MS = 250;
+/** Not a channel: what listeners of `onReconnect` wait for. */
+const RECONNECTED = 'reconnected';
+const LISTEN = Object.keys(CHANNELS)
+  .map((channel) => `LISTEN ${PREFIX}${channel}`)
+  .join('; ');
 
-/** LISTEN/NOTIFY on a connection of its own that comes back by itself (decisions.md 9: ids only; lost hints cost a sweep). */
-export async function createHints(options: {
-  server: Server;
-  role: string;
-  sql: Sql;
-  logger: Logger;
-}): Promise<Hints> {
-  const { server, role, sql, logger } = options;
-  const emitter = new EventEmitter<Record<string, [string]>>().setMaxListeners(0);
-  let client: pg.Client | null = null;
-  let closed = false;
+type Dispatch = (name: string, payload: string) => void;
 
-  const dispatch = (name: string, payload: string): void => {
+function createDispatch(emitter: EventEmitter<Record<string, [string]>>, logger: Logger): Dispatch {
+  return (name, payload) => {
     for (const listener of emitter.listeners(name)) {
       try {
         listener(payload);
@@ -42,6 +38,19 @@ export async function createHints(options: {
       }
     }
   };
+}
+
+interface ListeningOptions {
+  server: Server;
+  role: string;
+  logger: Logger;
+  dispatch: Dispatch;
+}
+
+/** Keeps one listening connection open until it is closed. */
+async function listen({ server, role, logger, dispatch }: ListeningOptions): Promise<() => Promise<void>> {
+  let client: pg.Client | null = null;
+  let closed = false;
 
   const connect = async (): Promise<void> => {
     const next = new pg.Client({ ...clientOptions(server, role), application_name: 'penstock-hints' });
@@ -49,11 +58,7 @@ export async function createHints(options: {
     next.on('error', (error) => logger.debug({ err: error }, 'the connection for hints was lost'));
     try {
       await next.connect();
-      await next.query(
-        Object.keys(CHANNELS)
-          .map((channel) => `LISTEN ${PREFIX}${channel}`)
-          .join('; '),
-      );
+      await next.query(LISTEN);
     } catch (error) {
       await next.end().catch(() => undefined);
       throw error;
@@ -62,13 +67,12 @@ export async function createHints(options: {
     client = next;
     if (closed) await next.end();
   };
-
   const reconnect = async (): Promise<void> => {
     client = null;
     while (!closed && client === null) {
       try {
         await connect();
-        dispatch('reconnected', '');
+        dispatch(RECONNECTED, '');
       } catch (error) {
         logger.debug({ err: error }, 'the connection for hints is still lost');
         await server.ensure().catch(() => undefined);
@@ -76,24 +80,36 @@ export async function createHints(options: {
       }
     }
   };
-
   await connect();
+  return async () => {
+    closed = true;
+    await client?.end();
+  };
+}
+
+/** LISTEN/NOTIFY on a connection of its own that comes back by itself (decisions.md 9: ids only; lost hints cost a sweep). */
+export async function createHints(options: {
+  server: Server;
+  role: string;
+  sql: Sql;
+  logger: Logger;
+}): Promise<Hints> {
+  const { sql, ...connection } = options;
+  const emitter = new EventEmitter<Record<string, [string]>>().setMaxListeners(0);
+  const close = await listen({ ...connection, dispatch: createDispatch(emitter, options.logger) });
   const on = (name: string, listener: (payload: string) => void): (() => void) => {
     emitter.on(name, listener);
     return () => emitter.off(name, listener);
   };
   return {
     on,
-    onReconnect: (listener) => on('reconnected', listener),
+    onReconnect: (listener) => on(RECONNECTED, listener),
     async send(channel, payload) {
       await sql.query({ name: 'penstock_notify', text: 'SELECT pg_notify($1, $2)' }, [
         PREFIX + channel,
         payload,
       ]);
     },
-    async close() {
-      closed = true;
-      await client?.end();
-    },
+    close,
   };
 }

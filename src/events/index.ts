@@ -9,6 +9,7 @@ export type {
 } from './events.types.js';
 export { createInProcessBus } from './in-process-bus.js';
 export { createKafkaBus } from './kafka/bus.js';
+export { createKafkaClient, disconnect } from './kafka/client.js';
 export type { KafkaSettings } from './kafka/client.js';
 export { createTopics } from './kafka/topics.js';
 export { createRelay } from './relay.js';

@@ -1,6 +1,7 @@
 export { createProviderRegistry } from './registry.js';
 export type { RegistryOptions } from './registry.js';
-export { SANDBOX_ID } from './providers-file.js';
+export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
+export type { UpstreamSettings } from './providers-file.js';
 export { createSandboxImage } from './sandbox/image-model.js';
 export type { ImageCallOptions } from './sandbox/image-model.js';
 export { createTokenizer } from './sandbox/tokens.js';

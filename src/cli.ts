@@ -1,0 +1,3 @@
+import { run } from './cli/program.js';
+
+await run(process.argv.slice(2));

@@ -1,0 +1,20 @@
+import type { BucketState, UsageRecord } from '../metering/index.js';
+
+/** A command's answer: one JSON document on standard output. */
+export function print(answer: unknown): void {
+  process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+}
+
+/** A bucket as GET /quota shows it (contract 2.14). */
+export function toBucketAnswer(state: BucketState) {
+  const { remaining, limit, used, usagePercent } = state;
+  return { remaining, limit, used, usage_percent: usagePercent };
+}
+
+/** A ledger row with its amounts in the buckets' units. */
+export function toUsageAnswer(record: UsageRecord) {
+  const amounts = Object.fromEntries(
+    Object.entries(record.amounts).map(([bucket, amount]) => [bucket, amount / 100]),
+  );
+  return { ...record, amounts };
+}

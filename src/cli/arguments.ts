@@ -1,0 +1,42 @@
+import { InvalidArgumentError } from 'commander';
+import { BUCKETS, PLAN_CODES, SCOPES } from '../vocabulary.js';
+import type { Bucket, PlanCode, Scope } from '../vocabulary.js';
+
+/** An amount with at most two decimals, as whole hundredths: `1.5` is 150. @throws InvalidArgumentError */
+export function parseAmount(text: string): number {
+  const [, whole, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new InvalidArgumentError('must be a number with at most two decimals');
+  return Number(whole) * 100 + Number(decimals.padEnd(2, '0'));
+}
+
+export function parsePositiveAmount(text: string): number {
+  const amount = parseAmount(text);
+  if (amount === 0) throw new InvalidArgumentError('must be more than 0');
+  return amount;
+}
+
+function parseWord<Word extends string>(words: readonly Word[], text: string): Word {
+  const word = words.find((candidate) => candidate === text);
+  if (word === undefined) throw new InvalidArgumentError(`must be one of ${words.join(', ')}`);
+  return word;
+}
+
+export const parseBucket = (text: string): Bucket => parseWord(BUCKETS, text);
+export const parsePlan = (text: string): PlanCode => parseWord(PLAN_CODES, text);
+
+/** `all`, or names separated by commas. */
+export function parseScopes(text: string): Scope[] {
+  if (text === 'all') return [...SCOPES];
+  const names = text.split(',').map((name) => name.trim());
+  return [...new Set(names.map((name) => parseWord(SCOPES, name)))];
+}
+
+/** An ISO 8601 date or time; without an offset it is UTC. */
+export function parseTime(text: string): Date {
+  const form = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.exec(text);
+  const time = new Date(form !== null && form[1] !== undefined && form[4] === undefined ? `${text}Z` : text);
+  if (form === null || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError('must be an ISO 8601 time such as 2027-01-31T00:00:00Z');
+  }
+  return time;
+}

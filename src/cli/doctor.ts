@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { createPlanCatalogue } from '../access/index.js';
+import { loadConfig } from '../config.js';
+import type { Config } from '../config.js';
+import { createDatabase, openInstallation } from '../database/index.js';
+import type { Database } from '../database/index.js';
+import { createKafkaClient, disconnect } from '../events/index.js';
+import { openFiles } from '../files/index.js';
+import { createModelCatalogue } from '../models/index.js';
+import {
+  createProviderRegistry,
+  createTokenizer,
+  parseProvidersFile,
+  Transport,
+  UpstreamError,
+} from '../providers/index.js';
+import type { UpstreamSettings } from '../providers/index.js';
+import { createCliLogger } from './session.js';
+
+/** What was looked at, and what was found. */
+export interface Check {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+/** Never holds a secret: messages name variables, files and addresses of the operator's own. */
+export interface Report {
+  ok: boolean;
+  checks: Check[];
+}
+
+const ANSWER_MS = 5000;
+const ANSWER_BYTES = 10 * 2 ** 20;
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function check(name: string, look: () => Promise<string>): Promise<Check> {
+  try {
+    return { name, ok: true, detail: await look() };
+  } catch (error) {
+    return { name, ok: false, detail: reasonOf(error) };
+  }
+}
+
+async function lookAtDatabase(database: Database): Promise<string> {
+  const rows = await database.system.query<{ version: string; organizations: number }>(
+    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`,
+  );
+  return `PostgreSQL ${rows[0]?.version}, ${rows[0]?.organizations} organizations`;
+}
+
+async function lookAtKafka(config: Config, logger: Logger): Promise<string> {
+  if (config.kafka === null) return 'not configured: events stay in PostgreSQL';
+  const admin = createKafkaClient(config.kafka, logger).admin();
+  try {
+    await admin.connect();
+    const topics = await admin.listTopics();
+    const own = topics.filter((topic) => topic.startsWith(`${config.kafka?.prefix}.`));
+    return `reachable, ${own.length} topics of Penstock`;
+  } finally {
+    await disconnect(admin, logger);
+  }
+}
+
+/** An answer of any kind is reachability; only a refused key is a fault of the configuration. */
+async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
+  const { baseUrl, headers, timeouts, apiKey } = upstream;
+  const authorization: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+  const transport = new Transport({
+    baseUrl,
+    headers: { ...authorization, ...headers },
+    timeouts,
+    secrets: apiKey ? [apiKey] : [],
+  });
+  try {
+    await transport.getBytes('/models', { maxBytes: ANSWER_BYTES, signal: AbortSignal.timeout(ANSWER_MS) });
+    return `${baseUrl} answers`;
+  } catch (error) {
+    const status = error instanceof UpstreamError ? error.options.status : null;
+    if (status === null) throw new Error(`${baseUrl} does not answer: ${reasonOf(error)}`, { cause: error });
+    if (status === 401 || status === 403)
+      throw new Error(`${baseUrl} refuses the key (${status})`, { cause: error });
+    return `${baseUrl} answers (${status} to GET /models)`;
+  } finally {
+    await transport.close();
+  }
+}
+
+async function lookAtModels(config: Config, logger: Logger): Promise<string> {
+  const providers = await createProviderRegistry({
+    file: config.providersFile,
+    env: config.variables,
+    tokenizer: createTokenizer(),
+    logger,
+  });
+  try {
+    const models = createModelCatalogue({ providers }).list();
+    return `${models.length} models, ${models.filter((model) => model.available).length} available`;
+  } finally {
+    await providers.close();
+  }
+}
+
+async function upstreamChecks(config: Config): Promise<Check[]> {
+  const { providersFile, variables } = config;
+  if (providersFile === null) return [];
+  try {
+    const { upstreams } = parseProvidersFile(await readFile(providersFile, 'utf8'), variables);
+    return await Promise.all(
+      upstreams.map((upstream) => check(`provider ${upstream.id}`, () => lookAtUpstream(upstream))),
+    );
+  } catch {
+    return []; // the file's fault is told by the check of the models
+  }
+}
+
+async function lookAtFiles(config: Config, database: Database, logger: Logger): Promise<string> {
+  const installation = await openInstallation({ config, database });
+  try {
+    const signing = { current: installation.signingSecret, previous: installation.previousSecret };
+    const files = await openFiles({ config, database, signing, logger });
+    files.close();
+    const agrees = await installation.agrees();
+    if (!agrees) throw new Error('another process runs with a different SIGNING_SECRET');
+    return `${config.files.url ?? 'DATA_DIR/files'} belongs to installation ${installation.id}`;
+  } finally {
+    await installation.close();
+  }
+}
+
+async function databaseChecks(config: Config, logger: Logger): Promise<Check[]> {
+  let database: Database;
+  try {
+    database = await createDatabase({ config, logger });
+  } catch (error) {
+    const detail = reasonOf(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    return [
+      { name: 'database', ok: false, detail },
+      { name: 'files', ok: false, detail: 'cannot be checked without the database' },
+    ];
+  }
+  try {
+    return [
+      await check('database', () => lookAtDatabase(database)),
+      await check('files', () => lookAtFiles(config, database, logger)),
+    ];
+  } finally {
+    await database.close();
+  }
+}
+
+/** Looks at everything that a start needs. @throws ConfigError */
+export async function examine(): Promise<Report> {
+  const config = loadConfig();
+  const logger = createCliLogger();
+  logger.level = 'silent';
+  const groups = await Promise.all([
+    databaseChecks(config, logger),
+    check('kafka', () => lookAtKafka(config, logger)),
+    check('plans', async () => {
+      await createPlanCatalogue(config.plansFile);
+      return config.plansFile ?? "the contract's plans";
+    }),
+    check('providers', () => lookAtModels(config, logger)),
+    upstreamChecks(config),
+  ]);
+  const checks = groups.flat();
+  return { ok: checks.every(({ ok }) => ok), checks };
+}

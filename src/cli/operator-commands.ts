@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { UsageRecord } from '../metering/index.js';
+import { print, toUsageAnswer } from './answer.js';
+import { parseTime } from './arguments.js';
+import type { Session } from './session.js';
+
+const PAGE = 1000;
+
+async function allUsage(
+  { metering }: Session,
+  orgId: string,
+  since: Date | undefined,
+): Promise<UsageRecord[]> {
+  const records: UsageRecord[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await metering.usageRecords({
+      orgId,
+      first: PAGE,
+      ...(since === undefined ? {} : { since }),
+      ...(after === undefined ? {} : { after }),
+    });
+    records.push(...page.nodes);
+    if (page.nextCursor === null) return records;
+    after = page.nextCursor;
+  }
+}
+
+/** `usage`, `migrate`, `topics create`, `doctor`. */
+export function addOperatorCommands(program: Command): void {
+  program
+    .command('usage')
+    .description("an organization's ledger")
+    .requiredOption('--org <id or name>')
+    .option('--since <time>', 'ISO 8601', parseTime)
+    .action(async ({ org, since }: { org: string; since?: Date }) => {
+      const { withSession } = await import('./session.js');
+      print(
+        await withSession(async (session) => {
+          const orgId = await session.organizations.resolveId(org);
+          return { records: (await allUsage(session, orgId, since)).map(toUsageAnswer) };
+        }),
+      );
+    });
+  program
+    .command('migrate')
+    .description("brings the database to this version's tables")
+    .action(async () => {
+      const { runMigrations } = await import('./maintenance.js');
+      print(await runMigrations());
+    });
+  program
+    .command('topics')
+    .description('Kafka topics')
+    .command('create')
+    .description('makes the topics that do not exist yet')
+    .action(async () => {
+      const { makeTopics } = await import('./maintenance.js');
+      print(await makeTopics());
+    });
+  program
+    .command('doctor')
+    .description('checks database, Kafka, providers and files')
+    .action(async () => {
+      const { examine } = await import('./doctor.js');
+      const report = await examine();
+      print(report);
+      if (!report.ok) process.exitCode = 1;
+    });
+}

@@ -1,0 +1,47 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.js';
+import { addKeyCommands } from './key-commands.js';
+import { addOperatorCommands } from './operator-commands.js';
+import { addOrgCommands, addQuotaCommands } from './org-commands.js';
+
+function createProgram(): Command {
+  const program = new Command('penstock')
+    .description('Operates a Penstock installation: answers JSON, errors on standard error')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text) });
+  addOrgCommands(program);
+  addQuotaCommands(program);
+  addKeyCommands(program);
+  addOperatorCommands(program);
+  for (const command of program.commands) inherit(command);
+  return program;
+}
+
+/** Subcommands made before do not inherit how their parent ends. */
+function inherit(command: Command): void {
+  command.exitOverride();
+  for (const child of command.commands) inherit(child);
+}
+
+/** The contract's message where there is one; a stack trace helps nobody at a prompt. */
+function describe(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return `error: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+/**
+ * Runs one command. Sets the exit code: 0, or 1 with the reason on standard error.
+ * @param args without the node binary and the script
+ */
+export async function run(args: string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : 1;
+      return;
+    }
+    process.stderr.write(`${describe(error)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { createKeyService, createOrganizationService, createPlanCatalogue } from '../access/index.js';
+import type { KeyService, OrganizationService, PlanCatalogue } from '../access/index.js';
+import { loadConfig } from '../config.js';
+import type { Config } from '../config.js';
+import { createDatabase } from '../database/index.js';
+import type { Database } from '../database/index.js';
+import { newId } from '../ids.js';
+import { createMetering } from '../metering/index.js';
+import type { Metering } from '../metering/index.js';
+
+/** What a command works with: the same services as a server's, on the same database, which may have a server beside it or none. */
+export interface Session {
+  config: Config;
+  logger: Logger;
+  database: Database;
+  plans: PlanCatalogue;
+  organizations: OrganizationService;
+  keys: KeyService;
+  metering: Metering;
+}
+
+/** Warnings and worse go to standard error, as JSON lines; standard output is the command's answer. */
+export const createCliLogger = (): Logger => pino({ level: 'warn' }, pino.destination(2));
+
+/** The command line admits no calls, so that nobody's key is ever stale here. */
+const neverRefreshed = (): never => {
+  throw new Error('The command line serves no calls');
+};
+
+function createServices(database: Database, plans: PlanCatalogue, logger: Logger) {
+  return {
+    organizations: createOrganizationService({ database, plans }),
+    keys: createKeyService({ database }),
+    metering: createMetering({
+      database,
+      plans,
+      logger,
+      processId: newId('prc'),
+      role: 'cli',
+      refresh: neverRefreshed,
+    }),
+  };
+}
+
+/** Opens the database (starting or adopting an embedded one), migrates it, does the work, and leaves nothing running. */
+export async function withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  const config = loadConfig();
+  const plans = await createPlanCatalogue(config.plansFile);
+  const logger = createCliLogger();
+  const database = await createDatabase({ config, logger });
+  try {
+    const services = createServices(database, plans, logger);
+    try {
+      return await work({ config, logger, database, plans, ...services });
+    } finally {
+      await services.metering.close();
+    }
+  } finally {
+    await database.close();
+  }
+}
