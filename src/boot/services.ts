@@ -1,6 +1,13 @@
 import { createEgress } from '../egress/index.js';
 import { createInputFetcher } from '../files/index.js';
-import { createGenerationService, createImageKind, jobHandlersOf } from '../generation/index.js';
+import {
+  createChatService,
+  createEmbeddingService,
+  createEmitter,
+  createGenerationService,
+  createImageKind,
+  jobHandlersOf,
+} from '../generation/index.js';
 import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
@@ -44,7 +51,8 @@ export async function compose(
     tokenizer: foundation.tokenizer,
   };
   const search = createSearch(config);
-  const chat = {} as Services['chat'];
+  closers.add('the search provider', () => search.close());
+  const chat = createChatService({ ...shared, search, emit: createEmitter({ database, logger }) });
   const secrets = createSecretBox({
     current: installation.signingSecret,
     previous: installation.previousSecret,
@@ -70,7 +78,7 @@ export async function compose(
     jobs,
     jobEvents: hub,
     chat,
-    embeddings: {} as Services['embeddings'],
+    embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, draining }),
   };
   return { services, handlers: jobHandlersOf(kinds, models), hub, egress, secrets };
