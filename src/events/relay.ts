@@ -66,7 +66,11 @@ class OutboxRelay implements Relay {
     this.offHint?.();
     if (this.timer) clearTimeout(this.timer);
     await this.running;
-    if (this.published.length > 0) await this.claim(0);
+    try {
+      if (this.published.length > 0) await this.claim(0);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'the last published events will be published again');
+    }
   }
 
   private run(): void {

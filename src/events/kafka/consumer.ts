@@ -36,11 +36,11 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
     const consumer = kafka.consumer({
       groupId,
       allowAutoTopicCreation: false,
-      sessionTimeout: 10_000,
-      heartbeatInterval: 2_000,
+      // The least that brokers allow by default: after a broker's crash a new member waits for that of the one before it.
+      sessionTimeout: 6_000,
+      heartbeatInterval: 1_500,
       maxWaitTimeInMs: 2_000,
-      // Long enough for a broker's restart: a member that comes back needs no rebalance, which would wait for the lost one's session.
-      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 10, restartOnFailure: async () => false },
+      retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 3, restartOnFailure: async () => false },
     });
     try {
       await consumer.connect();
