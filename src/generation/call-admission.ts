@@ -1,5 +1,5 @@
 import type { CallContext } from '../metering/call-context.js';
-import { tighter } from '../metering/index.js';
+import { rateOf, tighter } from '../metering/index.js';
 import type { Metering, OperationRequest, Reservation } from '../metering/metering.types.js';
 import type { LimitedEndpoint } from '../vocabulary.js';
 
@@ -16,14 +16,19 @@ export async function admitCall(
   const keyWindow = call.keyWindowOpen;
   // At once, so that another field of the same operation does not take the slot again.
   call.keyWindowOpen = false;
-  const { rate, reservation } = await metering.admit({
-    principal: call.principal,
-    requestId: call.requestId,
-    client: call.client,
-    keyWindow,
-    ...what,
-  });
-  call.rate = tighter(call.rate, rate);
-  if (what.operation !== undefined) call.admitted = true;
-  return reservation;
+  try {
+    const { rate, reservation } = await metering.admit({
+      principal: call.principal,
+      requestId: call.requestId,
+      client: call.client,
+      keyWindow,
+      ...what,
+    });
+    call.rate = tighter(call.rate, rate);
+    if (what.operation !== undefined) call.admitted = true;
+    return reservation;
+  } catch (error) {
+    call.rate = tighter(call.rate, rateOf(error));
+    throw error;
+  }
 }

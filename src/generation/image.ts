@@ -13,10 +13,12 @@ import type { ImageInput } from './image-input.js';
 import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
 import { easeProgress } from './image-progress.js';
+import { createRouter } from './routing.js';
+import type { Router } from './routing.js';
 
 export interface ImageKindOptions {
   models: ModelCatalogue;
-  providers: Pick<ProviderRegistry, 'find'>;
+  providers: ProviderRegistry;
   files: FileService;
   imaging: Imaging;
   logger: Logger;
@@ -34,7 +36,8 @@ interface ImageItem {
 }
 
 /** POST /images/generations (contract 4.2). */
-export function createImageKind(options: ImageKindOptions): GenerationKind<ImageInput> {
+export function createImageKind(given: ImageKindOptions): GenerationKind<ImageInput> {
+  const options = { ...given, router: createRouter(given) };
   return {
     tool: 'image',
     endpoint: 'image',
@@ -61,14 +64,14 @@ export function createImageKind(options: ImageKindOptions): GenerationKind<Image
 }
 
 async function run(
-  options: ImageKindOptions,
+  options: ImageKindOptions & { router: Router },
   context: JobContext,
   { input, model }: { input: ImageInput; model: Model },
 ): Promise<JobOutcome> {
   const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
   let made: ImagesMade;
   try {
-    made = await makeImages(options, model, {
+    made = await makeImages(options.router, model, {
       ...callOf(input),
       abortSignal: context.signal,
       onProgress: progress.report,

@@ -2,9 +2,9 @@ import type { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
-import { rateOf, tighter } from '../metering/index.js';
 import type { OperationRequest } from '../metering/metering.types.js';
 import type { Model } from '../models/models.types.js';
+import { admitCall } from './call-admission.js';
 import type { GenerationKind } from './generation.types.js';
 import type { GenerationOptions } from './pipeline.js';
 import { checkRequest } from './pipeline-checks.js';
@@ -32,34 +32,10 @@ export function createStarter(
 ): (kind: AnyKind, call: CallContext, body: Record<string, unknown>) => Promise<Job> {
   const { metering, models } = options;
 
-  const admit = async (
-    call: CallContext,
-    kind: AnyKind | null,
-    operation?: OperationRequest,
-  ): Promise<void> => {
-    const keyWindow = kind !== null && call.keyWindowOpen;
-    // At once, so that another field of the same operation does not take the slot again.
-    if (keyWindow) call.keyWindowOpen = false;
-    try {
-      const admission = await metering.admit({
-        principal: call.principal,
-        requestId: call.requestId,
-        client: call.client,
-        keyWindow,
-        endpoint: kind?.endpoint,
-        operation,
-      });
-      call.rate = tighter(call.rate, admission.rate);
-    } catch (error) {
-      call.rate = tighter(call.rate, rateOf(error));
-      throw error;
-    }
-    if (operation !== undefined) call.admitted = true;
-  };
-
   return async (kind, call, body) => {
+    const { endpoint } = kind;
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
-    if (!checked.ok) return await refuse(checked.fault, () => admit(call, kind));
+    if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
     const draft: Draft = {
       kind,
       model: checked.model,
@@ -69,13 +45,13 @@ export function createStarter(
       fileIds: [],
     };
     if (kind.prepare === undefined) {
-      await admit(call, kind, operationOf(draft));
+      await admitCall(metering, call, { endpoint, operation: operationOf(draft) });
       return await createJob(options, call, draft);
     }
-    await admit(call, kind);
+    await admitCall(metering, call, { endpoint });
     const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
     try {
-      await admit(call, null, operationOf(prepared));
+      await admitCall(metering, call, { operation: operationOf(prepared) });
       return await createJob(options, call, prepared);
     } catch (error) {
       await removeInputs(options, call, prepared);
@@ -85,7 +61,7 @@ export function createStarter(
 }
 
 /** 429 comes before the fault: the slots are taken first. */
-async function refuse(fault: ApiError, takeSlots: () => Promise<void>): Promise<never> {
+async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promise<never> {
   await takeSlots();
   throw fault;
 }
