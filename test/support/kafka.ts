@@ -173,7 +173,7 @@ export async function startKafka(): Promise<TestKafka | null> {
   const [broker, controller] = (await freePorts(2)) as [number, number];
   const config = join(folder, 'server.properties');
   await writeFile(config, properties(folder, broker, controller));
-  const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url');
+  const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url').replace(/^-/, 'A');
   await run('java', [
     '-cp',
     classpath,
