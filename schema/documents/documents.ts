@@ -70,7 +70,7 @@ function parseWithin(query: string): Prepared {
     document = parse(query, { maxTokens: LIMITS.tokens });
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
-    if (!error.message.includes('contains more than')) return { errors: [error] };
+    if (!error.message.includes('Parsing aborted')) return { errors: [error] };
     return { errors: [limitError(`Document contains more than ${LIMITS.tokens} tokens`)] };
   }
   const refused = checkSyntax(document);

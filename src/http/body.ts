@@ -40,18 +40,19 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
   });
 }
 
-/** So many bytes of a refused body are taken and forgotten, so that its sender reads the answer instead of a reset. */
-const LINGER_BYTES = 1024 * 1024;
+/** So long a refused body is taken and forgotten, so that its sender reads the answer instead of a reset. */
+const LINGER_MS = 5000;
 
-/** Forgets what still comes of a refused request's body; the connection is closed when too much does. */
+/** Forgets what still comes of a refused request's body; the connection is closed when it does not end. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
-  let size = 0;
-  request.on('error', () => undefined);
-  request.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > LINGER_BYTES) request.destroy();
-  });
+  const cut = setTimeout(() => request.destroy(), LINGER_MS);
+  cut.unref();
+  const done = () => clearTimeout(cut);
+  request.on('error', done);
+  request.once('close', done);
+  request.once('end', done);
+  request.resume();
 }
 
 const strict = new TextDecoder('utf-8', { fatal: true });

@@ -6,7 +6,12 @@ let server: TestServer;
 let key: string;
 
 beforeAll(async () => {
-  server = await startPenstock();
+  server = await startPenstock({
+    plans: {
+      plans: { cli_team: { limits: { image_generations: 10 } } },
+      endpointLimits: { image: { limit: 1000, windowSeconds: 60 } },
+    },
+  });
   ({ key } = await server.createOrg({ plan: 'cli_team' }));
 });
 afterAll(() => server?.close());
@@ -226,7 +231,7 @@ describe('the order of checks', () => {
       status: 403,
       body: { error: 'Model tier not allowed', code: 'model_tier_not_allowed' },
     });
-    for (let i = 0; i < 9; i++) await post({ n: 0 });
+    for (let i = 0; i < 29; i++) await post({ n: 0 });
     expect(await post({ model: powerful, n: 0 })).toMatchObject({
       status: 429,
       body: { code: 'rate_limited' },
