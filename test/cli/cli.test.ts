@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAuthenticator, createPlanCatalogue } from '../../src/access/index.js';
+import { bundle } from '../../scripts/build.mjs';
+import { pino } from 'pino';
+import { createTestDatabase } from '../support/database.js';
+import type { TestDatabase } from '../support/database.js';
+
+const root = resolve(import.meta.dirname, '../..');
+let bundles: string;
+let db: TestDatabase;
+
+interface Run {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+function run(env: Record<string, string>, args: string[]): Promise<Run> {
+  const { PATH = '' } = process.env;
+  return new Promise((done) => {
+    execFile(
+      process.execPath,
+      [join(bundles, 'cli.js'), ...args],
+      { env: { PATH, ...env } },
+      (error, stdout, stderr) =>
+        done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    );
+  });
+}
+
+const cli = (...args: string[]): Promise<Run> =>
+  run({ DATABASE_URL: db.url, PUBLIC_URL: 'http://127.0.0.1:4000', DATA_DIR: db.config.dataDir }, args);
+
+async function answer<T = Record<string, unknown>>(...args: string[]): Promise<T> {
+  const { code, stdout, stderr } = await cli(...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as T;
+}
+
+async function refusal(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli(...args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  return stderr;
+}
+
+beforeAll(async () => {
+  await mkdir(join(root, 'dist'), { recursive: true });
+  bundles = await mkdtemp(join(root, 'dist', '.test-'));
+  await bundle(['src/cli.ts'], bundles);
+  db = await createTestDatabase();
+});
+afterAll(async () => {
+  await db.close();
+  await rm(bundles, { recursive: true, force: true });
+});
+
+test('an organisation is made, shown, listed, moved to another plan and cancelled, by id and by name', async () => {
+  const made = await answer('org', 'create', '--name', 'Acme', '--plan', 'pro_monthly');
+  expect(made).toEqual({
+    id: expect.stringMatching(/^org_/) as string,
+    name: 'Acme',
+    plan: 'pro_monthly',
+    entitled: true,
+    periodEnd: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+  });
+  expect(await answer('org', 'show', '--org', 'Acme')).toEqual(made);
+  expect(await answer('org', 'list')).toEqual({ orgs: [made] });
+  expect(await answer('org', 'plan', '--org', String(made['id']), '--plan', 'cli_team')).toEqual({
+    ...made,
+    plan: 'cli_team',
+  });
+  expect(await answer('org', 'cancel', '--org', 'Acme')).toEqual({ ...made, plan: 'cli_team' });
+});
+
+test('a key is shown once, works for its scopes, and is revoked', async () => {
+  await answer('org', 'create', '--name', 'Keys', '--plan', 'free');
+  const all = await answer<{ scopes: string[] }>(
+    'key',
+    'create',
+    '--org',
+    'Keys',
+    '--name',
+    'a',
+    '--scopes',
+    'all',
+  );
+  expect(all.scopes).toContain('webhooks');
+  const expires = '2030-01-31T00:00:00.000Z';
+  const made = await answer<{ id: string; key: string }>(
+    ...['key', 'create', '--org', 'Keys', '--name', 'b', '--scopes', 'usage,chat', '--expires', expires],
+  );
+  expect(made).toEqual({ id: made.id, key: made.key, scopes: ['chat', 'usage'], expiresAt: expires });
+  const authenticator = createAuthenticator({
+    database: db.database,
+    plans: await createPlanCatalogue(null),
+    logger: pino({ level: 'silent' }),
+  });
+  expect(await authenticator.authenticate(`Bearer ${made.key}`)).toMatchObject({ keyId: made.id });
+  const revoked = await answer('key', 'revoke', '--id', made.id);
+  await expect
+    .poll(() => authenticator.authenticate(`Bearer ${made.key}`).catch((error: Error) => error.message))
+    .toBe('Invalid or missing API key');
+  await authenticator.close();
+  const { keys } = await answer<{ keys: Record<string, unknown>[] }>('key', 'list', '--org', 'Keys');
+  expect(keys[1]).toEqual({
+    id: made.id,
+    name: 'b',
+    prefix: made.key.slice(0, 11),
+    scopes: ['chat', 'usage'],
+    expiresAt: expires,
+    revokedAt: revoked['revokedAt'],
+    lastUsedAt: expect.any(String) as string,
+  });
+  expect(JSON.stringify(keys)).not.toContain(made.key.slice(11));
+});
+
+test('units are added and what is used is set, as GET /quota shows it, and both stand in the ledger', async () => {
+  await answer('org', 'create', '--name', 'Quotas', '--plan', 'pro_monthly');
+  const topUp = ['org', 'top-up', '--org', 'Quotas', '--bucket', 'music_tracks', '--amount', '2.5'];
+  expect(await answer(...topUp)).toEqual({ remaining: 22.5, limit: 22.5, used: 0, usage_percent: 0 });
+  const set = ['quota', 'set', '--org', 'Quotas', '--bucket', 'credits', '--used', '150'];
+  expect(await answer(...set)).toEqual({ remaining: 50, limit: 200, used: 150, usage_percent: 75 });
+  const { records } = await answer<{ records: Record<string, unknown>[] }>(
+    ...['usage', '--org', 'Quotas', '--since', '2020-01-01'],
+  );
+  expect(records.map((record) => record['amounts'])).toContainEqual({ credits: 150 });
+  expect(await answer('usage', '--org', 'Quotas', '--since', '2999-01-01T00:00:00Z')).toEqual({
+    records: [],
+  });
+});
+
+test.each([
+  [['org', 'show', '--org', 'Nobody'], 'Organization not found'],
+  [['org', 'create', '--name', 'X', '--plan', 'gold'], 'must be one of free'],
+  [['org', 'create', '--plan', 'free'], '--name'],
+  [['key', 'create', '--org', 'Quotas', '--name', 'k', '--scopes', 'chat,root'], 'must be one of chat'],
+  [['key', 'create', '--org', 'Quotas', '--name', 'k', '--scopes', 'all', '--expires', 'soon'], 'ISO 8601'],
+  [['key', 'revoke', '--id', 'key_unknown'], 'API key not found'],
+  [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.005'], 'two decimals'],
+  [['org', 'top-up', '--org', 'Quotas', '--bucket', 'chat_tokens', '--amount', '1'], 'chat_tokens'],
+  [['quota', 'set', '--org', 'Quotas', '--bucket', 'gold', '--used', '1'], 'must be one of credits'],
+  [['nonsense'], 'unknown command'],
+])('%j is refused on standard error', async (args, reason) => {
+  expect(await refusal(...args)).toContain(reason);
+});
+
+test('every fault of the configuration is told, and nothing is touched', async () => {
+  const { code, stdout, stderr } = await run({ PORT: 'x', ROLE: 'y', DATABASE_URL: db.url }, ['org', 'list']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  for (const name of ['PORT', 'ROLE', 'PUBLIC_URL']) expect(stderr).toContain(`${name}: `);
+});
+
+test('the doctor says what a start would find', async () => {
+  const report = await answer<{ ok: boolean; checks: { name: string; ok: boolean }[] }>('doctor');
+  expect(report.ok).toBe(true);
+  expect(report.checks.map(({ name }) => name)).toEqual(['database', 'files', 'kafka', 'plans', 'providers']);
+});
+
+test('the doctor names what is broken and fails', async () => {
+  const broken = {
+    DATABASE_URL: 'postgresql://127.0.0.1:1/x',
+    PUBLIC_URL: 'http://127.0.0.1:1',
+    KAFKA_BROKERS: '127.0.0.1:1',
+  };
+  const { code, stdout } = await run(
+    { ...broken, PLANS_FILE: '/nowhere.json', DATA_DIR: db.config.dataDir },
+    ['doctor'],
+  );
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; ok: boolean }[] };
+  expect({ code, ok }).toEqual({ code: 1, ok: false });
+  const failed = checks.filter((check) => !check.ok).map(({ name }) => name);
+  expect(failed).toEqual(['database', 'files', 'kafka', 'plans']);
+});
+
+test('without a server it starts the embedded PostgreSQL itself, for two commands at once, and leaves none running', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'penstock-cli-'));
+  try {
+    const made = await Promise.all(
+      ['One', 'Two'].map((name) =>
+        run({ DATA_DIR: dataDir }, ['org', 'create', '--name', name, '--plan', 'free']),
+      ),
+    );
+    expect(made.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: '' },
+    ]);
+    const listed = await run({ DATA_DIR: dataDir }, ['org', 'list']);
+    expect((JSON.parse(listed.stdout) as { orgs: unknown[] }).orgs).toHaveLength(2);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
