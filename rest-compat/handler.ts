@@ -47,7 +47,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   const passed = options.guard(endpoint.document.field, rest.context);
   if (passed) await passed;
   const idempotent =
-    bytes && key !== undefined
+    endpoint.route.method === 'POST' && bytes && key !== undefined
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
       : null;
   if (isStreaming(rest)) return streamChat({ options, rest, response, idempotent });

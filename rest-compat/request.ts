@@ -3,6 +3,7 @@ import { ApiError } from '../src/errors.js';
 import { parseJson, readBody, requireJson } from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
+import type { Route } from './route.types.js';
 import type { Incoming, RestOptions, RestRequest } from './rest.types.js';
 import type { Router } from './router.js';
 
@@ -35,8 +36,8 @@ export async function readRequest(
     throw matched === null ? new ApiError('not_found', 'Not found') : methodNotAllowed(matched.allow);
   }
   const { target: endpoint, segments } = matched;
-  const bytes = endpoint.route.body ? await receive(request, endpoint.route.body.limitBytes) : null;
-  const body = bytes ? parseObject(bytes) : null;
+  const bytes = await receive(request, endpoint.route);
+  const body = bytes && endpoint.route.body ? parseObject(bytes) : null;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -56,9 +57,16 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-async function receive(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+const EMPTY = Buffer.from('{}');
+
+/** A body's bytes; null for methods without one. What an endpoint without a body is sent all the same stays unread. */
+async function receive(request: IncomingMessage, { method, body }: Route): Promise<Buffer | null> {
+  if (method === 'GET' || method === 'DELETE') return null;
+  if (!body) return EMPTY;
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (body.optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
   requireJson(request);
-  return readBody(request, limitBytes);
+  return readBody(request, body.limitBytes);
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {

@@ -41,6 +41,8 @@ export interface Route {
     example: Record<string, unknown>;
     /** Fields besides those of the input type. */
     extra?: Record<string, JsonSchema>;
+    /** A request without a body stands for `{}`. */
+    optional?: boolean;
     /** Unknown fields are ignored (chat, embeddings) instead of refused. */
     open?: boolean;
   };

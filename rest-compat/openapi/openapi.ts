@@ -169,7 +169,10 @@ function bodyOf({ route, document }: Endpoint): JsonSchema {
   const schema = inputSchema(input.type);
   const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
   const body = { ...schema, properties, ...(route.body.open ? {} : { additionalProperties: false }) };
-  return { required: true, content: { 'application/json': { schema: body, example: route.body.example } } };
+  return {
+    required: route.body.optional !== true,
+    content: { 'application/json': { schema: body, example: route.body.example } },
+  };
 }
 
 function successOf({ route, document, stream }: Endpoint): JsonSchema {
