@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invalid } from '../../src/errors.js';
 import type { ApiError } from '../../src/errors.js';
 import type { Bucket } from '../../src/vocabulary.js';
 import { createGenerationEngine } from '../support/generation.js';
@@ -224,6 +225,57 @@ describe('a synchronous caller', () => {
     gone.abort();
     expect(await waiting).toMatchObject({ status: 503 });
     expect(await engine.jobs.wait(orgId, id, { timeoutMs: 10_000 })).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('a generation with input files', () => {
+  it('takes its slots, then reads them, then reserves; without a job they are removed again', async () => {
+    const steps: string[] = [];
+    const withInput = await createGenerationEngine({
+      plans: {
+        plans: { pro_monthly: { limits: { image_generations: 1 } } },
+        endpointLimits: { image: { limit: 4, windowSeconds: 60 } },
+      },
+      adapt: (kind, files) => ({
+        ...kind,
+        async prepare(call, input, { jobId }) {
+          steps.push('read');
+          if ((input as { prompt: string }).prompt === 'bad') throw invalid('Could not fetch image', 'image');
+          const { orgId } = call.principal;
+          const file = await files.service.save({
+            orgId,
+            bytes: Buffer.from('x'),
+            contentType: 'image/png',
+            jobId,
+          });
+          return { input, fileIds: [file.id] };
+        },
+      }),
+    });
+    try {
+      const { orgId, call } = await withInput.createOrg('pro_monthly');
+      const count = async () =>
+        (await withInput.test.database.system.query('SELECT id FROM files WHERE org_id = $1', [orgId]))
+          .length;
+      const ask = async (body: object) =>
+        await withInput.generation.generate('image', await call(), { ...small, ...body }, { async: true });
+      expect(await refusal(ask({ n: 99 }))).toMatchObject({ status: 400 });
+      expect(steps).toEqual([]);
+      expect(await refusal(ask({ prompt: 'bad' }))).toMatchObject({
+        status: 400,
+        message: 'Could not fetch image',
+      });
+      expect(await refusal(ask({ n: 2 }))).toMatchObject({ status: 402 });
+      expect(await count()).toBe(0);
+      const { job } = await ask({ prompt: '@sandbox{"delay_ms":60000}' });
+      expect(await count()).toBe(1);
+      expect(steps).toEqual(['read', 'read', 'read']);
+      expect(await refusal(ask({}))).toMatchObject({ status: 429 });
+      expect(steps).toHaveLength(3);
+      await withInput.jobs.cancel(orgId, job.id);
+    } finally {
+      await withInput.close();
+    }
   });
 });
 

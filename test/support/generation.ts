@@ -14,7 +14,7 @@ import {
 import { openFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
 import { createGenerationService, createImageKind, jobHandlersOf } from '../../src/generation/index.js';
-import type { GenerationService } from '../../src/generation/index.js';
+import type { GenerationKind, GenerationService } from '../../src/generation/index.js';
 import { createImaging } from '../../src/imaging/index.js';
 import { createJobService, createJobWorker } from '../../src/jobs/index.js';
 import type { JobService, JobWorker } from '../../src/jobs/index.js';
@@ -44,7 +44,14 @@ export interface GenerationEngine {
 
 /** The engine from admission to stored files, without a face: one process that is API and worker. */
 export async function createGenerationEngine(
-  options: { env?: Record<string, string>; providers?: object; plans?: object; paused?: boolean } = {},
+  options: {
+    env?: Record<string, string>;
+    providers?: object;
+    plans?: object;
+    /** The worker does not start. */
+    paused?: boolean;
+    adapt?: (kind: GenerationKind<unknown>, files: Files) => GenerationKind<unknown>;
+  } = {},
 ): Promise<GenerationEngine> {
   const logger = pino({ level: 'silent' });
   const test = await createTestDatabase(options.env);
@@ -80,7 +87,8 @@ export async function createGenerationEngine(
   });
   const models = createModelCatalogue({ providers });
   const jobs = createJobService({ database, logger });
-  const kinds = [createImageKind({ models, providers, files: files.service, imaging, logger })];
+  const image = createImageKind({ models, providers, files: files.service, imaging, logger });
+  const kinds = [options.adapt?.(image, files) ?? image];
   const draining = new AbortController();
   const generation = createGenerationService({
     kinds,
