@@ -1,4 +1,4 @@
-import type { GraphqlAnswer } from '../support/client.js';
+import type { Answer, GraphqlAnswer } from '../support/client.js';
 import { createInstallation, type Installation, type InstallationOptions } from '../support/installation.js';
 import { spawnPenstock, type SpawnedServer, type SpawnOptions } from '../support/spawned.js';
 
@@ -100,4 +100,14 @@ export async function readLedger(server: SpawnedServer, key: string): Promise<Le
 /** What a row charged of a bucket. */
 export function charged(row: LedgerRow, bucket: string): number {
   return row.amounts.find((amount) => amount.bucket === bucket)?.amount ?? 0;
+}
+
+/** How often each outcome came, such as `{200: 1, '402 Quota exceeded for credits': 9}`: a test that fails says what happened instead. */
+export function tally(answers: Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const outcome = status < 400 ? String(status) : `${status} ${String(body['error'])}`;
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  return counts;
 }

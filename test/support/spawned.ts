@@ -13,7 +13,7 @@ export interface SpawnedServer extends TestClient {
   port: number;
   process: ChildProcess;
   pid: number;
-  /** What it wrote to stdout and stderr so far. */
+  /** What it wrote to stdout and stderr so far (`TEST_LOG=1` shows it as it comes). */
   output(): string;
   /** Sends a signal and waits for the end (not for SIGSTOP and SIGCONT). @returns its exit code, null where a signal ended it */
   signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>;
@@ -48,8 +48,12 @@ export async function spawnPenstock(
   };
   const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
   const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (part: Buffer) => output.push(part.toString()));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (part: Buffer) => {
+      output.push(part.toString());
+      if (process.env['TEST_LOG']) process.stderr.write(part);
+    });
+  }
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const client = createTestClient(origin);
   const signal: SpawnedServer['signal'] = (name) => {
