@@ -1,4 +1,5 @@
-import type { MigrationObject } from '@mikro-orm/core';
+import type { Constructor, MigrationObject } from '@mikro-orm/core';
+import type { Migration } from '@mikro-orm/migrations';
 import { Migration0001 } from './0001_access.js';
 import { Migration0002 } from './0002_metering.js';
 import { Migration0003 } from './0003_events.js';
@@ -7,15 +8,19 @@ import { Migration0005 } from './0005_files.js';
 import { Migration0006 } from './0006_idempotency.js';
 import { Migration0007 } from './0007_webhooks.js';
 import { Migration0008 } from './0008_agents.js';
+import { MIGRATION_NAMES } from './names.js';
+import type { MigrationName } from './names.js';
 
-/** Every change of the database in its order. Names never change once released; a file never changes after that. */
-export const migrations: MigrationObject[] = [
-  { name: '0001_access', class: Migration0001 },
-  { name: '0002_metering', class: Migration0002 },
-  { name: '0003_events', class: Migration0003 },
-  { name: '0004_jobs', class: Migration0004 },
-  { name: '0005_files', class: Migration0005 },
-  { name: '0006_idempotency', class: Migration0006 },
-  { name: '0007_webhooks', class: Migration0007 },
-  { name: '0008_agents', class: Migration0008 },
-];
+/** A file never changes once released. The order is that of `names.ts`. */
+const CLASSES: Record<MigrationName, Constructor<Migration>> = {
+  '0001_access': Migration0001,
+  '0002_metering': Migration0002,
+  '0003_events': Migration0003,
+  '0004_jobs': Migration0004,
+  '0005_files': Migration0005,
+  '0006_idempotency': Migration0006,
+  '0007_webhooks': Migration0007,
+  '0008_agents': Migration0008,
+};
+
+export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database, Sql } from '../database/index.js';
+import type { Sql, SystemDatabase } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import { newId } from '../ids.js';
 import { SCOPES } from '../vocabulary.js';
@@ -103,7 +103,7 @@ export async function insertKey(sql: Sql, input: NewKey): Promise<KeyRecord & { 
   return { ...toRecord(rows[0]), key };
 }
 
-export function createKeyService(options: { database: Database }): KeyService {
+export function createKeyService(options: { database: SystemDatabase }): KeyService {
   const { system } = options.database;
   return {
     create: (input) => insertKey(system, input),

@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../database/index.js';
+import type { Sql, SystemDatabase } from '../database/index.js';
 import { ApiError, invalid } from '../errors.js';
 import { newId } from '../ids.js';
 import { PLAN_CODES } from '../vocabulary.js';
@@ -161,7 +161,7 @@ function toView(row: Row, plans: PlanCatalogue): OrganizationView {
 }
 
 export function createOrganizationService(options: {
-  database: Database;
+  database: SystemDatabase;
   plans: PlanCatalogue;
 }): OrganizationService {
   const { database, plans } = options;

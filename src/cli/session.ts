@@ -4,8 +4,8 @@ import { createKeyService, createOrganizationService, createPlanCatalogue } from
 import type { KeyService, OrganizationService, PlanCatalogue } from '../access/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
-import { createDatabase } from '../database/index.js';
-import type { Database } from '../database/index.js';
+import { createSystemDatabase } from '../database/index.js';
+import type { SystemDatabase } from '../database/index.js';
 import { newId } from '../ids.js';
 import { createMetering } from '../metering/index.js';
 import type { Metering } from '../metering/index.js';
@@ -14,7 +14,7 @@ import type { Metering } from '../metering/index.js';
 export interface Session {
   config: Config;
   logger: Logger;
-  database: Database;
+  database: SystemDatabase;
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
@@ -29,7 +29,7 @@ const neverRefreshed = (): never => {
   throw new Error('The command line serves no calls');
 };
 
-function createServices(database: Database, plans: PlanCatalogue, logger: Logger) {
+function createServices(database: SystemDatabase, plans: PlanCatalogue, logger: Logger) {
   return {
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
@@ -49,7 +49,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
   const config = loadConfig();
   const plans = await createPlanCatalogue(config.plansFile);
   const logger = createCliLogger();
-  const database = await createDatabase({ config, logger });
+  const database = await createSystemDatabase({ config, logger });
   try {
     const services = createServices(database, plans, logger);
     try {

@@ -1,18 +1,17 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
-import type { Database, Sql, SqlValue, Statement } from './database.types.js';
+import type { Database, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
 import { createDedicated } from './dedicated.js';
 import { useEmbeddedPostgres } from './embedded/index.js';
 import type { EmbeddedPostgres } from './embedded/index.js';
 import { createHints } from './hints.js';
 import { migrate } from './migrate.js';
 import { createStatementNames, queryAsOrg } from './org-query.js';
-import { createOrm, createTenantWork } from './orm.js';
 import { createPool, patiently } from './pool.js';
 import type { Pool, Server } from './pool.js';
 
-export type { Database, Sql, SqlValue, Statement } from './database.types.js';
+export type { Database, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
 export { openInstallation } from './installation.js';
@@ -58,26 +57,19 @@ async function reach(
   return { server: embedded, embedded };
 }
 
-async function open(
-  config: Config,
-  logger: Logger,
-  server: Server,
-): Promise<Omit<Database, 'close'> & { close(): Promise<void> }> {
+async function openSystem(config: Config, logger: Logger, server: Server): Promise<SystemDatabase> {
   await patiently(server, () => migrate({ url: server.url, logger }));
   const max = config.database.poolSize;
   const systemPool = createPool({ server, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ server, role: TENANT_ROLE, max, logger });
-  const orm = await createOrm({ server, role: TENANT_ROLE, max, logger });
   const system = systemSql(systemPool);
   const hints = await createHints({ server, role: SYSTEM_ROLE, sql: system, logger });
   const nameOf = createStatementNames();
   return {
-    orm,
     system,
     transaction: transactions(systemPool),
     tenantQuery: <Row>(orgId: string, text: string, values: SqlValue[] = []) =>
       tenantPool.use((client) => queryAsOrg<Row>(client, orgId, { name: nameOf(text), text, values })),
-    tenant: createTenantWork(orm, server),
     dedicated: () => Promise.resolve(createDedicated({ server, role: SYSTEM_ROLE, logger })),
     hints,
     healthy: () =>
@@ -87,25 +79,34 @@ async function open(
       ),
     async close() {
       await hints.close();
-      await Promise.all([systemPool.close(), tenantPool.close(), orm.close()]);
+      await Promise.all([systemPool.close(), tenantPool.close()]);
     },
   };
 }
 
-/**
- * Connects to `DATABASE_URL`, or starts or adopts the embedded PostgreSQL of `DATA_DIR`; migrates; opens the pools of both roles.
- * @throws ApiError unavailable where PostgreSQL does not answer for 5 s
- */
-export async function createDatabase(options: { config: Config; logger: Logger }): Promise<Database> {
-  const { config, logger } = options;
+async function openEntities(config: Config, logger: Logger, server: Server) {
+  const { createOrm, createTenantWork } = await import('./orm.js');
+  const orm = await createOrm({ server, role: TENANT_ROLE, max: config.database.poolSize, logger });
+  return { orm, tenant: createTenantWork(orm, server), close: () => orm.close() };
+}
+
+interface DatabaseOptions {
+  config: Config;
+  logger: Logger;
+}
+
+/** Whatever `open` makes, with a `close` that also gives the share in an embedded server back. */
+async function withServer<T extends { close(): Promise<void> }>(
+  { config, logger }: DatabaseOptions,
+  open: (server: Server) => Promise<T>,
+): Promise<T> {
   const { server, embedded } = await reach(config, logger);
   try {
-    const database = await open(config, logger, server);
-    const closePools = database.close.bind(database);
+    const opened = await open(server);
     return {
-      ...database,
+      ...opened,
       async close() {
-        await closePools();
+        await opened.close();
         await embedded?.release();
       },
     };
@@ -113,4 +114,30 @@ export async function createDatabase(options: { config: Config; logger: Logger }
     await embedded?.release();
     throw error;
   }
+}
+
+/** As {@link createDatabase}, without entities: quicker to start. */
+export function createSystemDatabase(options: DatabaseOptions): Promise<SystemDatabase> {
+  return withServer(options, (server) => openSystem(options.config, options.logger, server));
+}
+
+/**
+ * Connects to `DATABASE_URL`, or starts or adopts the embedded PostgreSQL of `DATA_DIR`; migrates; opens the pools of both roles.
+ * @throws ApiError unavailable where PostgreSQL does not answer for 5 s
+ */
+export function createDatabase(options: DatabaseOptions): Promise<Database> {
+  const { config, logger } = options;
+  return withServer(options, async (server) => {
+    const system = await openSystem(config, logger, server);
+    const { orm, tenant, close } = await openEntities(config, logger, server);
+    return {
+      ...system,
+      orm,
+      tenant,
+      async close() {
+        await system.close();
+        await close();
+      },
+    };
+  });
 }

@@ -1,11 +1,7 @@
-import { Migrator } from '@mikro-orm/migrations';
-import { MikroORM } from '@mikro-orm/postgresql';
-import type { Options } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { migrations } from '../../migrations/index.js';
+import { MIGRATION_NAMES } from '../../migrations/names.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
-import { ormOptions } from './orm.js';
 
 /** One number for all of Penstock's processes on a database: whoever holds it migrates, the others wait. */
 const MIGRATION_LOCK = 7_265_001;
@@ -43,23 +39,7 @@ async function appliedMigrations(client: pg.Client): Promise<Set<string>> {
   return new Set(rows.map((row) => row.name));
 }
 
-const pendingOf = (applied: Set<string>): string[] =>
-  migrations.map(({ name }) => name).filter((name) => !applied.has(name));
-
-async function runPending(url: string, logger: Logger): Promise<void> {
-  const orm = await MikroORM.init({
-    ...ormOptions(url),
-    extensions: [Migrator],
-    migrations: { migrationsList: migrations, snapshot: false, disableForeignKeys: false, silent: true },
-    pool: { min: 0, max: 2 },
-    logger: (message: string) => logger.debug(message),
-  } as Options);
-  try {
-    await orm.migrator.up();
-  } finally {
-    await orm.close();
-  }
-}
+const pendingOf = (applied: Set<string>): string[] => MIGRATION_NAMES.filter((name) => !applied.has(name));
 
 /**
  * Brings the database to this version's tables, under an advisory lock, as the owner of `url`. Costs two queries where nothing is to do.
@@ -77,6 +57,7 @@ export async function migrate(options: { url: string; logger: Logger }): Promise
     const pending = pendingOf(await appliedMigrations(client));
     if (pending.length === 0) return [];
     for (const role of [TENANT_ROLE, SYSTEM_ROLE]) await ensureRole(client, role);
+    const { runPending } = await import('./run-pending.js'); // an ORM to load, only where there is work
     await runPending(options.url, options.logger);
     return pending;
   } finally {

@@ -1,0 +1,16 @@
+/**
+ * Every change of the database in its order. Names never change once released. Apart from the classes (`index.ts`), so that a process
+ * that finds nothing to do need not load them.
+ */
+export const MIGRATION_NAMES = [
+  '0001_access',
+  '0002_metering',
+  '0003_events',
+  '0004_jobs',
+  '0005_files',
+  '0006_idempotency',
+  '0007_webhooks',
+  '0008_agents',
+] as const;
+
+export type MigrationName = (typeof MIGRATION_NAMES)[number];
