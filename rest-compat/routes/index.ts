@@ -5,6 +5,7 @@ import { imageRoutes } from './images.js';
 import { jobRoutes } from './jobs.js';
 import { modelRoutes } from './models.js';
 import { quotaRoutes } from './quota.js';
+import { webhookRoutes } from './webhooks.js';
 
 /** The table: every endpoint of /api/v1. */
 export const routes: readonly Route[] = [
@@ -14,4 +15,5 @@ export const routes: readonly Route[] = [
   ...jobRoutes,
   ...quotaRoutes,
   ...modelRoutes,
+  ...webhookRoutes,
 ];
