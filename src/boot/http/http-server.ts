@@ -73,8 +73,11 @@ export async function listen(options: { port: number; host: string }): Promise<H
       stopListening(server);
       const startedAt = performance.now();
       const elapsed = () => performance.now() - startedAt;
-      while (elapsed() < timeoutMs && (open.size > 0 || elapsed() < IDLE_GRACE_MS))
+      const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
+      while (elapsed() < timeoutMs && (open.size > 0 || elapsed() < IDLE_GRACE_MS)) {
+        if (await idle()) return;
         await sleep(DRAIN_CHECK_MS);
+      }
     },
     async close() {
       stopListening(server);
@@ -88,6 +91,10 @@ export async function listen(options: { port: number; host: string }): Promise<H
 /** http.Server's own `close` ends idle connections at once, and with them requests that are on their way. */
 function stopListening(server: Server): void {
   if (server.listening) NetServer.prototype.close.call(server);
+}
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
 }
 
 const answerStarting: Route = (_request, response) => {

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createInstallation, type Installation } from '../support/installation.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await createInstallation();
+});
+afterAll(() => installation.close());
+
+const get = async (server: TestServer, path: string) => {
+  const answer = await server.raw(path, { method: 'GET' });
+  return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+};
+
+test.each(['all', 'api', 'worker'] as const)(
+  'a process with the role %s is alive and ready',
+  async (role) => {
+    const server = await startPenstock({ installation, role });
+    expect(await get(server, '/healthz')).toEqual({ status: 200, body: { status: 'ok', role } });
+    expect((await get(server, '/readyz')).status).toBe(200);
+    await server.close();
+  },
+);
+
+test('a worker serves no API', async () => {
+  const server = await startPenstock({ installation, role: 'worker' });
+  expect((await get(server, '/api/v1/quota')).status).toBe(404);
+  await server.close();
+});
+
+test('processes with different signing secrets are not ready', async () => {
+  const one = await startPenstock({ installation, env: { SIGNING_SECRET: 'a'.repeat(32) } });
+  const other = { ...installation, env: { ...installation.env, SIGNING_SECRET: 'b'.repeat(32) } };
+  const two = await startPenstock({ installation: other });
+  expect((await get(two, '/readyz')).status).toBe(503);
+  expect((await get(one, '/readyz')).status).toBe(503);
+  expect((await get(one, '/healthz')).status).toBe(200);
+  await two.close();
+  expect((await get(one, '/readyz')).status).toBe(200);
+  await one.close();
+});
+
+describe('the edge', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    const env = { CORS_ORIGINS: 'https://app.example', TRUST_PROXY: 'loopback' };
+    server = await startPenstock({ installation, env });
+  });
+  afterAll(() => server.close());
+
+  test('strangers get 60 refusals a minute by address, told in the headers, then 429', async () => {
+    const ask = () => server.rest('GET', '/quota', { headers: { 'x-forwarded-for': '203.0.113.9' } });
+    const first = await ask();
+    expect(first.status).toBe(401);
+    expect(first.headers).toMatchObject({ 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59' });
+    for (let n = 1; n < 60; n++) expect((await ask()).status).toBe(401);
+    const beyond = await ask();
+    expect(beyond).toMatchObject({ status: 429, body: { error: 'Rate limit exceeded' } });
+    expect(Number(beyond.headers['retry-after'])).toBeGreaterThan(0);
+    const elsewhere = await server.rest('GET', '/quota', { headers: { 'x-forwarded-for': '203.0.113.10' } });
+    expect(elsewhere.status).toBe(401);
+  });
+
+  test("a caller's sane request id is kept, another is replaced", async () => {
+    const { key } = await installation.createOrg();
+    const kept = await server.rest('GET', '/quota', { key, headers: { 'x-request-id': 'trace-42' } });
+    expect(kept.headers['x-request-id']).toBe('trace-42');
+    const made = await server.rest('GET', '/quota', { key, headers: { 'x-request-id': 'a b"{}' } });
+    expect(made.headers['x-request-id']).toMatch(/^req_/);
+  });
+
+  test('CORS answers configured origins only and exposes the headers that clients read', async () => {
+    const preflight = async (origin: string) => {
+      const headers = {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      };
+      const answer = await server.raw('/api/v1/chat/completions', { method: 'OPTIONS', headers });
+      await answer.body.dump();
+      return answer;
+    };
+    const allowed = await preflight('https://app.example');
+    expect(allowed.statusCode).toBe(204);
+    expect(allowed.headers['access-control-allow-origin']).toBe('https://app.example');
+    const foreign = await preflight('https://evil.example');
+    expect(foreign.headers['access-control-allow-origin']).toBeUndefined();
+    const refused = await server.rest('GET', '/quota', {
+      headers: { origin: 'https://app.example', 'x-forwarded-for': '203.0.113.11' },
+    });
+    expect(refused.headers['access-control-expose-headers']).toContain('X-RateLimit-Remaining');
+    expect(refused.headers['access-control-expose-headers']).toContain('Idempotent-Replayed');
+  });
+
+  test('two Authorization headers are no key', async () => {
+    const { key } = await installation.createOrg();
+    const answer = await server.raw('/api/v1/quota', {
+      method: 'GET',
+      headers: ['authorization', `Bearer ${key}`, 'authorization', `Bearer ${key}`],
+    });
+    await answer.body.dump();
+    expect(answer.statusCode).toBe(401);
+  });
+});

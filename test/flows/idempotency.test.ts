@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Installation } from '../support/installation.js';
+import { createInstallation } from '../support/installation.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+import { spawnPenstock } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startPenstock({ plans: { endpointLimits: { chat: { limit: 200, windowSeconds: 60 } } } });
+});
+afterAll(() => server.close());
+
+let keys = 0;
+const fresh = () => ({ 'idempotency-key': `key ${(keys += 1)}` });
+const chat = (text: string) => ({ messages: [{ role: 'user', content: text }] });
+const image = { prompt: 'a dam', size: '512x512' };
+const used = async (key: string, bucket: string) => {
+  const { body } = await server.rest<{ quotas: Record<string, { used: number }> }>('GET', '/quota', { key });
+  return body.quotas[bucket]?.used;
+};
+
+describe('the first answer again', () => {
+  test('the same key and body give the same bytes, marked, and are charged once', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const body = JSON.stringify(chat('Hello'));
+    const post = async () => {
+      const answer = await server.raw('/api/v1/chat/completions', {
+        method: 'POST',
+        headers: { ...headers, authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body,
+      });
+      return { replayed: answer.headers['idempotent-replayed'], text: await answer.body.text() };
+    };
+    const first = await post();
+    const second = await post();
+    expect(first.replayed).toBeUndefined();
+    expect(second.replayed).toBe('true');
+    expect(second.text).toBe(first.text);
+    expect(await used(key, 'credits')).toBe(1);
+  });
+
+  test('a replay takes a slot of its key only', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    await server.rest('POST', '/images/generations', { key, body: image, headers });
+    const replay = await server.rest('POST', '/images/generations', { key, body: image, headers });
+    expect(replay.headers).toMatchObject({ 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '298' });
+    expect(await used(key, 'image_generations')).toBe(1);
+  });
+
+  test('a stream is replayed whole as it was recorded', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const body = { ...chat('Hello @sandbox{"tokens":20}'), stream: true };
+    const read = async () => {
+      const { events } = await server.events('POST', '/chat/completions', { key, body, headers });
+      const data: string[] = [];
+      for await (const event of events) data.push(event.data);
+      return data;
+    };
+    const first = await read();
+    expect(first.at(-1)).toBe('[DONE]');
+    expect(await read()).toEqual(first);
+    expect(await used(key, 'credits')).toBe(1);
+  });
+
+  test('a mutation over POST /graphql is done once', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const query = `mutation { generateImage(input: { prompt: "a dam", size: "512x512" }, async: true) { job { id } } }`;
+    const first = await server.graphql(query, { key, headers });
+    const second = await server.graphql(query, { key, headers });
+    expect(first.errors).toEqual([]);
+    expect(second.data).toEqual(first.data);
+    expect(second.headers['idempotent-replayed']).toBe('true');
+  });
+
+  test('a key of the same organisation without the scope is not shown the answer', async () => {
+    const { key, orgId } = await server.createOrg();
+    const headers = fresh();
+    await server.rest('POST', '/chat/completions', { key, body: chat('Secret'), headers });
+    const other = await server.createKey(orgId, { scopes: ['usage'] });
+    const answer = await server.rest('POST', '/chat/completions', {
+      key: other.key,
+      body: chat('Secret'),
+      headers,
+    });
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+  });
+
+  test("another organisation's same key is another request", async () => {
+    const headers = fresh();
+    const [one, two] = [await server.createOrg(), await server.createOrg()];
+    const options = { body: chat('Hello'), headers };
+    await server.rest('POST', '/chat/completions', { key: one.key, ...options });
+    const answer = await server.rest('POST', '/chat/completions', { key: two.key, ...options });
+    expect(answer.headers['idempotent-replayed']).toBeUndefined();
+  });
+});
+
+describe('refusals', () => {
+  test('the same key with another body or path is 422', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    await server.rest('POST', '/chat/completions', { key, body: chat('One'), headers });
+    const body = await server.rest('POST', '/chat/completions', { key, body: chat('Two'), headers });
+    const path = await server.rest('POST', '/chat/completions?a=1', { key, body: chat('One'), headers });
+    const mismatch = { status: 422, body: { code: 'idempotency_mismatch' } };
+    expect(body).toMatchObject(mismatch);
+    expect(path).toMatchObject(mismatch);
+  });
+
+  test.each([
+    ['an empty key', ''],
+    ['a key of 256 characters', 'k'.repeat(256)],
+  ])('%s is 400', async (_what, value) => {
+    const { key } = await server.createOrg();
+    const headers = { 'idempotency-key': value };
+    const answer = await server.rest('POST', '/chat/completions', { key, body: chat('One'), headers });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+  });
+
+  test('a refusal before admission is not kept: the same request passes once its reason is gone', async () => {
+    const { key, orgId } = await server.createOrg();
+    await server.cli('quota', 'set', '--org', orgId, '--bucket', 'image_generations', '--used', '600');
+    const headers = fresh();
+    const refused = await server.rest('POST', '/images/generations', { key, body: image, headers });
+    expect(refused.status).toBe(402);
+    await server.cli('quota', 'set', '--org', orgId, '--bucket', 'image_generations', '--used', '0');
+    const answer = await server.rest('POST', '/images/generations', { key, body: image, headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  test('a failed generation is not kept: the same request tries again', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const body = { prompt: 'x @sandbox{"fail":"no"}', size: '512x512' };
+    const first = await server.rest('POST', '/images/generations', { key, body, headers });
+    const second = await server.rest('POST', '/images/generations', { key, body, headers });
+    expect([first.status, second.status]).toEqual([500, 500]);
+    expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
+    expect(await used(key, 'image_generations')).toBe(0);
+  });
+});
+
+describe('while the first is in flight', () => {
+  test('200 at once make one job and one charge; all others are the same answer or 409', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        server.rest('POST', '/images/generations', { key, body: image, headers }),
+      ),
+    );
+    const given = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 409);
+    expect(given.length + refused.length).toBe(200);
+    expect(given.length).toBeGreaterThan(0);
+    expect(new Set(given.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    for (const { headers: sent, body } of refused) {
+      expect(sent['retry-after']).toMatch(/^[1-9]/);
+      expect(body['code']).toBe('conflict');
+    }
+    const { body } = await server.rest<{ jobs: unknown[] }>('GET', '/jobs', { key });
+    expect(body.jobs).toHaveLength(1);
+    expect(await used(key, 'image_generations')).toBe(1);
+  });
+
+  test('a retry joins a stream that is still being written', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const body = { ...chat('Hello @sandbox{"tokens":30,"chunk_ms":30}'), stream: true };
+    const open = () => server.events('POST', '/chat/completions', { key, body, headers });
+    const read = async (stream: Awaited<ReturnType<typeof open>>) => {
+      const data: string[] = [];
+      for await (const event of stream.events) data.push(event.data);
+      return data;
+    };
+    const first = await open();
+    const second = await open();
+    const [one, two] = await Promise.all([read(first), read(second)]);
+    expect(one.at(-1)).toBe('[DONE]');
+    expect(two).toEqual(one);
+  });
+
+  test('a chat whose client leaves goes on, is charged, and is replayed whole', async () => {
+    const { key } = await server.createOrg();
+    const headers = fresh();
+    const body = { ...chat('Hello @sandbox{"tokens":20,"chunk_ms":20}'), stream: true };
+    const { events } = await server.events('POST', '/chat/completions', { key, body, headers });
+    await events.next();
+    await events.return(undefined);
+    const replay = await server.events('POST', '/chat/completions', { key, body, headers });
+    const data: string[] = [];
+    for await (const event of replay.events) data.push(event.data);
+    expect(data.at(-1)).toBe('[DONE]');
+    expect(data).toHaveLength(23);
+    expect(await used(key, 'credits')).toBe(1);
+  });
+});
+
+describe('across processes', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await createInstallation();
+  });
+  afterAll(() => installation.close());
+
+  test('a retry of a generation whose process was killed waits for its job', async () => {
+    const worker = await spawnPenstock(installation, { role: 'worker' });
+    const [first, second] = await Promise.all([
+      spawnPenstock(installation, { role: 'api' }),
+      spawnPenstock(installation, { role: 'api' }),
+    ]);
+    try {
+      const { key } = await installation.createOrg();
+      const options = {
+        key,
+        headers: fresh(),
+        body: { prompt: 'x @sandbox{"delay_ms":3000}', size: '512x512' },
+      };
+      const lost = first.rest('POST', '/images/generations', options).catch(() => 'lost');
+      const jobs = async () =>
+        (await second.rest<{ jobs: { id: string }[] }>('GET', '/jobs', { key })).body.jobs;
+      const [job] = await eventually(async () => {
+        const found = await jobs();
+        return found.length > 0 && found;
+      });
+      await first.signal('SIGKILL');
+      expect(await lost).toBe('lost');
+      const answer = await second.rest('POST', '/images/generations', options);
+      expect(answer.status).toBe(200);
+      expect(answer.headers['x-job-id']).toBe(job?.id);
+      expect(await jobs()).toHaveLength(1);
+    } finally {
+      await Promise.all([first.close(), second.close(), worker.close()]);
+    }
+  });
+
+  test('a stream is 409 with Retry-After on another process', async () => {
+    const [first, second] = await Promise.all([
+      spawnPenstock(installation, { role: 'api' }),
+      spawnPenstock(installation, { role: 'api' }),
+    ]);
+    try {
+      const { key } = await installation.createOrg();
+      const body = { ...chat('Hello @sandbox{"tokens":50,"chunk_ms":50}'), stream: true };
+      const options = { key, headers: fresh(), body };
+      const { events } = await first.events('POST', '/chat/completions', options);
+      await events.next();
+      const refused = await second.rest('POST', '/chat/completions', options);
+      expect(refused).toMatchObject({ status: 409, headers: { 'retry-after': '1' } });
+      await events.return(undefined);
+    } finally {
+      await Promise.all([first.close(), second.close()]);
+    }
+  });
+});

@@ -1,0 +1,190 @@
+import { createServer } from 'node:net';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { childEnv, createInstallation, freePort, type Installation } from '../support/installation.js';
+import { spawnPenstock } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** Runs the program to its end. */
+async function runToEnd(
+  env: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (part: Buffer) => (output.stdout += part.toString()));
+  child.stderr.on('data', (part: Buffer) => (output.stderr += part.toString()));
+  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
+  return { code, ...output };
+}
+
+describe('a start', () => {
+  test('lists every fault of the configuration at once and ends with 1', async () => {
+    const { code, stderr } = await runToEnd({ PORT: 'x', ROLE: 'y', EGRESS_ALLOW: 'z' });
+    expect(code).toBe(1);
+    for (const name of ['PORT', 'ROLE', 'EGRESS_ALLOW']) expect(stderr).toContain(name);
+  });
+
+  test('on a taken port ends with 1 and touches nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'penstock-port-'));
+    const dataDir = join(folder, 'data');
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    const { code, stderr } = await runToEnd({ PORT: String(port), DATA_DIR: dataDir });
+    await new Promise((resolve) => taken.close(resolve));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Port ${port}`);
+    expect(existsSync(dataDir)).toBe(false);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('a broken PROVIDERS_FILE ends it with 1 and says why', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'penstock-file-'));
+    const env = { PORT: '0', DATA_DIR: join(folder, 'data'), PROVIDERS_FILE: join(folder, 'none.json') };
+    const { code, stderr } = await runToEnd(env);
+    expect(code).toBe(1);
+    expect(stderr).toContain('PROVIDERS_FILE');
+    await rm(folder, { recursive: true, force: true });
+  });
+});
+
+describe('with an embedded database', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'penstock-demo-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+  test('the Demo key is shown at the first start only, and works', async () => {
+    const installation = { env: { DATA_DIR: dataDir, LOG_LEVEL: 'warn' } } as unknown as Installation;
+    const first = await spawnPenstock(installation);
+    const key = await eventually(() => /sk_[0-9a-f]{64}/.exec(first.output())?.[0]);
+    expect(first.output()).toContain(`curl -s http://127.0.0.1:${first.port}/api/v1/chat/completions`);
+    const quota = await first.rest('GET', '/quota', { key });
+    expect(quota.body).toMatchObject({ plan: { code: 'business_monthly' } });
+    await first.close();
+    const second = await spawnPenstock(installation);
+    expect((await second.rest('GET', '/quota', { key })).status).toBe(200);
+    expect(second.output()).not.toMatch(/sk_[0-9a-f]{64}/);
+    await second.close();
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+});
+
+describe('a stop', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await createInstallation();
+  });
+  afterAll(() => installation.close());
+
+  test('under load resets no POST, finishes streams, and ends with 0', async () => {
+    const server = await spawnPenstock(installation);
+    const { key } = await installation.createOrg({ plan: 'cli_team' });
+    const agent = new Agent({ connections: 16 });
+    const faults: unknown[] = [];
+    let refused = 0;
+    const post = async () => {
+      for (;;) {
+        try {
+          const answer = await request(`${server.origin}/api/v1/chat/completions`, {
+            dispatcher: agent,
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello @sandbox{"tokens":2}' }] }),
+          });
+          await answer.body.dump();
+        } catch (error) {
+          if ((error as { code?: string }).code === 'ECONNREFUSED') return void refused++;
+          faults.push(error);
+          return;
+        }
+      }
+    };
+    const streaming = server.events('POST', '/chat/completions', {
+      key,
+      body: {
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello @sandbox{"tokens":40,"chunk_ms":50}' }],
+      },
+    });
+    const { events } = await streaming;
+    await events.next();
+    const load = Array.from({ length: 16 }, post);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const ended = server.signal('SIGTERM');
+    let last = '';
+    for await (const event of events) last = event.data;
+    await Promise.all(load);
+    expect(await ended).toBe(0);
+    expect(faults).toEqual([]);
+    expect(refused).toBe(16);
+    expect(last).toBe('[DONE]');
+    await agent.close();
+    await server.close();
+  });
+
+  test('while a job runs gives it back, and a synchronous caller is told to ask again', async () => {
+    const server = await spawnPenstock(installation, { role: 'api' });
+    const { key } = await installation.createOrg();
+    const waiting = server.rest('POST', '/images/generations', { key, body: { prompt: 'a dam' } });
+    await eventually(
+      async () => (await server.rest<{ jobs: unknown[] }>('GET', '/jobs', { key })).body.jobs.length > 0,
+    );
+    const ended = server.signal('SIGTERM');
+    const answer = await waiting;
+    expect(answer).toMatchObject({ status: 503, body: { error: 'Still processing' } });
+    expect(answer.headers).toMatchObject({ 'retry-after': expect.stringMatching(/^\d+$/) as string });
+    expect(answer.headers['x-job-id']).toMatch(/^job_/);
+    expect(await ended).toBe(0);
+    await server.close();
+  });
+
+  test('a second signal ends it at once', async () => {
+    const server = await spawnPenstock(installation);
+    const { key } = await installation.createOrg();
+    const { events } = await server.events('POST', '/chat/completions', {
+      key,
+      body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":500,"chunk_ms":100}' }] },
+    });
+    await events.next();
+    void server.signal('SIGTERM');
+    await eventually(async () => server.output().includes('') && (await refuses(server.port)));
+    expect(await server.signal('SIGTERM')).toBe(1);
+    await events.return(undefined).catch(() => undefined);
+    await server.close();
+  });
+});
+
+async function refuses(port: number): Promise<boolean> {
+  try {
+    const answer = await request(`http://127.0.0.1:${port}/healthz`);
+    await answer.body.dump();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+test('two servers of one folder do not disturb each other', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'penstock-two-'));
+  const installation = { env: { DATA_DIR: dataDir, LOG_LEVEL: 'warn' } } as unknown as Installation;
+  const [one, two] = [
+    await spawnPenstock(installation),
+    await spawnPenstock(installation, { port: await freePort() }),
+  ];
+  const key = /sk_[0-9a-f]{64}/.exec(one.output())?.[0] ?? '';
+  expect(await one.signal('SIGTERM')).toBe(0);
+  expect((await two.rest('GET', '/quota', { key })).status).toBe(200);
+  await one.close();
+  await two.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
