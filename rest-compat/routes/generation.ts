@@ -31,10 +31,12 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
 
 /** The schema of {@link generationAnswer}: a result, or the job that was made. */
 export function describeGeneration(schema: JsonSchema): JsonSchema {
-  const properties = { ...(schema['properties'] as Record<string, JsonSchema>) };
-  const { id, status, estimated_credits } = properties['job']?.['properties'] as Record<string, JsonSchema>;
-  const { created, model } = properties as Record<string, JsonSchema>;
-  delete properties['job'];
+  const { job: made, ...properties } = schema['properties'] as {
+    [name: string]: JsonSchema;
+    job: { properties: Record<string, JsonSchema> };
+  };
+  const { id, status, estimated_credits } = made.properties;
+  const { created, model } = properties;
   const result = { ...schema, properties: withResult(properties), required: Object.keys(properties) };
   const job = { id, status, created, model, estimated_credits };
   return { anyOf: [result, { type: 'object', properties: job, required: Object.keys(job) }] };

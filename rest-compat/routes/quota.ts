@@ -4,6 +4,11 @@ interface Bucket {
   bucket: string;
 }
 
+interface QuotaProperties {
+  [name: string]: JsonSchema;
+  quotas: { items: { properties: { [name: string]: JsonSchema; bucket: { enum: string[] } } } };
+}
+
 const OBJECT = { type: 'object' } as const;
 
 export const quotaRoutes: Route[] = [
@@ -26,13 +31,13 @@ export const quotaRoutes: Route[] = [
       return { body: { ...body, quotas: Object.fromEntries(quotas) } };
     },
     describe(schema) {
-      const { quotas, ...properties } = schema['properties'] as Record<string, { items: JsonSchema }>;
-      const { bucket, ...state } = quotas?.items['properties'] as Record<string, { enum: string[] }>;
-      const byBucket = (bucket?.enum ?? []).map((name) => [
+      const { quotas, ...properties } = schema['properties'] as QuotaProperties;
+      const { bucket, ...state } = quotas.items.properties;
+      const byBucket = bucket.enum.map((name) => [
         name,
         { ...OBJECT, properties: state, required: Object.keys(state) },
       ]);
-      const buckets = { ...OBJECT, properties: Object.fromEntries(byBucket), required: bucket?.enum };
+      const buckets = { ...OBJECT, properties: Object.fromEntries(byBucket), required: bucket.enum };
       return { ...schema, properties: { ...properties, quotas: buckets } };
     },
     schemaName: 'Quota',

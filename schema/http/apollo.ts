@@ -3,11 +3,11 @@ import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
 import { GraphQLError } from 'graphql';
-import type { HttpAnswer } from '../../src/http/index.js';
+import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
 import type { Job } from '../../src/jobs/jobs.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
-import { presentError } from '../errors.js';
+import { apiErrorOf, presentError } from '../errors.js';
 import type { GraphqlHandlerOptions } from './handler.js';
 import type { GraphqlRequest } from './request.js';
 
@@ -26,10 +26,21 @@ export interface Apollo {
   close(): Promise<void>;
 }
 
-/** 200 for coercion errors in application/json (GraphQL-over-HTTP audit), and the statuses of the fields' errors. */
-const statusPlugin: ApolloServerPlugin<RequestContext> = {
+/**
+ * 200 for coercion errors in application/json (GraphQL-over-HTTP audit), the statuses of the fields' errors, and a log of what callers see as
+ * `Internal server error`.
+ */
+const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
   requestDidStart: () =>
     Promise.resolve({
+      didEncounterErrors({ errors, contextValue }) {
+        for (const error of errors) {
+          const fault = apiErrorOf(error);
+          if (fault?.code === 'server_error')
+            edge.onFault(fault.details.cause ?? fault, contextValue.call.requestId);
+        }
+        return Promise.resolve();
+      },
       willSendResponse({ response, contextValue, request }) {
         if (response.body.kind === 'single') {
           const { errors = [] } = response.body.singleResult;
@@ -40,7 +51,7 @@ const statusPlugin: ApolloServerPlugin<RequestContext> = {
         return Promise.resolve();
       },
     }),
-};
+});
 
 /** Apollo Server as executor and content negotiator. Documents reach it parsed, limited and validated once already. */
 export async function createApollo({
@@ -52,7 +63,7 @@ export async function createApollo({
   const server = new ApolloServer<RequestContext>({
     schema,
     logger,
-    plugins: [statusPlugin, ApolloServerPluginInlineTraceDisabled()],
+    plugins: [createPlugin(edge), ApolloServerPluginInlineTraceDisabled()],
     nodeEnv: 'production',
     introspection: true,
     dangerouslyDisableValidation: true,
@@ -61,8 +72,7 @@ export async function createApollo({
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     allowBatchedHttpRequests: false,
-    formatError: (formatted, error) =>
-      error instanceof GraphQLError ? presentError(error, (fault) => edge.onFault(fault, '')) : formatted,
+    formatError: (formatted, error) => (error instanceof GraphQLError ? presentError(error) : formatted),
   });
   await server.start();
 
