@@ -1,21 +1,24 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** `evt_` + ULID: 10 characters of time, 16 of a CSPRNG (gen_random_uuid draws from pg_strong_random). */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME = Array.from(
+  { length: 10 },
+  (_, i) => `substr(alphabet, ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,
+);
+const RANDOM = Array.from({ length: 16 }, (_, i) => `substr(alphabet, (get_byte(random, ${i}) & 31) + 1, 1)`);
+
+/**
+ * `evt_` + ULID: 10 characters of time, 16 of a CSPRNG (gen_random_uuid draws from pg_strong_random). One expression, because a loop
+ * in PL/pgSQL costs four times as much, and every event has an id.
+ */
 const EVENT_ID = `
 CREATE OR REPLACE FUNCTION penstock_event_id() RETURNS text LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  alphabet CONSTANT text := '0123456789abcdefghjkmnpqrstvwxyz';
+  alphabet CONSTANT text := '${ALPHABET}';
   ms bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
   random bytea := uuid_send(gen_random_uuid());
-  id text := '';
 BEGIN
-  FOR i IN REVERSE 9..0 LOOP
-    id := id || substr(alphabet, ((ms >> (5 * i)) & 31)::int + 1, 1);
-  END LOOP;
-  FOR i IN 0..15 LOOP
-    id := id || substr(alphabet, (get_byte(random, i) & 31) + 1, 1);
-  END LOOP;
-  RETURN 'evt_' || id;
+  RETURN 'evt_' || ${[...TIME, ...RANDOM].join('\n    || ')};
 END $$`;
 
 /** Timestamps of events: ISO 8601 in UTC with milliseconds, as JavaScript writes them. */

@@ -21,16 +21,19 @@ BEGIN
         SELECT (SELECT q.org_id FROM jobs q
             WHERE q.status = 'pending' AND q.tool = p_tools[t] AND q.org_id > o.org_id ORDER BY q.org_id LIMIT 1)
           FROM orgs o WHERE o.org_id IS NOT NULL
+      ), due AS (
+        SELECT o.org_id, COALESCE(turn.served, 0) AS served
+        FROM orgs o LEFT JOIN job_turns turn ON turn.tool = p_tools[t] AND turn.org_id = o.org_id
+        WHERE o.org_id IS NOT NULL
+        ORDER BY served, o.org_id LIMIT 2 * p_slots[t] + 8
       ), candidates AS (
-        SELECT c.id, c.nth, COALESCE(turn.served, 0) AS served
-        FROM orgs o
-        LEFT JOIN job_turns turn ON turn.tool = p_tools[t] AND turn.org_id = o.org_id
+        SELECT c.id, c.nth, o.served
+        FROM due o
         CROSS JOIN LATERAL (
           SELECT q.id, row_number() OVER (ORDER BY q.id) AS nth FROM jobs q
           WHERE q.status = 'pending' AND q.tool = p_tools[t] AND q.org_id = o.org_id
           ORDER BY q.id LIMIT 2 * p_slots[t] + 8) c
-        WHERE o.org_id IS NOT NULL
-        ORDER BY c.nth, served, c.id LIMIT 2 * p_slots[t] + 8
+        ORDER BY c.nth, o.served, c.id LIMIT 2 * p_slots[t] + 8
       )
       SELECT q.id, q.started_emitted FROM candidates c JOIN jobs q ON q.id = c.id AND q.status = 'pending'
       ORDER BY c.nth, c.served, c.id LIMIT p_slots[t] FOR UPDATE OF q SKIP LOCKED

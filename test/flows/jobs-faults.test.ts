@@ -48,8 +48,11 @@ const claimAs = (workerId: string, options: { free?: number; leaseMs?: number } 
     leaseMs: options.leaseMs ?? 30_000,
   });
 
+/** In one order, as every move of many jobs. */
 const expireLeases = () =>
-  sql().query(`UPDATE jobs SET lease_until = now() - interval '1 s' WHERE status = 'processing'`);
+  sql().query(`
+    UPDATE jobs SET lease_until = now() - interval '1 s'
+    WHERE id IN (SELECT id FROM jobs WHERE status = 'processing' ORDER BY id FOR UPDATE)`);
 
 describe('completion, cancellation and the loss of the lease, raced over many jobs', () => {
   it('leave each job with one end, one settlement or release, and sums that agree', async () => {
