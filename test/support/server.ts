@@ -5,6 +5,7 @@ import type { Services } from '../../src/services.js';
 import { createTestClient, type TestClient } from './client.js';
 import { createInstallation, type Installation, type InstallationOptions } from './installation.js';
 import { watchLeaks } from './leaks.js';
+import { createOwners } from './owners.js';
 
 export interface PenstockOptions extends InstallationOptions {
   /** Default `all`. */
@@ -39,8 +40,7 @@ export async function startPenstock(options: PenstockOptions = {}): Promise<Test
   return {
     ...client,
     cli: installation.cli,
-    createOrg: installation.createOrg,
-    createKey: installation.createKey,
+    ...createOwners(app.services),
     origin,
     baseUrl: `${origin}/api/v1`,
     graphqlUrl: `${origin}/graphql`,

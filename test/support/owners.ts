@@ -1,0 +1,24 @@
+import { createKeyService, createOrganizationService } from '../../src/access/index.js';
+import type { Services } from '../../src/services.js';
+import { SCOPES } from '../../src/vocabulary.js';
+import type { Installation } from './installation.js';
+
+let made = 0;
+
+/** Organisations and keys made in this process: what the command line does, without a process for each. */
+export function createOwners({ database, plans }: Services): Pick<Installation, 'createOrg' | 'createKey'> {
+  const organizations = createOrganizationService({ database, plans });
+  const keys = createKeyService({ database });
+  const createKey: Installation['createKey'] = async (orgId, { scopes = [...SCOPES], expires } = {}) => {
+    const { id, key } = await keys.create({ orgId, name: 'test', scopes, expiresAt: expires ?? null });
+    return { id, key };
+  };
+  return {
+    createKey,
+    async createOrg({ name = `Org ${(made += 1)}`, plan = 'business_monthly', scopes } = {}) {
+      const { id } = await organizations.create({ name, planCode: plan });
+      const { id: keyId, key } = await createKey(id, scopes === undefined ? {} : { scopes });
+      return { orgId: id, name, key, keyId };
+    },
+  };
+}
