@@ -51,20 +51,20 @@ export class WebhookType {
 
 @ObjectType({ simpleResolvers: true })
 export class WebhookDeliveryAttempt {
-  @Field(() => String, { name: 'startedAt', description: 'ISO 8601.' })
-  started_at!: string;
+  @Field(() => String, { description: 'ISO 8601.' })
+  startedAt!: string;
 
-  @Field(() => Float, { name: 'durationMs' })
-  duration_ms!: number;
+  @Field(() => Float)
+  durationMs!: number;
 
-  @Field(() => Int, { name: 'statusCode', nullable: true })
-  status_code!: number | null;
+  @Field(() => Int, { nullable: true })
+  statusCode!: number | null;
 
   @Field(() => String, { nullable: true })
   error!: string | null;
 
-  @Field(() => String, { name: 'responseBody', nullable: true, description: 'At most 64 KB.' })
-  response_body!: string | null;
+  @Field(() => String, { nullable: true, description: 'At most 64 KB.' })
+  responseBody!: string | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'One event on its way to one webhook.' })

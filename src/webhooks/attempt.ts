@@ -36,10 +36,10 @@ export async function attemptDelivery(
   const started = Date.now();
   const finish = (
     ok: boolean,
-    rest: Pick<DeliveryAttempt, 'status_code' | 'error' | 'response_body'>,
+    rest: Pick<DeliveryAttempt, 'statusCode' | 'error' | 'responseBody'>,
   ): AttemptResult => ({
     ok,
-    attempt: { started_at: new Date(started).toISOString(), duration_ms: Date.now() - started, ...rest },
+    attempt: { startedAt: new Date(started).toISOString(), durationMs: Date.now() - started, ...rest },
   });
   try {
     const [secret, next] = secretsOf(delivery, secrets);
@@ -72,13 +72,13 @@ export async function attemptDelivery(
     });
     const ok = answer.status >= 200 && answer.status < 300;
     return finish(ok, {
-      status_code: answer.status,
+      statusCode: answer.status,
       error: ok ? null : `HTTP ${answer.status}`,
-      response_body: storable(answer.body),
+      responseBody: storable(answer.body),
     });
   } catch (error) {
     const reason = error instanceof EgressError ? error.message : 'The request could not be made';
-    return finish(false, { status_code: null, error: reason, response_body: null });
+    return finish(false, { statusCode: null, error: reason, responseBody: null });
   }
 }
 

@@ -38,15 +38,15 @@ export interface Webhook {
   secret: string | null;
 }
 
-/** One attempt to deliver, as it is stored and shown. */
+/** One attempt to deliver. */
 export interface DeliveryAttempt {
   /** ISO 8601. */
-  started_at: string;
-  duration_ms: number;
-  status_code: number | null;
+  startedAt: string;
+  durationMs: number;
+  statusCode: number | null;
   error: string | null;
   /** At most 64 KB. */
-  response_body: string | null;
+  responseBody: string | null;
 }
 
 export interface Delivery {

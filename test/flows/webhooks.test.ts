@@ -119,7 +119,7 @@ test('a failing receiver gets five attempts with the same event id, and the deli
     id,
   ]);
   expect(delivery.attempts).toHaveLength(5);
-  expect(delivery.attempts[4]).toMatchObject({ status_code: 500, error: 'HTTP 500', response_body: 'no' });
+  expect(delivery.attempts[4]).toMatchObject({ statusCode: 500, error: 'HTTP 500', responseBody: 'no' });
   expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(5);
   await service.delete(principal, hook.id);
 });
@@ -200,7 +200,7 @@ test('a test delivery is signed, answered with its attempt, and never counts as 
   const hook = await register(target.url);
   const delivery = await service.test(principal, hook.id);
   expect(delivery).toMatchObject({ eventType: 'webhook.test', status: 'failed', nextAttemptAt: null });
-  expect(delivery.attempts).toMatchObject([{ status_code: 302 }]);
+  expect(delivery.attempts).toMatchObject([{ statusCode: 302 }]);
   expect(target.requests).toHaveLength(1);
   expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(0);
   await service.delete(principal, hook.id);

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startReceiver, trustReceivers } from '../support/receiver.js';
+import type { Receiver } from '../support/receiver.js';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
+
+trustReceivers();
+let penstock: TestServer;
+let receiver: Receiver;
+let key: string;
+
+beforeAll(async () => {
+  penstock = await startPenstock({ env: { EGRESS_ALLOW: '127.0.0.0/8' } });
+  receiver = await startReceiver();
+  ({ key } = await penstock.createOrg({ plan: 'pro_monthly' }));
+});
+
+afterAll(async () => {
+  await receiver.close();
+  await penstock.close();
+});
+
+interface Shown {
+  webhook: { id: string; secret: string };
+  delivery: { id: string };
+}
+
+const registration = () => ({
+  name: 'ci',
+  url: `${receiver.url}/hook`,
+  events: ['generation.started', 'generation.completed'],
+});
+
+test('a registration shows its secret once and is listed, read, changed and deleted by its id', async () => {
+  const created = await penstock.rest<Shown>('POST', '/webhooks', { key, body: registration() });
+  expect(created.status).toBe(200);
+  const { secret, ...record } = created.body.webhook;
+  expect(secret).toMatch(/^whsec_[0-9a-f]{64}$/);
+  expect(record).toEqual({
+    id: expect.stringMatching(/^whk_/),
+    ...registration(),
+    enabled: true,
+    custom_headers: {},
+    consecutive_failures: 0,
+    disabled_reason: null,
+    last_delivery_at: null,
+    created_at: expect.any(String),
+    updated_at: expect.any(String),
+  });
+  const path = `/webhooks/${record.id}`;
+  expect((await penstock.rest('GET', path, { key })).body).toEqual({ webhook: record });
+  expect((await penstock.rest('GET', '/webhooks', { key })).body).toEqual({ webhooks: [record] });
+  const changed = await penstock.rest('PATCH', path, { key, body: { enabled: false } });
+  expect(changed.body.webhook).toMatchObject({ id: record.id, enabled: false });
+  expect((await penstock.rest('DELETE', path, { key })).body).toEqual({ success: true });
+  expect(await penstock.rest('GET', path, { key })).toMatchObject({
+    status: 404,
+    body: { error: 'Webhook not found', code: 'not_found' },
+  });
+});
+
+test('a generation sends its started and completed events, with a link that opens', async () => {
+  const created = await penstock.rest<Shown>('POST', '/webhooks', { key, body: registration() });
+  const image = await penstock.rest('POST', '/images/generations', {
+    key,
+    body: { prompt: 'a weir', size: '512x512' },
+  });
+  expect(image.status).toBe(200);
+  const events = await eventually(() => {
+    const bodies = receiver.requests.map((request) => JSON.parse(request.body));
+    return bodies.length === 2 && bodies;
+  });
+  const jobId = image.headers['x-job-id'];
+  expect(events.map((event) => event.type).sort()).toEqual(['generation.completed', 'generation.started']);
+  const { data } = events.find((event) => event.type === 'generation.completed');
+  expect(data).toMatchObject({ jobId, tool: 'image', unitsUsed: 1, unitType: 'image_generations' });
+  const { pathname, search } = new URL(data.outputUrl);
+  expect((await fetch(`${penstock.origin}${pathname}${search}`)).status).toBe(200);
+  const list = await penstock.rest('GET', `/webhooks/${created.body.webhook.id}/deliveries`, { key });
+  expect(list.body).toMatchObject({
+    deliveries: [{ status: 'succeeded' }, { status: 'succeeded' }],
+    next_cursor: null,
+  });
+  await penstock.rest('DELETE', `/webhooks/${created.body.webhook.id}`, { key });
+});
+
+test('a test delivery answers with its attempt over both faces', async () => {
+  const created = await penstock.rest<Shown>('POST', '/webhooks', { key, body: registration() });
+  const { id } = created.body.webhook;
+  const tested = await penstock.rest<Shown>('POST', `/webhooks/${id}/test`, { key });
+  expect(tested.body.delivery).toMatchObject({
+    webhook_id: id,
+    event_type: 'webhook.test',
+    status: 'succeeded',
+    attempts: [{ status_code: 204, error: null }],
+    next_attempt_at: null,
+  });
+  const shown = await penstock.graphql(
+    `{ webhookDeliveries(webhookId: "${id}") { nodes { id status attempts { statusCode } } } }`,
+    {
+      key,
+    },
+  );
+  expect(shown.data).toEqual({
+    webhookDeliveries: {
+      nodes: [{ id: tested.body.delivery.id, status: 'succeeded', attempts: [{ statusCode: 204 }] }],
+    },
+  });
+  await penstock.rest('DELETE', `/webhooks/${id}`, { key });
+});
+
+test.each([
+  [{ ...{ name: 'x', url: 'https://example.com' }, events: [] }, 'events'],
+  [{ name: 'x', url: 'https://example.com', events: ['webhook.test'] }, 'events'],
+  [{ name: 'x', url: 'http://example.com', events: ['credits.low'] }, 'url'],
+  [{ url: 'https://example.com', events: ['credits.low'] }, 'name'],
+  [{ name: 'x', url: 'https://example.com', events: ['credits.low'], secret: 'mine' }, 'secret'],
+])('%j is a 400 that names %s', async (body, param) => {
+  expect(await penstock.rest('POST', '/webhooks', { key, body })).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request', param },
+  });
+});
+
+test('the Free plan has no webhooks', async () => {
+  const free = await penstock.createOrg({ plan: 'free' });
+  expect(await penstock.rest('POST', '/webhooks', { key: free.key, body: {} })).toMatchObject({
+    status: 403,
+    body: { error: 'Webhooks are not available', code: 'plan_required' },
+  });
+});
