@@ -1,221 +1,264 @@
-/**
- * Takes a window's row for this batch and answers where it stands. `first`: the oldest slot still in the window; `free`: slots left;
- * `stamp`: when the slots of this batch count as taken; `gains_at`: when the window next gains a slot. Windows of up to 600 slots
- * are exact; larger ones count in steps of 1/200 of their length, rounded up, so that they are never over.
- */
-const WINDOW = `
-CREATE OR REPLACE FUNCTION penstock_window_open(
-  p_key text, p_name text, p_limit int, p_length bigint,
-  OUT first int, OUT total int, OUT stamp bigint, OUT gains_at bigint, OUT now_us bigint
-) LANGUAGE plpgsql AS $$
-DECLARE
-  w rate_windows;
-  step bigint;
-  newest int;
-  j int;
-  kept int;
-BEGIN
-  SELECT * INTO w FROM rate_windows q WHERE q.key_id = p_key AND q.name = p_name FOR UPDATE;
-  IF NOT FOUND THEN
-    INSERT INTO rate_windows (key_id, name) VALUES (p_key, p_name) ON CONFLICT DO NOTHING;
-    SELECT * INTO STRICT w FROM rate_windows q WHERE q.key_id = p_key AND q.name = p_name FOR UPDATE;
-  END IF;
-  now_us := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  newest := cardinality(w.stamps);
-  first := 1;
-  total := w.total;
-  IF newest > 0 AND w.stamps[newest] <= now_us - p_length THEN
-    first := newest + 1;
-    total := 0;
-  END IF;
-  WHILE first <= newest AND w.stamps[first] <= now_us - p_length LOOP
-    total := total - w.counts[first];
-    first := first + 1;
-  END LOOP;
-  stamp := now_us;
-  IF p_limit > 600 THEN
-    step := greatest(1, p_length / 200);
-    stamp := (now_us + step - 1) / step * step;
-  END IF;
-  IF first > newest THEN
-    gains_at := stamp + p_length;
-  ELSE
-    stamp := greatest(stamp, w.stamps[newest]);
-    j := first;
-    kept := total - w.counts[j];
-    WHILE kept >= p_limit AND j < newest LOOP
-      j := j + 1;
-      kept := kept - w.counts[j];
-    END LOOP;
-    gains_at := w.stamps[j] + p_length;
-  END IF;
-END $$;`;
+import { takeSlots } from './windows.js';
 
-/** Writes the slots that a batch took into the row that penstock_window_open locked. */
-const WINDOW_TAKE = `
-CREATE OR REPLACE FUNCTION penstock_window_take(p_key text, p_name text, p_first int, p_total int, p_stamp bigint, p_taken int)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE rate_windows q SET
-      total = p_total + p_taken,
-      stamps = CASE WHEN p_first <= cardinality(q.stamps) AND q.stamps[cardinality(q.stamps)] = p_stamp
-        THEN q.stamps[p_first:] ELSE q.stamps[p_first:] || p_stamp END,
-      counts = CASE WHEN p_first <= cardinality(q.stamps) AND q.stamps[cardinality(q.stamps)] = p_stamp
-        THEN q.counts[p_first:cardinality(q.counts) - 1] || (q.counts[cardinality(q.counts)] + p_taken)
-        ELSE q.counts[p_first:] || p_taken END
-    WHERE q.key_id = p_key AND q.name = p_name;
-END $$;`;
+/**
+ * A batch comes as a few flat arrays, because each parameter of a statement costs both sides time: every row of a list is so many
+ * elements. Requests that differ only in their ids and tokens share a profile.
+ */
+const LISTS = {
+  /** Callers: key, user; the organisation's version, and 1 where the caller's copy says that the subscription is over. */
+  c: { text: ['key', 'user'], int: ['version', 'ended'] },
+  /** Windows, sorted by key and name: the log's form (see rate_windows), microseconds, and the slots that the whole batch wants. */
+  w: { text: ['key', 'name'], int: ['caller', 'grain', 'stamps', 'length', 'wanted'] },
+  /** Organisations, sorted: the plan's allowance, and the hundredths by bucket that the whole batch wants. */
+  o: { text: ['id', 'allowance'], int: ['version', 'w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7', 'w8', 'w9'] },
+  /** Profiles: numbers of other lists' rows (0: none); multiplier 0 is a fixed price with its amounts and the order of its buckets. */
+  f: {
+    text: ['kind', 'model', 'serviceClient', 'clientName', 'userAgent', 'fixed', 'order'],
+    int: ['caller', 'keyWindow', 'endpointWindow', 'org', 'multiplier'],
+  },
+  /** Requests; operation is null where nothing is reserved; credits and tokens are the whole price of a token price. */
+  r: { text: ['operation', 'request', 'job', 'run'], int: ['profile', 'prompt', 'max', 'credits', 'tokens'] },
+} as const;
+
+type ListName = keyof typeof LISTS;
+
+/** An element of a list's row as SQL reads it from the function's parameters. */
+function at<List extends ListName>(
+  list: List,
+  name: (typeof LISTS)[List]['text' | 'int'][number],
+  row: string,
+): string {
+  const { text, int } = LISTS[list] as { text: readonly string[]; int: readonly string[] };
+  const [suffix, columns] = text.includes(name) ? ['t', text] : ['n', int];
+  return `p_${list}${suffix}[(${row}) * ${columns.length} - ${columns.length - 1 - columns.indexOf(name)}]`;
+}
+
+const rowsOf = (list: ListName): string => `cardinality(p_${list}t) / ${LISTS[list].text.length}`;
+
+const PARAMETERS = [
+  'p_holder text',
+  ...Object.keys(LISTS).flatMap((list) => [`p_${list}t text[]`, `p_${list}n bigint[]`]),
+].join(', ');
+const ARGUMENTS = PARAMETERS.replaceAll(/ text\[\]| bigint\[\]| text/g, '');
+
+const WINDOW = {
+  key: at('w', 'key', 'i'),
+  name: at('w', 'name', 'i'),
+  grain: at('w', 'grain', 'i') + '::int',
+  stamps: at('w', 'stamps', 'i') + '::int',
+  length: at('w', 'length', 'i'),
+};
+
+const BUCKET_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
+
+/** One guarded update: adds what a batch wants of an organisation's buckets if all of it fits, and else changes nothing. */
+const RESERVE_ALL = `UPDATE balances b SET reserved = ARRAY[${BUCKET_NUMBERS.map((k) => `b.reserved[${k}] + ${at('o', `w${k}`, 'i')}`).join(', ')}]
+        WHERE b.org_id = ${at('o', 'id', 'i')} AND NOT b.superseded AND b.period_end > clock_timestamp()
+          AND b.org_version <= ${at('o', 'version', 'i')} AND b.allowance = ${at('o', 'allowance', 'i')}::bigint[]
+          ${BUCKET_NUMBERS.filter((k) => k !== 2)
+            .map(
+              (k) => `AND (${at('o', `w${k}`, 'i')} = 0 OR b.allowance[${k}] = -1 OR
+            b.allowance[${k}] + b.topup_start[${k}] + b.topup_added[${k}] - b.used[${k}] - b.reserved[${k}] >= ${at('o', `w${k}`, 'i')})`,
+            )
+            .join('\n          ')}
+        RETURNING b.period_start INTO began`;
+
+const CALLER_FITS = `q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp())`;
+const ENDED = `(g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false))`;
+
+const profile = (name: Parameters<typeof at<'f'>>[1]): string => at('f', name, 'u.p');
+const INSERT = `INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
+        job_id, run_id, holder, service_client, client_name, user_agent)
+      SELECT u.op, ${at('o', 'id', 'u.o')}, ${at('c', 'key', 'u.c')}, ${at('c', 'user', 'u.c')}, ${profile('kind')}, 'reserved', org_period[u.o],
+        COALESCE(${profile('fixed')}::bigint[], ARRAY[u.credits, u.tokens, 0, 0, 0, 0, 0, 0, 0]), ${profile('model')},
+        ${at('r', 'request', 'u.i')}, ${at('r', 'job', 'u.i')}, ${at('r', 'run', 'u.i')}, p_holder,
+        ${profile('serviceClient')}, ${profile('clientName')}, ${profile('userAgent')}`;
+
+/** The requests to insert, with the numbers of their profile, organisation and caller. */
+const toInsert = (credits: string, tokens: string): string => `FROM (
+        SELECT req.nth AS i, req.p, ${at('r', 'operation', 'req.nth')} AS op, ${credits} AS credits, ${tokens} AS tokens, ${at('f', 'org', 'req.p')}::int AS o,
+          ${at('f', 'caller', 'req.p')}::int AS c
+        FROM (SELECT nth, ${at('r', 'profile', 'nth')}::int AS p FROM generate_series(1, ${rowsOf('r')}) nth) req) u
+      WHERE u.op IS NOT NULL`;
 
 /**
  * Admission of a batch of requests, in order (decisions.md 1 and 4). For each: is the key valid and the caller's copy of the
  * organisation current; are both windows free, then both slots are taken; does the whole price fit, then it is reserved with its
- * ledger row. Locks windows, then balances, each in the order of the batch, which the caller sorted; writes each row once.
+ * ledger row. Each row is written once for the whole batch.
  *
- * Columns of the batch: caller (key, version, ended: the subscription is over; organisation, sorted, or 0), window (caller, name,
- * limit, length in microseconds; sorted by key and name), organisation, request (caller, windows or 0, operation or null, its row,
- * token price or its fixed amounts as pairs of bucket and amount).
+ * Nearly always everything fits, and then no request needs to be looked at by itself: sums are checked and written. Where anything
+ * does not, what was written is undone and penstock_admit_each goes through the requests.
  *
- * Answers columns by request: c 0 admitted, 1 invalid key, 2 expired key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the
- * operation exists (its amounts stand in `d`); x, y slots left of the windows; g credits reserved; e tokens covered; b the exhausted
- * bucket, m what is left of it; and by window: t when it gains a slot, n the time then (microseconds).
+ * Answers {"w": [[slots left, gains a slot at, now], …]} by window where all were admitted, else what penstock_admit_each answers.
  */
 const ADMIT = `
-CREATE OR REPLACE FUNCTION penstock_admit(p_batch jsonb) RETURNS json LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
+CREATE OR REPLACE FUNCTION penstock_admit(${PARAMETERS}) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
-  a record;
+  answer text := '';
+  org_period timestamptz[] := '{}';
+  began timestamptz;
+  slots int;
+  gains_at bigint;
+  now_us bigint;
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  BEGIN
+    FOR i IN 1 .. ${rowsOf('c')} LOOP
+      IF NOT EXISTS (SELECT 1 FROM api_keys q JOIN organizations g ON g.id = q.org_id
+          WHERE q.id = ${at('c', 'key', 'i')} AND ${CALLER_FITS} AND g.version = ${at('c', 'version', 'i')} AND ${ENDED} = (${at('c', 'ended', 'i')} = 1)) THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+    END LOOP;
+    FOR i IN 1 .. ${rowsOf('w')} LOOP
+      ${takeSlots({ ...WINDOW, wanted: at('w', 'wanted', 'i') + '::int' })} INTO slots, gains_at, now_us;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+      answer := answer || CASE WHEN i = 1 THEN '[' ELSE ',[' END || slots || ',' || gains_at || ',' || now_us || ']';
+    END LOOP;
+    FOR i IN 1 .. ${rowsOf('o')} LOOP
+      ${RESERVE_ALL};
+      IF NOT FOUND THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+      org_period[i] := began;
+    END LOOP;
+    IF ${rowsOf('o')} > 0 THEN
+      ${INSERT}
+      ${toInsert(at('r', 'credits', 'req.nth'), at('r', 'tokens', 'req.nth'))};
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
+    RETURN penstock_admit_each(${ARGUMENTS})::text;
+  END;
+  RETURN '{"w":[' || answer || ']}';
+END $$;`;
+
+/**
+ * Goes through the requests of a batch in order. Answers columns by request: c 0 admitted, 1 invalid key, 2 expired key, 3 stale
+ * copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d); x, y slots left of the two windows; g
+ * credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by window: t when it gains a slot, n the time
+ * then (microseconds).
+ */
+const ADMIT_EACH = `
+CREATE OR REPLACE FUNCTION penstock_admit_each(${PARAMETERS}) RETURNS json LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
   r record;
   b balances;
-  size int;
+  size CONSTANT int := ${rowsOf('r')};
   caller_state int[] := '{}';
-  org_open boolean[];
-  org_period timestamptz[];
+  org_open boolean[] := array_fill(false, ARRAY[${rowsOf('o')}]);
+  org_period timestamptz[] := '{}';
   org_reserved bigint[] := '{}';
   avail bigint[] := '{}';
-  w_first int[] := '{}';
-  w_total int[] := '{}';
-  w_free int[] := '{}';
-  w_stamp bigint[] := '{}';
+  w_slots int[] := '{}';
+  w_taken int[] := array_fill(0, ARRAY[${rowsOf('w')}]);
   w_gains bigint[] := '{}';
   w_now bigint[] := '{}';
-  codes int[];
-  left_x int[];
-  left_y int[];
-  credits bigint[];
-  tokens bigint[];
-  covered bigint[];
-  short_bucket int[];
-  short_left bigint[];
-  wrote int := 0;
-  admitted int := 0;
-  code int;
-  who int;
+  codes int[] := array_fill(0, ARRAY[size]);
+  left_x int[] := codes;
+  left_y int[] := codes;
+  credits bigint[] := array_fill(0::bigint, ARRAY[size]);
+  tokens bigint[] := credits;
+  covered bigint[] := credits;
+  short_bucket int[] := codes;
+  short_left bigint[] := credits;
+  known jsonb := '{}';
+  operation text;
+  seen text[] := '{}';
+  f int;
   x int;
   y int;
-  o int;
   base int;
   need bigint;
   cover bigint;
   have bigint;
-  known jsonb := '{}';
+  fixed bigint[];
+  bucket int;
+  slots int;
+  gains_at bigint;
+  now_us bigint;
 BEGIN
-  PERFORM set_config('synchronous_commit', 'off', true);
-  SELECT * INTO a FROM jsonb_to_record(p_batch) AS v (
-    holder text, ck text[], cu text[], cv bigint[], ce boolean[], co int[], wc int[], wn text[], wl int[], wd bigint[],
-    oi text[], ov bigint[], oa text[],
-    k int[], x int[], y int[], op text[], q int[], kind text[], model text[], req text[], job text[], run text[],
-    sc text[], cn text[], ua text[], tp int[], tm int[], mu int[], fx text[], ps int[], pc int[], pb int[], pa bigint[]);
-  size := cardinality(a.k);
-  org_open := array_fill(false, ARRAY[cardinality(a.oi)]);
-
-  FOR i IN 1 .. cardinality(a.ck) LOOP
-    SELECT CASE
-        WHEN q.revoked_at IS NOT NULL THEN 1
-        WHEN q.expires_at <= clock_timestamp() THEN 2
-        WHEN g.version <> a.cv[i]
-          OR a.ce[i] <> COALESCE(g.subscription_status = 'cancelled' AND g.subscription_ends_at <= clock_timestamp(), false) THEN 3
-        ELSE 0 END
-      INTO code FROM api_keys q JOIN organizations g ON g.id = q.org_id WHERE q.id = a.ck[i];
-    code := COALESCE(code, 1);
-    caller_state := caller_state || code;
-    IF code = 0 AND a.co[i] > 0 THEN
-      org_open[a.co[i]] := true;
+  FOR i IN 1 .. ${rowsOf('c')} LOOP
+    SELECT CASE WHEN q.revoked_at IS NOT NULL THEN 1 WHEN NOT (${CALLER_FITS}) THEN 2
+        WHEN g.version <> ${at('c', 'version', 'i')} OR ${ENDED} <> (${at('c', 'ended', 'i')} = 1) THEN 3 ELSE 0 END
+      INTO x FROM api_keys q JOIN organizations g ON g.id = q.org_id WHERE q.id = ${at('c', 'key', 'i')};
+    caller_state := caller_state || COALESCE(x, 1);
+  END LOOP;
+  FOR i IN 1 .. ${rowsOf('f')} LOOP
+    IF ${at('f', 'org', 'i')} > 0 AND caller_state[${at('f', 'caller', 'i')}] = 0 THEN
+      org_open[${at('f', 'org', 'i')}] := true;
     END IF;
   END LOOP;
-
-  FOR i IN 1 .. cardinality(a.wc) LOOP
-    IF caller_state[a.wc[i]] = 0 THEN
-      r := penstock_window_open(a.ck[a.wc[i]], a.wn[i], a.wl[i], a.wd[i]);
-      w_first[i] := r.first;
-      w_total[i] := r.total;
-      w_free[i] := a.wl[i] - r.total;
-      w_stamp[i] := r.stamp;
+  FOR i IN 1 .. ${rowsOf('w')} LOOP
+    IF caller_state[${at('w', 'caller', 'i')}] = 0 THEN
+      r := penstock_window_open(${WINDOW.key}, ${WINDOW.name}, ${WINDOW.grain}, ${WINDOW.stamps}, ${WINDOW.length});
+      w_slots[i] := r.slots;
       w_gains[i] := r.gains_at;
       w_now[i] := r.now_us;
     END IF;
   END LOOP;
-
-  FOR i IN 1 .. cardinality(a.oi) LOOP
+  FOR i IN 1 .. ${rowsOf('o')} LOOP
     IF org_open[i] THEN
-      b := penstock_balance_open(a.oi[i], a.ov[i], a.oa[i]::bigint[]);
-      org_open[i] := b.org_version <= a.ov[i];
+      b := penstock_balance_open(${at('o', 'id', 'i')}, ${at('o', 'version', 'i')}, ${at('o', 'allowance', 'i')}::bigint[]);
+      org_open[i] := b.org_version <= ${at('o', 'version', 'i')};
       org_period[i] := b.period_start;
-      FOR k IN 1..9 LOOP
-        org_reserved[(i - 1) * 9 + k] := b.reserved[k];
-        avail[(i - 1) * 9 + k] := CASE
-          WHEN k = 2 THEN CASE WHEN b.allowance[1] = -1 THEN 4000000000000000
-            ELSE (b.allowance[1] + b.topup_start[1] + b.topup_added[1]) * 1000 - b.used[2] - b.reserved[2] END
-          WHEN b.allowance[k] = -1 THEN 4000000000000000
-          ELSE b.allowance[k] + b.topup_start[k] + b.topup_added[k] - b.used[k] - b.reserved[k] END;
-      END LOOP;
+      avail := avail || penstock_available(b);
+      org_reserved := org_reserved || b.reserved;
+    ELSE
+      avail := avail || array_fill(0::bigint, ARRAY[9]);
+      org_reserved := org_reserved || array_fill(0::bigint, ARRAY[9]);
     END IF;
   END LOOP;
 
-  codes := array_fill(0, ARRAY[size]);
-  left_x := codes;
-  left_y := codes;
-  short_bucket := codes;
-  credits := array_fill(0::bigint, ARRAY[size]);
-  tokens := credits;
-  covered := credits;
-  short_left := credits;
-
   FOR i IN 1 .. size LOOP
-    who := a.k[i];
-    code := caller_state[who];
-    IF code = 0 AND a.q[i] > 0 AND NOT org_open[a.co[who]] THEN
-      code := 3;
+    f := ${at('r', 'profile', 'i')};
+    codes[i] := caller_state[${at('f', 'caller', 'f')}];
+    operation := ${at('r', 'operation', 'i')};
+    IF codes[i] = 0 AND operation IS NOT NULL THEN
+      IF NOT org_open[${at('f', 'org', 'f')}] THEN
+        codes[i] := 3;
+      ELSE
+        SELECT jsonb_build_object(i - 1, l.reserved) AS entry INTO r FROM usage_ledger l WHERE l.operation_id = operation;
+        IF FOUND THEN
+          known := known || r.entry;
+          codes[i] := 6;
+        ELSIF operation = ANY (seen) THEN
+          codes[i] := 3;
+        ELSE
+          seen := seen || operation;
+        END IF;
+      END IF;
     END IF;
-    IF code <> 0 THEN
-      codes[i] := code;
-      CONTINUE;
-    END IF;
-    x := a.x[i];
-    y := a.y[i];
-    IF x > 0 AND w_free[x] <= 0 OR y > 0 AND w_free[y] <= 0 THEN
+    CONTINUE WHEN codes[i] IN (1, 2, 3);
+    x := ${at('f', 'keyWindow', 'f')};
+    y := ${at('f', 'endpointWindow', 'f')};
+    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
       codes[i] := 4;
-      left_x[i] := w_free[x];
-      left_y[i] := w_free[y];
+      left_x[i] := w_slots[x];
+      left_y[i] := w_slots[y];
       CONTINUE;
     END IF;
     IF x > 0 THEN
-      w_free[x] := w_free[x] - 1;
-      left_x[i] := w_free[x];
+      w_slots[x] := w_slots[x] - 1;
+      w_taken[x] := w_taken[x] + 1;
+      left_x[i] := w_slots[x];
     END IF;
     IF y > 0 THEN
-      w_free[y] := w_free[y] - 1;
-      left_y[i] := w_free[y];
+      w_slots[y] := w_slots[y] - 1;
+      w_taken[y] := w_taken[y] + 1;
+      left_y[i] := w_slots[y];
     END IF;
-    CONTINUE WHEN a.q[i] = 0;
-    base := (a.co[who] - 1) * 9;
-    IF a.q[i] = 1 THEN
-      cover := a.tp[i]::bigint + a.tm[i];
-      need := greatest(1, (cover * a.mu[i] + 99999) / 100000) * 100;
+    CONTINUE WHEN codes[i] = 6 OR operation IS NULL;
+    base := (${at('f', 'org', 'f')} - 1) * 9;
+    IF ${at('f', 'multiplier', 'f')} > 0 THEN
+      need := ${at('r', 'credits', 'i')};
+      cover := ${at('r', 'prompt', 'i')} + ${at('r', 'max', 'i')};
       have := avail[base + 1];
       IF need > have THEN
         need := have / 100 * 100;
-        cover := need * 1000 / a.mu[i];
-        IF need < 100 OR cover < a.tp[i] + 1 THEN
+        cover := need * 1000 / ${at('f', 'multiplier', 'f')};
+        IF need < 100 OR cover < ${at('r', 'prompt', 'i')} + 1 THEN
           codes[i] := 5;
           short_bucket[i] := 2;
           short_left[i] := greatest(0, least(avail[base + 2], have * 1000));
@@ -224,82 +267,53 @@ BEGIN
       END IF;
       credits[i] := need;
       covered[i] := cover;
-      tokens[i] := cover * a.mu[i];
+      tokens[i] := cover * ${at('f', 'multiplier', 'f')};
       avail[base + 1] := have - need;
       avail[base + 2] := avail[base + 2] - tokens[i];
       org_reserved[base + 1] := org_reserved[base + 1] + need;
       org_reserved[base + 2] := org_reserved[base + 2] + tokens[i];
     ELSE
-      FOR j IN a.ps[i] .. a.ps[i] + a.pc[i] - 1 LOOP
-        o := base + a.pb[j];
-        IF a.pa[j] > avail[o] AND a.pa[j] > 0 AND a.pb[j] <> 2 THEN
+      fixed := ${at('f', 'fixed', 'f')}::bigint[];
+      FOREACH bucket IN ARRAY ${at('f', 'order', 'f')}::int[] LOOP
+        IF fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
           codes[i] := 5;
-          short_bucket[i] := a.pb[j];
-          short_left[i] := greatest(0, avail[o]);
+          short_bucket[i] := bucket;
+          short_left[i] := greatest(0, avail[base + bucket]);
           EXIT;
         END IF;
       END LOOP;
-      CONTINUE WHEN codes[i] <> 0;
-      FOR j IN a.ps[i] .. a.ps[i] + a.pc[i] - 1 LOOP
-        o := base + a.pb[j];
-        avail[o] := avail[o] - a.pa[j];
-        org_reserved[o] := org_reserved[o] + a.pa[j];
+      CONTINUE WHEN codes[i] = 5;
+      FOR k IN 1..9 LOOP
+        avail[base + k] := avail[base + k] - fixed[k];
+        org_reserved[base + k] := org_reserved[base + k] + fixed[k];
       END LOOP;
     END IF;
-    admitted := admitted + 1;
   END LOOP;
 
-  IF admitted > 0 THEN
-    INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
-        run_id, holder, service_client, client_name, user_agent)
-      SELECT u.op, a.oi[a.co[u.k]], a.ck[u.k], a.cu[u.k], u.kind, 'reserved', org_period[a.co[u.k]],
-        CASE WHEN u.fx IS NULL THEN ARRAY[u.credits, u.tokens, 0, 0, 0, 0, 0, 0, 0] ELSE u.fx::bigint[] END,
-        u.model, u.req, u.job, u.run, a.holder, u.sc, u.cn, u.ua
-      FROM unnest(codes, a.k, a.op, a.kind, credits, tokens, a.fx, a.model, a.req, a.job, a.run, a.sc, a.cn, a.ua)
-        u (code, k, op, kind, credits, tokens, fx, model, req, job, run, sc, cn, ua)
-      WHERE u.code = 0 AND u.op IS NOT NULL
-      ON CONFLICT (operation_id) DO NOTHING;
-    GET DIAGNOSTICS wrote = ROW_COUNT;
-  END IF;
-  IF wrote < admitted OR 5 = ANY (codes) THEN
-    FOR r IN
-      SELECT u.i, u.code, l.reserved FROM (
-        SELECT n.op, n.code, n.i::int, row_number() OVER (PARTITION BY n.op, n.code ORDER BY n.i) AS nth
-        FROM unnest(a.op, codes) WITH ORDINALITY n (op, code, i) WHERE n.op IS NOT NULL AND n.code IN (0, 5)) u
-      JOIN usage_ledger l ON l.operation_id = u.op
-      WHERE u.code = 5 OR u.nth > 1 OR l.xmin <> pg_current_xact_id()::xid
-    LOOP
-      base := (a.co[a.k[r.i]] - 1) * 9;
-      IF r.code = 0 AND a.q[r.i] = 1 THEN
-        org_reserved[base + 1] := org_reserved[base + 1] - credits[r.i];
-        org_reserved[base + 2] := org_reserved[base + 2] - tokens[r.i];
-      ELSIF r.code = 0 THEN
-        FOR j IN a.ps[r.i] .. a.ps[r.i] + a.pc[r.i] - 1 LOOP
-          org_reserved[base + a.pb[j]] := org_reserved[base + a.pb[j]] - a.pa[j];
-        END LOOP;
-      END IF;
-      codes[r.i] := 6;
-      known := known || jsonb_build_object(r.i - 1, r.reserved);
-    END LOOP;
-  END IF;
-
-  FOR i IN 1 .. cardinality(a.wc) LOOP
-    IF caller_state[a.wc[i]] = 0 AND w_free[i] < a.wl[i] - w_total[i] THEN
-      PERFORM penstock_window_take(a.ck[a.wc[i]], a.wn[i], w_first[i], w_total[i], w_stamp[i], a.wl[i] - w_total[i] - w_free[i]);
+  ${INSERT}
+  ${toInsert('credits[req.nth]', 'tokens[req.nth]')} AND codes[u.i] = 0;
+  FOR i IN 1 .. ${rowsOf('o')} LOOP
+    IF org_open[i] THEN
+      UPDATE balances c SET reserved = org_reserved[(i - 1) * 9 + 1 : i * 9]
+        WHERE c.org_id = ${at('o', 'id', 'i')} AND c.period_start = org_period[i];
     END IF;
   END LOOP;
-
-  IF wrote > 0 THEN
-    FOR i IN 1 .. cardinality(a.oi) LOOP
-      IF org_open[i] THEN
-        UPDATE balances c SET reserved = org_reserved[(i - 1) * 9 + 1 : i * 9]
-          WHERE c.org_id = a.oi[i] AND c.period_start = org_period[i];
-      END IF;
-    END LOOP;
-  END IF;
-
+  FOR i IN 1 .. ${rowsOf('w')} LOOP
+    IF w_taken[i] > 0 THEN
+      ${takeSlots({ ...WINDOW, wanted: 'w_taken[i]' })} INTO slots, gains_at, now_us;
+      w_gains[i] := gains_at;
+      w_now[i] := now_us;
+    END IF;
+  END LOOP;
   RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', credits, 'e', covered, 'b', short_bucket, 'm', short_left,
     't', w_gains, 'n', w_now, 'd', known);
 END $$;`;
 
-export const ADMISSION = [WINDOW, WINDOW_TAKE, ADMIT];
+/** What is left of each bucket, hundredths; unlimited ones have more than any price. Negative where an operator set more than the limit. */
+const AVAILABLE = `
+CREATE OR REPLACE FUNCTION penstock_available(b balances) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT array_agg(CASE WHEN l = -1 THEN 4000000000000000 ELSE l - u - r END ORDER BY nth)
+  FROM unnest(penstock_limits(b), b.used, b.reserved) WITH ORDINALITY v (l, u, r, nth)
+$$;`;
+
+export const ADMISSION = [AVAILABLE, ADMIT_EACH, ADMIT];

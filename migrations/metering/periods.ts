@@ -5,20 +5,15 @@ CREATE OR REPLACE FUNCTION penstock_carry(b balances) RETURNS bigint[] LANGUAGE 
   FROM unnest(b.allowance, b.topup_start, b.topup_added, b.used, b.reserved) WITH ORDINALITY v (a, s, t, u, r, nth)
 $$;`;
 
-/** Limits by bucket, hundredths; -1 is unlimited; chat_tokens is credits × 1000. */
+const BUCKET_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+const limitOf = (k: number): string =>
+  `CASE WHEN b.allowance[${k}] = -1 THEN -1 ELSE b.allowance[${k}] + b.topup_start[${k}] + b.topup_added[${k}] END`;
+
+/** Limits by bucket, hundredths; -1 is unlimited; chat_tokens is credits × 1000. One expression, which PostgreSQL takes in place. */
 const LIMITS = `
-CREATE OR REPLACE FUNCTION penstock_limits(b balances) RETURNS bigint[] LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  v bigint[] := b.allowance;
-BEGIN
-  FOR k IN 1..9 LOOP
-    IF v[k] <> -1 THEN
-      v[k] := v[k] + b.topup_start[k] + b.topup_added[k];
-    END IF;
-  END LOOP;
-  v[2] := CASE WHEN v[1] = -1 THEN -1 ELSE v[1] * 1000 END;
-  RETURN v;
-END $$;`;
+CREATE OR REPLACE FUNCTION penstock_limits(b balances) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY[${BUCKET_NUMBERS.map((k) => (k === 2 ? `(${limitOf(1)}) * CASE WHEN b.allowance[1] = -1 THEN 1 ELSE 1000 END` : limitOf(k))).join(', ')}]
+$$;`;
 
 /**
  * The organisation's current row, locked; made at the first use of a period, with the unspent top-ups of the one before. An allowance

@@ -1,9 +1,10 @@
 import type { Principal } from '../access/access.types.js';
 import type { Bucket } from '../vocabulary.js';
 import { BUCKETS } from '../vocabulary.js';
-import { toVector } from './amounts.js';
-import type { AdmissionRequest, RateState, TokenPrice } from './metering.types.js';
+import { toVector, tokenAmounts } from './amounts.js';
+import type { AdmissionRequest, OperationRequest, TokenPrice } from './metering.types.js';
 import type { WindowRule } from './rates.js';
+import { array, text } from './sql-array.js';
 
 /** A request with the rules of the windows that it counts against. */
 export interface AdmissionItem {
@@ -16,7 +17,6 @@ export interface AdmissionItem {
 
 interface Caller {
   principal: Principal;
-  org: Org | null;
   index: number;
 }
 
@@ -24,28 +24,44 @@ interface Org {
   id: string;
   version: number;
   allowance: string;
+  /** What the whole batch wants, hundredths by bucket. */
+  wanted: number[];
   index: number;
 }
 
+/** A window and what the batch does in it. */
 export interface WindowUse {
   caller: number;
   keyId: string;
   name: string;
   rule: WindowRule;
+  wanted: number;
   index: number;
 }
 
-/** What one request of the batch asks for, by position. */
-interface Row {
-  item: AdmissionItem;
+/** What requests that differ only in their ids and tokens have in common. */
+interface Profile {
   caller: Caller;
   key: WindowUse | null;
   endpoint: WindowUse | null;
+  org: Org | null;
+  operation: OperationRequest | undefined;
+  client: AdmissionRequest['client'];
+  index: number;
+}
+
+interface Row {
+  item: AdmissionItem;
+  profile: Profile;
+  /** Hundredths, of a token price. */
+  credits: number;
+  tokens: number;
 }
 
 export interface AdmissionBatch {
   rows: Row[];
   callers: Caller[];
+  profiles: Profile[];
   /** Sorted by key and name: the order in which every process locks them. */
   windows: WindowUse[];
   /** Sorted by id, for the same reason. */
@@ -54,173 +70,162 @@ export interface AdmissionBatch {
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function useWindow(
-  windows: Map<string, WindowUse>,
-  caller: Caller,
-  { name, rule }: { name: string; rule: WindowRule },
-): WindowUse {
-  const { keyId } = caller.principal;
-  const id = `${keyId} ${name}`;
-  let use = windows.get(id);
-  if (use === undefined) windows.set(id, (use = { caller: caller.index, keyId, name, rule, index: 0 }));
-  return use;
-}
-
-function useOrg(orgs: Map<string, Org>, item: AdmissionItem): Org {
-  const { orgId: id, orgVersion: version } = item.request.principal;
-  let org = orgs.get(id);
-  if (org === undefined) orgs.set(id, (org = { id, version, allowance: item.allowance, index: 0 }));
-  if (version > org.version) Object.assign(org, { version, allowance: item.allowance });
-  return org;
-}
-
-/** Gathers the callers, windows and organisations of a batch, each once, in the order in which they are locked. */
-export function gather(items: AdmissionItem[]): AdmissionBatch {
-  const callers = new Map<Principal, Caller>();
-  const windows = new Map<string, WindowUse>();
-  const orgs = new Map<string, Org>();
-  const rows = items.map((item): Row => {
-    const { principal, operation, endpoint } = item.request;
-    let caller = callers.get(principal);
-    if (caller === undefined)
-      callers.set(principal, (caller = { principal, org: null, index: callers.size + 1 }));
-    if (operation !== undefined) caller.org = useOrg(orgs, item);
-    return {
-      item,
-      caller,
-      key: item.key === null ? null : useWindow(windows, caller, { name: 'key', rule: item.key }),
-      endpoint:
-        item.endpoint === null || endpoint === undefined
-          ? null
-          : useWindow(windows, caller, { name: endpoint, rule: item.endpoint }),
-    };
-  });
-  const sortedWindows = [...windows.values()].sort(
-    (a, b) => order(a.keyId, b.keyId) || order(a.name, b.name),
-  );
-  const sortedOrgs = [...orgs.values()].sort((a, b) => order(a.id, b.id));
-  for (const [i, use] of sortedWindows.entries()) use.index = i + 1;
-  for (const [i, org] of sortedOrgs.entries()) org.index = i + 1;
-  return { rows, callers: [...callers.values()], windows: sortedWindows, orgs: sortedOrgs };
-}
-
 export function isTokenPrice(price: object): price is TokenPrice {
   return 'promptTokens' in price;
 }
 
-/** Prices in SQL's columns: q 0 no operation, 1 tokens, 2 fixed; fixed amounts as pairs in the price's own order. */
-function priceColumns(rows: Row[]) {
-  const columns = {
-    q: [] as number[],
-    tp: [] as number[],
-    tm: [] as number[],
-    mu: [] as number[],
-    fx: [] as (string | null)[],
-    ps: [] as number[],
-    pc: [] as number[],
-    pb: [] as number[],
-    pa: [] as number[],
-  };
-  for (const { item } of rows) {
-    const price = item.request.operation?.price;
-    const tokens = price !== undefined && isTokenPrice(price) ? price : null;
-    columns.q.push(price === undefined ? 0 : tokens === null ? 2 : 1);
-    columns.tp.push(tokens?.promptTokens ?? 0);
-    columns.tm.push(tokens?.maxTokens ?? 0);
-    columns.mu.push(tokens?.multiplier ?? 0);
-    columns.ps.push(columns.pb.length + 1);
-    const before = columns.pb.length;
-    const fixed = price === undefined || isTokenPrice(price) ? null : price;
-    for (const bucket in fixed) {
-      const amount = fixed[bucket as Bucket] ?? 0;
-      if (amount === 0) continue;
-      columns.pb.push(BUCKETS.indexOf(bucket as Bucket) + 1);
-      columns.pa.push(amount);
+/** The buckets of a fixed price, in its own order. */
+function bucketsOf(price: object): number[] {
+  return Object.keys(price).map((bucket) => BUCKETS.indexOf(bucket as Bucket) + 1);
+}
+
+/** Gathers the callers, windows, organisations and profiles of a batch, each once. */
+class Gathering {
+  readonly callers = new Map<Principal, Caller>();
+  readonly windows = new Map<string, WindowUse>();
+  readonly orgs = new Map<string, Org>();
+  readonly profiles = new Map<string, Profile>();
+
+  row(item: AdmissionItem): Row {
+    const { operation } = item.request;
+    const profile = this.profile(item);
+    if (profile.key !== null) profile.key.wanted += 1;
+    if (profile.endpoint !== null) profile.endpoint.wanted += 1;
+    const row: Row = { item, profile, credits: 0, tokens: 0 };
+    if (operation === undefined || profile.org === null) return row;
+    const { price } = operation;
+    const { wanted } = profile.org;
+    if (isTokenPrice(price)) {
+      const amounts = tokenAmounts(price.promptTokens + price.maxTokens, price.multiplier);
+      row.credits = amounts.credits ?? 0;
+      row.tokens = amounts.chat_tokens ?? 0;
+      wanted[0] = (wanted[0] ?? 0) + row.credits;
+      wanted[1] = (wanted[1] ?? 0) + row.tokens;
+    } else {
+      for (const [i, amount] of toVector(price).entries()) wanted[i] = (wanted[i] ?? 0) + amount;
     }
-    columns.pc.push(columns.pb.length - before);
-    columns.fx.push(fixed === null ? null : `{${toVector(fixed).join()}}`);
+    return row;
   }
-  return columns;
-}
 
-function operationColumns(rows: Row[]) {
-  const columns = {
-    op: [] as (string | null)[],
-    kind: [] as (string | null)[],
-    model: [] as (string | null)[],
-    req: [] as (string | null)[],
-    job: [] as (string | null)[],
-    run: [] as (string | null)[],
-    sc: [] as (string | null)[],
-    cn: [] as (string | null)[],
-    ua: [] as (string | null)[],
-  };
-  for (const { item } of rows) {
-    const { operation, requestId, client } = item.request;
-    columns.op.push(operation?.id ?? null);
-    columns.kind.push(operation?.kind ?? null);
-    columns.model.push(operation?.model ?? null);
-    columns.req.push(operation === undefined ? null : requestId);
-    columns.job.push(operation?.jobId ?? null);
-    columns.run.push(operation?.runId ?? null);
-    columns.sc.push(operation === undefined ? null : client.serviceClient);
-    columns.cn.push(operation === undefined ? null : client.clientName);
-    columns.ua.push(operation === undefined ? null : client.userAgent);
+  private profile(item: AdmissionItem): Profile {
+    const { principal, operation, client, endpoint, keyWindow } = item.request;
+    const caller = this.caller(principal);
+    const price = operation?.price ?? {};
+    const kind = isTokenPrice(price) ? `x${price.multiplier}` : JSON.stringify(price);
+    const id = `${caller.index} ${keyWindow} ${endpoint} ${operation?.kind} ${operation?.model} ${kind}\n${client.serviceClient}\n${client.clientName}\n${client.userAgent}`;
+    let profile = this.profiles.get(id);
+    if (profile === undefined) {
+      profile = {
+        caller,
+        key: this.window(caller, 'key', item.key),
+        endpoint: this.window(caller, endpoint ?? '', item.endpoint),
+        org: operation === undefined ? null : this.org(item),
+        operation,
+        client,
+        index: this.profiles.size + 1,
+      };
+      this.profiles.set(id, profile);
+    }
+    return profile;
   }
-  return columns;
+
+  private caller(principal: Principal): Caller {
+    let caller = this.callers.get(principal);
+    if (caller === undefined)
+      this.callers.set(principal, (caller = { principal, index: this.callers.size + 1 }));
+    return caller;
+  }
+
+  private window(caller: Caller, name: string, rule: WindowRule | null): WindowUse | null {
+    if (rule === null) return null;
+    const { keyId } = caller.principal;
+    const id = `${keyId} ${name}`;
+    let use = this.windows.get(id);
+    if (use === undefined) {
+      use = { caller: caller.index, keyId, name, rule, wanted: 0, index: 0 };
+      this.windows.set(id, use);
+    }
+    return use;
+  }
+
+  private org(item: AdmissionItem): Org {
+    const { orgId: id, orgVersion: version } = item.request.principal;
+    const { allowance } = item;
+    let org = this.orgs.get(id);
+    if (org === undefined)
+      this.orgs.set(id, (org = { id, version, allowance, wanted: toVector({}), index: 0 }));
+    if (version > org.version) Object.assign(org, { version, allowance });
+    return org;
+  }
 }
 
-/** The parameter of `penstock_admit`: every list is a column, so that PostgreSQL makes arrays of them in one step. */
-export function encode({ rows, callers, windows, orgs }: AdmissionBatch, holder: string): string {
-  return JSON.stringify({
-    holder,
-    ck: callers.map(({ principal }) => principal.keyId),
-    cu: callers.map(({ principal }) => principal.userId),
-    cv: callers.map(({ principal }) => principal.orgVersion),
-    ce: callers.map(({ principal }) => !principal.entitled),
-    co: callers.map(({ org }) => org?.index ?? 0),
-    wc: windows.map(({ caller }) => caller),
-    wn: windows.map(({ name }) => name),
-    wl: windows.map(({ rule }) => rule.limit),
-    wd: windows.map(({ rule }) => rule.lengthUs),
-    oi: orgs.map(({ id }) => id),
-    ov: orgs.map(({ version }) => version),
-    oa: orgs.map(({ allowance }) => allowance),
-    k: rows.map(({ caller }) => caller.index),
-    x: rows.map(({ key }) => key?.index ?? 0),
-    y: rows.map(({ endpoint }) => endpoint?.index ?? 0),
-    ...operationColumns(rows),
-    ...priceColumns(rows),
-  });
-}
-
-/** What `penstock_admit` answers; columns by request, `t` and `n` by window (microseconds). */
-export interface AdmissionAnswer {
-  c: number[];
-  x: (number | null)[];
-  y: (number | null)[];
-  g: number[];
-  e: number[];
-  b: number[];
-  m: number[];
-  t: number[];
-  n: number[];
-  d: Record<string, number[]>;
-}
-
-/** Where a window stands after a request, and how long until it gains a slot. */
-export function windowState(
-  use: WindowUse | null,
-  left: number | null | undefined,
-  answer: AdmissionAnswer,
-): (RateState & { waitSeconds: number }) | null {
-  if (use === null) return null;
-  const gainsAt = answer.t[use.index - 1] ?? 0;
-  const now = answer.n[use.index - 1] ?? 0;
+export function gather(items: AdmissionItem[]): AdmissionBatch {
+  const gathering = new Gathering();
+  const rows = items.map((item) => gathering.row(item));
+  const windows = [...gathering.windows.values()];
+  const orgs = [...gathering.orgs.values()];
+  windows.sort((a, b) => order(a.keyId, b.keyId) || order(a.name, b.name));
+  orgs.sort((a, b) => order(a.id, b.id));
+  for (let i = 0; i < windows.length; i++) (windows[i] as WindowUse).index = i + 1;
+  for (let i = 0; i < orgs.length; i++) (orgs[i] as Org).index = i + 1;
   return {
-    limit: use.rule.limit,
-    remaining: Math.max(0, left ?? 0),
-    reset: Math.ceil(gainsAt / 1_000_000),
-    waitSeconds: Math.max(1, Math.ceil((gainsAt - now) / 1_000_000)),
+    rows,
+    callers: [...gathering.callers.values()],
+    profiles: [...gathering.profiles.values()],
+    windows,
+    orgs,
   };
+}
+
+function profileTexts({ operation, client }: Profile): string {
+  const { price } = operation ?? {};
+  const fixed = price !== undefined && !isTokenPrice(price);
+  return [
+    text(operation?.kind),
+    text(operation?.model),
+    text(client.serviceClient),
+    text(client.clientName),
+    text(client.userAgent),
+    fixed ? `"{${toVector(price).join()}}"` : 'NULL',
+    fixed ? `"{${bucketsOf(price).join()}}"` : 'NULL',
+  ].join();
+}
+
+function profileNumbers({ caller, key, endpoint, org, operation }: Profile): string {
+  const price = operation?.price;
+  const multiplier = price !== undefined && isTokenPrice(price) ? price.multiplier : 0;
+  return `${caller.index},${key?.index ?? 0},${endpoint?.index ?? 0},${org?.index ?? 0},${multiplier}`;
+}
+
+function rowTexts({ item: { request } }: Row): string {
+  const { operation, requestId } = request;
+  if (operation === undefined) return 'NULL,NULL,NULL,NULL';
+  return `${text(operation.id)},${text(requestId)},${text(operation.jobId)},${text(operation.runId)}`;
+}
+
+function rowNumbers({ item, profile, credits, tokens }: Row): string {
+  const price = item.request.operation?.price;
+  const [prompt, max] =
+    price !== undefined && isTokenPrice(price) ? [price.promptTokens, price.maxTokens] : [0, 0];
+  return `${profile.index},${prompt},${max},${credits},${tokens}`;
+}
+
+/** The parameters of `penstock_admit`: flat arrays, in the order that its migration describes. */
+export function encode({ rows, callers, profiles, windows, orgs }: AdmissionBatch, holder: string): string[] {
+  return [
+    holder,
+    array(callers, ({ principal }) => `${text(principal.keyId)},${text(principal.userId)}`),
+    array(callers, ({ principal }) => `${principal.orgVersion},${principal.entitled ? 0 : 1}`),
+    array(windows, ({ keyId, name }) => `${text(keyId)},${name}`),
+    array(
+      windows,
+      ({ caller, rule, wanted }) => `${caller},${rule.grain},${rule.stamps},${rule.lengthUs},${wanted}`,
+    ),
+    array(orgs, ({ id, allowance }) => `${text(id)},"${allowance}"`),
+    array(orgs, ({ version, wanted }) => `${version},${wanted.join()}`),
+    array(profiles, profileTexts),
+    array(profiles, profileNumbers),
+    array(rows, rowTexts),
+    array(rows, rowNumbers),
+  ];
 }

@@ -1,5 +1,5 @@
 import type { Plan, PlanCatalogue } from '../access/access.types.js';
-import { BUCKETS } from '../vocabulary.js';
+import { allowanceOf as vectorOf } from '../access/index.js';
 
 /** A plan's monthly allowance in SQL's forms: hundredths by bucket, -1 unlimited. */
 export interface Allowance {
@@ -14,10 +14,7 @@ const known = new WeakMap<Plan, Allowance>();
 export function allowanceOf(plan: Plan): Allowance {
   let allowance = known.get(plan);
   if (allowance === undefined) {
-    const vector = BUCKETS.map((bucket) => {
-      const limit = plan.limits[bucket];
-      return limit === -1 ? -1 : Math.round(limit * 100);
-    });
+    const vector = vectorOf(plan);
     allowance = { vector, literal: `{${vector.join()}}` };
     known.set(plan, allowance);
   }

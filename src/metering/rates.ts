@@ -3,20 +3,31 @@ import { ApiError } from '../errors.js';
 import type { LimitedEndpoint } from '../vocabulary.js';
 import type { RateState } from './metering.types.js';
 
-/** A sliding window: at most `limit` slots in any stretch of `lengthUs` microseconds. */
+/** A sliding window: at most `limit` slots in any stretch of `lengthUs` microseconds; its log's form is that of `rate_windows`. */
 export interface WindowRule {
   limit: number;
   lengthUs: number;
+  /** Slots that share a stamp: 1, so exact, up to 600 slots. */
+  grain: number;
+  stamps: number;
+}
+
+const MAX_EXACT = 600;
+const MAX_STAMPS = 200;
+
+function rule(limit: number, lengthUs: number): WindowRule {
+  const grain = limit <= MAX_EXACT ? 1 : Math.ceil(limit / MAX_STAMPS);
+  return { limit, lengthUs, grain, stamps: Math.max(1, Math.floor(limit / grain)) };
 }
 
 /** The key's own window (decisions.md 4): at most `burst` requests in any `burst / rpm` minutes. */
 export function keyRule({ rate }: Plan): WindowRule {
-  return { limit: rate.burst, lengthUs: Math.round((rate.burst / rate.rpm) * 60_000_000) };
+  return rule(rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }
 
 export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): WindowRule {
   const { limit, windowSeconds } = plans.endpointLimits[endpoint];
-  return { limit, lengthUs: windowSeconds * 1_000_000 };
+  return rule(limit, windowSeconds * 1_000_000);
 }
 
 /** The window with the smaller share left is the one that the headers report; of two that are full, the later one to gain a slot. */

@@ -1,0 +1,123 @@
+import { ApiError } from '../errors.js';
+import { BUCKETS } from '../vocabulary.js';
+import type { AdmissionBatch, WindowUse } from './admission-batch.js';
+import { isTokenPrice } from './admission-batch.js';
+import { toAmounts } from './amounts.js';
+import type { Admission, OperationRequest, RateState, Reservation } from './metering.types.js';
+import { tighter, withRate } from './rates.js';
+
+/** `penstock_admit` found room for everything: by window, the slots left after the batch, when it gains one, the time (microseconds). */
+interface AllAdmitted {
+  w: [left: number, gainsAt: number, now: number][];
+}
+
+/** `penstock_admit_each`: columns by request; `t` and `n` by window. */
+interface EachJudged {
+  c: number[];
+  x: (number | null)[];
+  y: (number | null)[];
+  g: number[];
+  e: number[];
+  b: number[];
+  m: number[];
+  t: number[];
+  n: number[];
+  d: Record<string, number[]>;
+}
+
+export type AdmissionAnswer = AllAdmitted | EachJudged;
+
+const CODE = { admitted: 0, invalid: 1, expired: 2, stale: 3, limited: 4, exhausted: 5, known: 6 } as const;
+
+/** The caller's copy of its key is out of date. */
+export const STALE = Symbol('stale');
+
+export type Outcome = Admission | ApiError | typeof STALE;
+
+interface WindowState extends RateState {
+  waitSeconds: number;
+}
+
+function stateOf(rule: WindowUse['rule'], left: number, [gainsAt, now]: [number, number]): WindowState {
+  return {
+    limit: rule.limit,
+    remaining: Math.max(0, left),
+    reset: Math.ceil(gainsAt / 1_000_000),
+    waitSeconds: Math.max(1, Math.ceil((gainsAt - now) / 1_000_000)),
+  };
+}
+
+function toRate(key: WindowState | null, endpoint: WindowState | null): RateState | null {
+  const tightest = tighter(key, endpoint);
+  return tightest && { limit: tightest.limit, remaining: tightest.remaining, reset: tightest.reset };
+}
+
+/** Everything fitted: each request's place in its windows follows from the order. */
+function decodeAll({ rows, windows }: AdmissionBatch, { w }: AllAdmitted): Admission[] {
+  const left = windows.map(({ wanted }, i) => (w[i]?.[0] ?? 0) + wanted);
+  const take = (use: WindowUse | null): WindowState | null => {
+    if (use === null) return null;
+    const i = use.index - 1;
+    const now = (left[i] = (left[i] ?? 1) - 1);
+    return stateOf(use.rule, now, [w[i]?.[1] ?? 0, w[i]?.[2] ?? 0]);
+  };
+  return rows.map(({ item: { request }, profile, credits, tokens }) => {
+    const rate = toRate(take(profile.key), take(profile.endpoint));
+    const { operation } = request;
+    if (operation === undefined) return { rate, reservation: null };
+    const { id: operationId, price } = operation;
+    if (!isTokenPrice(price)) return { rate, reservation: { operationId, amounts: price } };
+    const coveredTokens = price.promptTokens + price.maxTokens;
+    return { rate, reservation: { operationId, amounts: { credits, chat_tokens: tokens }, coveredTokens } };
+  });
+}
+
+function reservationOf(operation: OperationRequest, answer: EachJudged, i: number): Reservation {
+  const { id: operationId, price } = operation;
+  const known = answer.d[i];
+  if (!isTokenPrice(price)) return { operationId, amounts: known === undefined ? price : toAmounts(known) };
+  const credits = known?.[0] ?? answer.g[i] ?? 0;
+  const coveredTokens =
+    known === undefined ? (answer.e[i] ?? 0) : Math.floor((known[1] ?? 0) / price.multiplier);
+  return { operationId, amounts: { credits, chat_tokens: coveredTokens * price.multiplier }, coveredTokens };
+}
+
+function exhausted(operation: OperationRequest | undefined, answer: EachJudged, i: number): ApiError {
+  const bucket = BUCKETS[(answer.b[i] ?? 1) - 1] ?? 'credits';
+  // An endpoint's own message speaks of its own bucket; of credits only the general one does.
+  const own = bucket === 'credits' || bucket === 'chat_tokens' ? undefined : operation?.exhaustedMessage;
+  return new ApiError('quota_exceeded', own ?? `Quota exceeded for ${bucket}`, {
+    remaining: (answer.m[i] ?? 0) / 100,
+  });
+}
+
+function limited(states: (WindowState | null)[], rate: RateState | null): ApiError {
+  const waits = states.map((state) => (state?.remaining === 0 ? state.waitSeconds : 1));
+  return withRate(
+    new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: Math.max(...waits) }),
+    rate,
+  );
+}
+
+function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {
+  const state = (use: WindowUse | null, left: number | null | undefined): WindowState | null =>
+    use && stateOf(use.rule, left ?? 0, [answer.t[use.index - 1] ?? 0, answer.n[use.index - 1] ?? 0]);
+  return rows.map(({ item: { request }, profile }, i): Outcome => {
+    const code = answer.c[i];
+    if (code === CODE.invalid) return new ApiError('unauthorized', 'Invalid or missing API key');
+    if (code === CODE.expired) return new ApiError('unauthorized', 'API key has expired');
+    if (code === CODE.stale) return STALE;
+    const key = state(profile.key, answer.x[i]);
+    const endpoint = state(profile.endpoint, answer.y[i]);
+    const rate = toRate(key, endpoint);
+    if (code === CODE.limited) return limited([key, endpoint], rate);
+    const { operation } = request;
+    if (code === CODE.exhausted) return withRate(exhausted(operation, answer, i), rate);
+    return { rate, reservation: operation === undefined ? null : reservationOf(operation, answer, i) };
+  });
+}
+
+/** What each request of the batch is told, in order. */
+export function decode(batch: AdmissionBatch, answer: AdmissionAnswer): Outcome[] {
+  return 'w' in answer ? decodeAll(batch, answer) : decodeEach(batch, answer);
+}

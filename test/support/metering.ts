@@ -1,0 +1,131 @@
+import { pino } from 'pino';
+import {
+  createKeyService,
+  createOrganizationService,
+  effectivePlan,
+  loadPlans,
+} from '../../src/access/index.js';
+import type { KeyService, OrganizationService, PlanCatalogue, Principal } from '../../src/access/index.js';
+import type { Database } from '../../src/database/index.js';
+import { newId } from '../../src/ids.js';
+import { createMetering } from '../../src/metering/index.js';
+import type { AdmissionRequest, Metering, OperationRequest } from '../../src/metering/index.js';
+import type { Amounts, PlanCode } from '../../src/vocabulary.js';
+
+/** Wide enough that no test of quotas meets them. */
+const WIDE = { limit: 1_000_000, windowSeconds: 60 };
+
+export interface MeteringBench {
+  plans: PlanCatalogue;
+  organizations: OrganizationService;
+  keys: KeyService;
+  /** One instance is one process: its own connections, its own name. All are closed by `close`. */
+  metering(options?: { processId?: string }): Metering;
+  createOrg(plan?: PlanCode): Promise<Principal>;
+  /** The key as its authenticator would read it now. */
+  principalOf(keyId: string): Promise<Principal>;
+  /** Sets buckets of the current period's allowance (hundredths), so that a test can name small numbers. */
+  sql<Row>(text: string, values?: (string | number)[]): Promise<Row[]>;
+  /** Per state, the sum of a bucket over the organisation's ledger: 1 is credits. */
+  ledgerSum(orgId: string, bucket: number, state: 'settled' | 'reserved'): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** Metering with real organisations and keys on one database. `narrow` keeps the contract's rate limits. */
+export async function createMeteringBench(
+  database: Database,
+  { narrow = false }: { narrow?: boolean } = {},
+): Promise<MeteringBench> {
+  const plans = await loadPlans(null);
+  if (!narrow) {
+    for (const plan of Object.values(plans.plans)) plan.rate = { rpm: 1_000_000, burst: 1_000_000 };
+    for (const endpoint of Object.keys(plans.endpointLimits))
+      Object.assign(plans.endpointLimits, { [endpoint]: WIDE });
+  }
+  const organizations = createOrganizationService({ database, plans });
+  const keys = createKeyService({ database });
+  const started: Metering[] = [];
+  const sql: MeteringBench['sql'] = (text, values) => database.system.query(text, values);
+  const bench: MeteringBench = {
+    plans,
+    organizations,
+    keys,
+    sql,
+    metering({ processId = newId('proc') } = {}) {
+      const metering = createMetering({
+        database,
+        plans,
+        logger: pino({ level: 'silent' }),
+        processId,
+        role: 'api',
+        refresh: ({ keyId }) => bench.principalOf(keyId),
+      });
+      started.push(metering);
+      return metering;
+    },
+    async createOrg(plan = 'business_monthly') {
+      const { id: orgId } = await organizations.create({ name: newId('name'), planCode: plan });
+      const { id } = await keys.create({ orgId, name: 'test', scopes: ['chat'] });
+      return bench.principalOf(id);
+    },
+    async principalOf(keyId) {
+      const [row] = await sql<{
+        org_id: string;
+        user_id: string;
+        plan_code: PlanCode;
+        version: number;
+        ends: Date | null;
+        now: Date;
+      }>(
+        `SELECT k.org_id, k.user_id, o.plan_code, o.version, o.subscription_ends_at AS ends, now() AS now
+         FROM api_keys k JOIN organizations o ON o.id = k.org_id WHERE k.id = $1`,
+        [keyId],
+      );
+      if (row === undefined) throw new Error('no such key');
+      return {
+        keyId,
+        keyName: 'test',
+        orgId: row.org_id,
+        userId: row.user_id,
+        scopes: new Set(['chat']),
+        ...effectivePlan(plans, { planCode: row.plan_code, subscriptionEndsAt: row.ends }, row.now),
+        orgVersion: row.version,
+        expiresAt: null,
+      };
+    },
+    async ledgerSum(orgId, bucket, state) {
+      const [row] = await sql<{ sum: number }>(
+        `SELECT COALESCE(sum((CASE state WHEN 'settled' THEN charged ELSE reserved END)[$2]), 0)::bigint AS sum
+         FROM usage_ledger WHERE org_id = $1 AND state = $3`,
+        [orgId, bucket, state],
+      );
+      return row?.sum ?? 0;
+    },
+    async close() {
+      await Promise.all(started.map((metering) => metering.close()));
+    },
+  };
+  return bench;
+}
+
+/** A request for admission with everything but what a test is about. */
+export function request(principal: Principal, options: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    principal,
+    requestId: 'req_test',
+    client: { serviceClient: 'tests', clientName: 'a "name", with {marks} and \\', userAgent: 'NULL' },
+    keyWindow: true,
+    ...options,
+  };
+}
+
+/** An operation of a fixed price, hundredths. */
+export function priced(price: Amounts, options: Partial<OperationRequest> = {}): OperationRequest {
+  return { id: newId('op'), kind: 'image', price, model: 'sandbox/image-standard', ...options };
+}
+
+/** A chat call of so many prompt tokens that may answer with so many. */
+export function chat(promptTokens: number, maxTokens: number, multiplier = 100): OperationRequest {
+  const price = { promptTokens, maxTokens, multiplier };
+  return { id: newId('op'), kind: 'chat', price, model: 'sandbox/chat-basic' };
+}
