@@ -8,25 +8,39 @@ export type BusHandler = (message: BusMessage) => Promise<void> | void;
 /** How often and after which pauses a handler that threw is called again: it rides out a restart of PostgreSQL. */
 const RETRY_DELAYS_MS = [50, 250, 1_000, 3_000];
 
+/** What a subscriber's last message came to. */
+export interface Patience {
+  /** The last message ended among the dead letters: until one is taken, no other is tried more than once, else a broken handler
+   * would hold up everything behind it. */
+  exhausted: boolean;
+}
+
 /** One message on its way to one handler. */
 export interface Delivery {
   message: BusMessage;
   handler: BusHandler;
   /** Named groups: keeps what the handler could not take. Its own fault is the caller's. */
   deadLetter: (error: unknown) => Promise<void>;
+  /** One for each subscriber. */
+  patience: Patience;
   /** Called between attempts (Kafka's heartbeat). */
   beat?: () => Promise<void>;
 }
 
 /** Calls the handler until it succeeds, or hands the message to the dead letters after the last attempt. */
-export async function deliver({ message, handler, deadLetter, beat }: Delivery): Promise<void> {
+export async function deliver({ message, handler, deadLetter, patience, beat }: Delivery): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       await handler(message);
+      patience.exhausted = false;
       return;
     } catch (error) {
-      const delay = RETRY_DELAYS_MS[attempt];
-      if (delay === undefined) return deadLetter(error);
+      const delay = patience.exhausted ? undefined : RETRY_DELAYS_MS[attempt];
+      if (delay === undefined) {
+        await deadLetter(error);
+        patience.exhausted = true;
+        return;
+      }
       await sleep(delay);
       await beat?.();
     }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EachMessagePayload, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import { deliver, deliverBroadcast } from '../deliver.js';
-import type { BusHandler } from '../deliver.js';
+import type { BusHandler, Patience } from '../deliver.js';
 import type { Bus, BusMessage, BusSubscription, Topic } from '../events.types.js';
 import { createKafkaClient } from './client.js';
 import type { KafkaSettings } from './client.js';
@@ -24,6 +24,12 @@ const READY_MS = 3_000;
  */
 export function createKafkaBus(options: { config: KafkaSettings; logger: Logger }): Bus {
   return new KafkaBus(options.config, options.logger.child({ component: 'kafka' }));
+}
+
+interface Subscriber {
+  group: string | null;
+  handler: BusHandler;
+  patience: Patience;
 }
 
 class KafkaBus implements Bus {
@@ -61,6 +67,7 @@ class KafkaBus implements Bus {
     handler: BusHandler,
   ): Promise<BusSubscription> {
     const { topics, group } = options;
+    const subscriber: Subscriber = { group, handler, patience: { exhausted: false } };
     const subscription = superviseConsumer({
       kafka: this.kafka,
       logger: this.logger,
@@ -68,7 +75,7 @@ class KafkaBus implements Bus {
       topics: topics.map((topic) => this.name(topic)),
       durable: group !== null,
       ready: this.ready,
-      onMessage: (payload) => this.handle(payload, group, handler),
+      onMessage: (payload) => this.handle(payload, subscriber),
     });
     this.subscriptions.add(subscription);
     return {
@@ -104,11 +111,8 @@ class KafkaBus implements Bus {
     }
   }
 
-  private async handle(
-    payload: EachMessagePayload,
-    group: string | null,
-    handler: BusHandler,
-  ): Promise<void> {
+  private async handle(payload: EachMessagePayload, subscriber: Subscriber): Promise<void> {
+    const { group, handler, patience } = subscriber;
     const keep = async (error: unknown): Promise<void> => {
       if (group !== null) await this.deadLetters.keep(payload, group, error);
     };
@@ -126,6 +130,6 @@ class KafkaBus implements Bus {
     if (group === null) return deliverBroadcast(message, handler, this.logger);
     const beat = (): Promise<void> =>
       payload.heartbeat().catch((error: unknown) => this.logger.debug({ err: error }, 'no heartbeat'));
-    await deliver({ message, handler, deadLetter: keep, beat });
+    await deliver({ message, handler, patience, deadLetter: keep, beat });
   }
 }
