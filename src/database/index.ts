@@ -57,11 +57,25 @@ async function reach(
   return { server: embedded, embedded };
 }
 
+/**
+ * Everything rests on connections taking their role. A pooler between us and PostgreSQL may drop start-up options without a word, and
+ * every tenant would then see all rows.
+ * @throws Error
+ */
+async function checkRole(pool: Pool, role: string): Promise<void> {
+  const { rows } = await pool.use((client) => client.query<{ role: string }>('SELECT current_user AS role'));
+  if (rows[0]?.role === role) return;
+  throw new Error(
+    `DATABASE_URL: connections act as ${rows[0]?.role} instead of ${role}; connect to PostgreSQL itself`,
+  );
+}
+
 async function openSystem(config: Config, logger: Logger, server: Server): Promise<SystemDatabase> {
   await patiently(server, () => migrate({ url: server.url, logger }));
   const max = config.database.poolSize;
   const systemPool = createPool({ server, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ server, role: TENANT_ROLE, max, logger });
+  await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]);
   const system = systemSql(systemPool);
   const hints = await createHints({ server, role: SYSTEM_ROLE, sql: system, logger });
   const nameOf = createStatementNames();

@@ -1,10 +1,10 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { EntityManager, Options } from '@mikro-orm/postgresql';
-import type pg from 'pg';
+import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from './entities.js';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
-import { patiently, roleOptions } from './pool.js';
+import { connectionAs, patiently } from './pool.js';
 import type { Server } from './pool.js';
 
 /** pg-pool gives every checked-out client the function that returns it. */
@@ -30,12 +30,11 @@ export function guardPool(pool: pg.Pool, logger: Logger): void {
   pool.on('error', (error) => logger.debug({ err: error }, 'an idle database connection was lost'));
 }
 
-/** `options` of the connection string stay; ours come after them. */
-export function ormOptions(url: string): Options {
-  const host = new URL(url).searchParams.get('host');
+/** MikroORM reads only parts of a connection string; pg reads all of it, as libpq does (sockets, sslmode). */
+export function ormOptions(url: string, driverOptions: object = {}): Options {
   return {
-    clientUrl: url,
-    ...(host === null ? {} : { host }),
+    dbName: new pg.Client({ connectionString: url }).database,
+    driverOptions: { connectionString: url, ...driverOptions },
     forceUtcTimezone: true,
     discovery: { warnWhenNoEntities: false },
   } as Options;
@@ -49,16 +48,15 @@ export async function createOrm(options: {
 }): Promise<MikroORM> {
   const { server, role, max, logger } = options;
   return MikroORM.init({
-    ...ormOptions(server.url),
-    entities,
-    pool: { min: 0, max },
-    driverOptions: {
-      options: roleOptions(role),
+    ...ormOptions(server.url, {
+      ...connectionAs(server, role),
       application_name: 'penstock',
       connectionTimeoutMillis: PATIENCE_MS,
       allowExitOnIdle: true,
       onPoolCreated: (pool: pg.Pool) => guardPool(pool, logger),
-    },
+    }),
+    entities,
+    pool: { min: 0, max },
     connect: false,
     logger: (message) => logger.debug(message),
   } as Options);

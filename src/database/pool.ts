@@ -25,15 +25,22 @@ types.setTypeParser(int8Array, (text: string) =>
   (pg.types.getTypeParser(1009 as number)(text) as string[]).map(parseInt8),
 );
 
-/** Start-up options of a connection that acts as one of the two roles. Roles own nothing and are bound by row level security. */
-export function roleOptions(role: string): string {
-  return `-c role=${role} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c TimeZone=UTC`;
+/**
+ * A connection string and start-up options that make its connection act as one of the two roles, which own nothing and are bound by row
+ * level security. Options of the string come first: pg would let them replace ours, and with them the role.
+ */
+export function connectionAs(server: Server, role: string): { connectionString: string; options: string } {
+  const [base = '', query = ''] = server.url.split('?', 2);
+  const parameters = new URLSearchParams(query);
+  const given = parameters.get('options') ?? '';
+  parameters.delete('options');
+  const own = `-c role=${role} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c TimeZone=UTC`;
+  return { connectionString: `${base}?${parameters}`, options: `${given} ${own}`.trim() };
 }
 
 export function clientOptions(server: Server, role: string): pg.ClientConfig {
   return {
-    connectionString: server.url,
-    options: roleOptions(role),
+    ...connectionAs(server, role),
     types,
     application_name: 'penstock',
     connectionTimeoutMillis: PATIENCE_MS,
@@ -54,7 +61,10 @@ export async function patiently<T>(server: Server, attempt: () => Promise<T>): P
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       if (Date.now() + pauseMs > deadline) throw unavailable(error);
-      await Promise.race([server.ensure().catch(() => undefined), sleep(deadline - Date.now())]);
+      await Promise.race([
+        server.ensure().catch(() => undefined),
+        sleep(deadline - Date.now(), undefined, { ref: false }),
+      ]);
       await sleep(pauseMs);
     }
   }

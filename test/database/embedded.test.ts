@@ -126,3 +126,25 @@ test('a killed server and a pid file that names another process do not keep the 
   const next = await startUser();
   expect(await query(next.url, 'SELECT 1 AS n')).toEqual([{ n: 1 }]);
 });
+
+test('a keeper that was killed is replaced, so that still nothing is left running', async () => {
+  const user = await startUser();
+  await query(user.url, 'SELECT 1');
+  const pids = await readdir('/proc');
+  const keepers = await Promise.all(
+    pids
+      .filter((name) => /^\d+$/.test(name))
+      .map(async (pid) => {
+        const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+        const run = new URL(user.url).searchParams.get('host') ?? '';
+        return line.startsWith('/bin/sh\0') && line.includes(run) ? Number(pid) : null;
+      }),
+  );
+  const found = keepers.filter((pid) => pid !== null);
+  expect(found).toHaveLength(1);
+  process.kill(found[0] ?? 0, 'SIGKILL');
+  await expect.poll(processesOfCluster, { timeout: 15_000 }).toContain('sh');
+  await sleep(6000); // the user looks every 5 s
+  await user.kill('SIGKILL');
+  await expect.poll(processesOfCluster, { timeout: 10_000 }).toEqual([]);
+});

@@ -1,6 +1,8 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
+import { createDatabase } from '../../src/database/index.js';
 import { ApiKey, Organization } from '../../src/database/entities.js';
 
 let db: TestDatabase;
@@ -86,4 +88,18 @@ test('whole numbers come as numbers', async () => {
     `SELECT 5::bigint AS n, ARRAY[1, -1]::bigint[] AS list, 9007199254740993::bigint AS big`,
   );
   expect(rows).toEqual([{ n: 5, list: [1, -1], big: '9007199254740993' }]);
+});
+
+test('options of the connection string do not replace the role', async () => {
+  const url = new URL(db.url);
+  url.searchParams.set('options', '-c role=none -c work_mem=5MB');
+  const config = { ...db.config, database: { ...db.config.database, url: url.href } };
+  const database = await createDatabase({ config, logger: pino({ level: 'silent' }) });
+  const sql = `SELECT current_user AS role, current_setting('work_mem') AS memory`;
+  expect(await database.system.query(sql)).toEqual([{ role: 'penstock_system', memory: '5MB' }]);
+  expect(await database.tenantQuery('org_a', sql)).toEqual([{ role: 'penstock_tenant', memory: '5MB' }]);
+  expect(await database.tenant('org_a', (em) => em.execute(sql))).toEqual([
+    { role: 'penstock_tenant', memory: '5MB' },
+  ]);
+  await database.close();
 });
