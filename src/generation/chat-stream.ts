@@ -80,7 +80,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** The next chunk to hand out, or null at the end. @throws ApiError */
   private async advance(): Promise<string | null> {
     while (!this.finished) {
-      if (this.fault) throw this.fault;
+      if (this.fault) return await this.afterEnding();
       let chunk: Chunk | null;
       try {
         chunk = await this.pull();
@@ -93,7 +93,6 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       const out = this.take(chunk);
       if (out !== null) return out;
     }
-    if (this.fault) throw this.fault;
     return null;
   }
 

@@ -35,6 +35,7 @@ function numberOf(value: unknown): number | undefined {
 /** Makes one JSON value that a schema accepts. One object for each call, as it counts what it made. */
 class Sampler {
   private nodes = 0;
+  private resolved = 0;
 
   constructor(
     private readonly root: Schema,
@@ -72,6 +73,8 @@ class Sampler {
 
   /** Follows $ref and folds allOf and one branch of anyOf/oneOf into one schema. */
   private resolve(given: Schema, depth: number): Schema {
+    // A schema that contains itself as one of its own parts has no end.
+    if (depth > MAX_DEPTH * 2 || this.resolved++ > MAX_NODES * 2) return {};
     let schema = given;
     for (let hops = 0; typeof schema['$ref'] === 'string' && hops < 32; hops++) {
       const { $ref, ...rest } = schema;
@@ -80,12 +83,12 @@ class Sampler {
     const all = schema['allOf'];
     if (Array.isArray(all)) {
       const { allOf: _, ...rest } = schema;
-      schema = all.filter(isSchema).reduce((sum, part) => merge(sum, this.resolve(part, depth)), rest);
+      schema = all.filter(isSchema).reduce((sum, part) => merge(sum, this.resolve(part, depth + 1)), rest);
     }
     const any = schema['anyOf'] ?? schema['oneOf'];
     if (Array.isArray(any) && any.length > 0) {
       const { anyOf: _a, oneOf: _o, ...rest } = schema;
-      schema = merge(rest, this.resolve(this.branch(any.filter(isSchema), depth), depth));
+      schema = merge(rest, this.resolve(this.branch(any.filter(isSchema), depth), depth + 1));
     }
     return schema;
   }
@@ -155,7 +158,7 @@ class Sampler {
       depth >= DEEP || this.full ? least : Math.max(least, Math.min(most, Math.max(prefix.length, 1)));
     if (depth >= MAX_DEPTH) return [];
     const items: unknown[] = [];
-    for (let index = 0; index < wanted; index++) {
+    for (let index = 0; index < wanted && this.nodes <= MAX_NODES * 2; index++) {
       const item = this.sample(prefix[index] ?? schema['items'] ?? schema['contains'], depth + 1);
       items.push(schema['uniqueItems'] === true ? distinct(items, item, index) : item);
     }

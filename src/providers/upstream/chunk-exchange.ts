@@ -99,8 +99,10 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
 
   onResponseEnd(): void {
     if (this.status >= 300) return this.fail(this.statusError());
-    if (!this.ended) this.parser.end();
-    this.finish();
+    if (this.ended) return;
+    this.parser.end();
+    // A reader that has seen a finish reason may take this for the end; for all others the answer is cut off.
+    this.fail(brokenAnswer('a stream without its end'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { chargedTokens, createUpstreamEngine, streamChat, user } from '../support/chat.js';
+import type { ChatEngine, ChatOrg } from '../support/chat.js';
+import { chunk, DONE_EVENT, event, usageChunk } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
+
+let upstream: FakeUpstream;
+let engine: ChatEngine;
+let org: ChatOrg;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  ({ engine, upstream, close } = await createUpstreamEngine());
+});
+afterAll(() => close());
+beforeEach(async () => {
+  upstream.requests.length = 0;
+  org = await engine.createOrg();
+});
+
+const ask = (more: object = {}) => user('Hi', { model: 'acme/alone', ...more });
+const charged = () => chargedTokens(org);
+const read = (body: Record<string, unknown>) => streamChat(engine, org, body);
+
+describe('a streamed chat over an upstream', () => {
+  it('passes chunks on with the model put in, and keeps the usage for the last', async () => {
+    const { chunks, fault } = await read(ask({ stream: true }));
+    expect(fault).toBeNull();
+    expect(upstream.requests[0]?.body).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(chunks).toHaveLength(7);
+    expect(chunks.every((one) => one.model === 'acme/alone' && one.id === 'chatcmpl-up1')).toBe(true);
+    expect(chunks.slice(0, -1).every((one) => !('usage' in one))).toBe(true);
+    expect(chunks.at(-1)).toMatchObject({
+      model_tier: 'basic',
+      choices: [{ finish_reason: 'stop' }],
+      usage: {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        credits_used: 1,
+        credits_breakdown: { base: 1 },
+      },
+    });
+    expect(await charged()).toEqual([{ state: 'settled', tokens: 15 }]);
+  });
+
+  it('sends the usage alone where include_usage is set', async () => {
+    const { chunks } = await read(ask({ stream_options: { include_usage: true } }));
+    expect(chunks).toHaveLength(8);
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [],
+      model: 'acme/alone',
+      usage: { total_tokens: 15, credits_used: 1 },
+    });
+    expect(chunks.slice(0, -1).every((one) => one.usage == null)).toBe(true);
+  });
+
+  it('reads chunks wherever the network cuts them, CRLF and comments included', async () => {
+    const text = [
+      ': ping\r\n\r\n',
+      chunk({ role: 'assistant', content: 'Grü' }).replaceAll('\n', '\r\n'),
+      'event: message\nid: 3\n',
+      chunk({ content: 'ße 😀' }),
+      chunk({}, { finish_reason: 'stop' }),
+      usageChunk(10, 4),
+      DONE_EVENT,
+    ].join('');
+    const bytes = Buffer.from(text, 'utf8');
+    for (const size of [1, 7, 50]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      );
+      upstream.queue({ chunks: pieces });
+      const { chunks } = await read(ask());
+      const content = chunks.map((one) => one.choices[0]?.delta.content ?? '').join('');
+      expect(content).toBe('Grüße 😀');
+      expect(chunks.at(-1)).toMatchObject({ usage: { completion_tokens: 4 } });
+    }
+  });
+
+  it('takes usage out of chunks on their way, gives the first one its role, and mends reasons', async () => {
+    upstream.queue({
+      chunks: [
+        chunk({ content: 'a' }, { usage: null }),
+        chunk({ content: 'b' }, { usage: { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 } }),
+        chunk(
+          { content: 'c' },
+          { finish_reason: 'eos', usage: { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 } },
+        ),
+      ],
+    });
+    const { chunks, fault } = await read(ask());
+    expect(fault).toBeNull();
+    expect(chunks[0]).toMatchObject({ choices: [{ delta: { role: 'assistant', content: 'a' } }] });
+    expect(chunks.slice(0, -1).every((one) => !('usage' in one))).toBe(true);
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'stop', delta: { content: 'c' } }],
+      usage: { completion_tokens: 3 },
+    });
+  });
+
+  it('counts itself where the upstream does not', async () => {
+    upstream.queue({
+      chunks: [
+        chunk({ role: 'assistant', content: 'one two' }),
+        chunk({ content: ' three' }),
+        chunk({}, { finish_reason: 'length' }),
+        DONE_EVENT,
+      ],
+    });
+    const { chunks } = await read(ask());
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'length' }],
+      usage: { completion_tokens: 3 },
+    });
+  });
+
+  it('finishes an answer whose upstream says [DONE] without a reason', async () => {
+    upstream.queue({ chunks: [chunk({ role: 'assistant', content: 'one' }), DONE_EVENT] });
+    const { chunks, fault } = await read(ask());
+    expect(fault).toBeNull();
+    expect(chunks.at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'stop' }],
+      usage: { completion_tokens: 1 },
+    });
+  });
+
+  it('tries again and falls back until the first chunk', async () => {
+    upstream.queue({ status: 500 }, { chunks: [event({ error: { message: 'overloaded' } })] });
+    const { chunks } = await read(ask({ model: 'acme/chat-1' }));
+    expect(chunks.at(-1)).toMatchObject({ model: 'spare/chat-1', model_tier: 'standard' });
+    expect(await charged()).toEqual([{ state: 'settled', tokens: 30 }]);
+  });
+
+  it.each<[string, string[], 'end' | 'reset' | 'hang']>([
+    ['a reset', [], 'reset'],
+    ['an end without a finish', [], 'end'],
+    ['silence', [], 'hang'],
+    ['an error event', [event({ error: { message: 'boom' } })], 'hang'],
+    ['broken JSON', [event('{"choices":')], 'hang'],
+  ])('that breaks off with %s is charged for prompt and delivery, and fails', async (_name, tail, then) => {
+    upstream.queue({
+      chunks: [chunk({ role: 'assistant', content: 'one' }), chunk({ content: ' two' }), ...tail],
+      then,
+    });
+    const { chunks, fault } = await read(ask());
+    expect(chunks).toHaveLength(2);
+    expect(fault).toMatchObject({ code: 'server_error', message: 'Generation failed' });
+    const [row] = await charged();
+    expect(row?.state).toBe('settled');
+    const estimate = await engine.chat.estimate(await org.call(), ask({ max_tokens: 2 }));
+    expect(row?.tokens).toBe((estimate.amounts.chat_tokens ?? 0) / 100);
+  });
+
+  it('cuts the upstream off when its reader leaves', async () => {
+    upstream.queue({
+      chunks: Array.from({ length: 1000 }, (_, at) =>
+        chunk(at === 0 ? { role: 'assistant', content: 'x' } : { content: ' x' }),
+      ),
+      chunkMs: 5,
+    });
+    const { chunks } = await engine.chat.stream(await org.call(), ask());
+    let seen = 0;
+    for await (const _ of chunks) if (++seen === 10) break;
+    await upstream.requests[0]?.hungUp;
+    const estimate = await engine.chat.estimate(await org.call(), ask({ max_tokens: 10 }));
+    expect(await charged()).toEqual([
+      { state: 'settled', tokens: (estimate.amounts.chat_tokens ?? 0) / 100 },
+    ]);
+  });
+
+  it('holds the upstream back while its reader takes nothing', async () => {
+    const big = chunk({ content: 'y'.repeat(16_000) });
+    let sent = 0;
+    const pieces = Array.from({ length: 4000 }, () => big);
+    upstream.queue({
+      chunks: new Proxy(pieces, {
+        get: (target, key) => {
+          if (typeof key === 'string' && /^\d+$/.test(key)) sent = Number(key);
+          return Reflect.get(target, key) as unknown;
+        },
+      }),
+    });
+    const { chunks } = await engine.chat.stream(await org.call(), ask());
+    const reader = chunks[Symbol.asyncIterator]();
+    await reader.next();
+    await new Promise((resume) => setTimeout(resume, 300));
+    expect(sent).toBeLessThan(2000);
+    await reader.return?.();
+  });
+});
