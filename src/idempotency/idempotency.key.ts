@@ -4,18 +4,12 @@ import type { IdempotentRequest } from './idempotency.types.js';
 
 const MAX_KEY_LENGTH = 255;
 
-/**
- * The `Idempotency-Key` header of a request, or null where there is none.
- * @throws ApiError invalid_request for an empty key, one over 255 characters, and several at once
- */
-export function parseIdempotencyKey(header: string | string[] | undefined): string | null {
-  if (header === undefined) return null;
-  const key = Array.isArray(header) ? header.join(', ') : header;
+/** @throws ApiError invalid_request for an empty `Idempotency-Key` and for one over 255 characters */
+export function checkIdempotencyKey(key: string): void {
   if (key.trim() === '') throw invalid('Idempotency-Key must not be empty', 'Idempotency-Key');
   if (key.length > MAX_KEY_LENGTH) {
     throw invalid(`Idempotency-Key must have at most ${MAX_KEY_LENGTH} characters`, 'Idempotency-Key');
   }
-  return key;
 }
 
 /** SHA-256 of method, path, query and body, each with its length, so that no two requests run together. */

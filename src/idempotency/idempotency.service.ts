@@ -3,7 +3,7 @@ import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { CallContext } from '../metering/call-context.js';
-import { fingerprintOf } from './idempotency.key.js';
+import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
 import type {
@@ -62,6 +62,7 @@ function keeps(call: CallContext, answer: { status: number; errorStatuses?: numb
 }
 
 async function begin(kept: Kept, request: IdempotentRequest): Promise<IdempotencyOutcome> {
+  checkIdempotencyKey(request.key);
   const row = await queries.begin(kept.database.system, {
     id: newId('idem'),
     orgId: request.call.principal.orgId,

@@ -3,7 +3,7 @@ import type { CallContext } from '../metering/call-context.js';
 /** What makes two requests the same (decisions.md 6, "Beyond the contract"). */
 export interface IdempotentRequest {
   call: CallContext;
-  /** The header's value as sent. @see parseIdempotencyKey */
+  /** The header's value as sent. */
   key: string;
   method: string;
   path: string;
@@ -70,7 +70,7 @@ export interface IdempotencyService {
   start(): void;
   /**
    * Call it after the request's slot of the key's window has been taken (`takeKeySlot`) and before any work.
-   * @throws ApiError idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
+   * @throws ApiError invalid_request (empty or over 255 characters), idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
    */
   begin(request: IdempotentRequest): Promise<IdempotencyOutcome>;
   /**
