@@ -1,3 +1,4 @@
+export { asyncApiDocument } from './asyncapi/asyncapi.js';
 export { buildPenstockSchema, printPenstockSchema } from './build.js';
 export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';

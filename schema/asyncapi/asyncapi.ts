@@ -1,0 +1,142 @@
+import { JOB_EVENT_TYPES, object, RUN_EVENT_DATA, WEBHOOK_EVENT_DATA } from './events.js';
+import type { EventSchema } from './events.js';
+
+interface MessageSpec {
+  type: string;
+  data: EventSchema;
+  /** Jobs and runs number their events; organisations' events have no order. */
+  numbered: boolean;
+}
+
+function envelope({ type, data, numbered }: MessageSpec): EventSchema {
+  return object({
+    id: { type: 'string', description: 'Unique; consumers deduplicate by it.' },
+    type: { const: type },
+    ...(numbered
+      ? {
+          sequence: {
+            type: 'integer',
+            minimum: 1,
+            description: 'Counts from 1 for each job or run, without a hole.',
+          },
+        }
+      : {}),
+    orgId: { type: 'string' },
+    timestamp: { type: 'string', format: 'date-time' },
+    data,
+  });
+}
+
+const KAFKA_HEADERS = object({ 'event-id': { type: 'string' }, 'event-type': { type: 'string' } });
+
+const HEX = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+const WEBHOOK_HEADERS = object({
+  'x-service-signature': {
+    ...HEX,
+    description: 'Lower-case hex HMAC-SHA256 of `<timestamp>:<raw body>` under the signing secret.',
+  },
+  'x-service-signature-next?': {
+    ...HEX,
+    description: "During a rotation's overlap: the same with the new secret.",
+  },
+  'x-service-timestamp': {
+    type: 'string',
+    description: 'Unix seconds; refuse what is over 300 seconds away.',
+  },
+  'x-service-event-id': { type: 'string' },
+  'x-service-event-type': { type: 'string' },
+});
+
+const nameOf = (prefix: string, type: string): string => `${prefix}_${type.replaceAll('.', '_')}`;
+
+function messages(prefix: string, specs: MessageSpec[], headers: EventSchema): Record<string, unknown> {
+  const entries = specs.map((spec) => [
+    nameOf(prefix, spec.type),
+    { name: spec.type, contentType: 'application/json', headers, payload: envelope(spec) },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+interface ChannelSpec {
+  prefix: string;
+  address: string;
+  description: string;
+  specs: MessageSpec[];
+  extra?: Record<string, unknown>;
+}
+
+function channel({ prefix, address, description, specs, extra = {} }: ChannelSpec): Record<string, unknown> {
+  const refs = specs.map(({ type }) => {
+    const name = nameOf(prefix, type);
+    return [name, { $ref: `#/components/messages/${name}` }];
+  });
+  return { address, description, messages: Object.fromEntries(refs), ...extra };
+}
+
+/**
+ * What `schema/asyncapi.yaml` holds: the Kafka topics and the webhooks (design.md 5, decisions.md 6 "Kafka messages").
+ * @param job JSON Schema of a job as GET /jobs/{jobId} shows it
+ */
+export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
+  const numbered = (type: string, data: EventSchema): MessageSpec => ({ type, data, numbered: true });
+  const jobs = JOB_EVENT_TYPES.map((type) => numbered(type, job));
+  const agents = Object.entries(RUN_EVENT_DATA).map(([type, data]) => numbered(type, data));
+  const events = Object.entries(WEBHOOK_EVENT_DATA).map(([type, data]) => ({ type, data, numbered: false }));
+  const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Penstock events',
+      version: '1.0.0',
+      description:
+        'Kafka topics of an installation and the webhooks that it sends. At least once: deduplicate by the event id. A message over 900 kB carries `outputData: null, truncated: true`.',
+      license: { name: 'MIT' },
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      jobs: channel({
+        prefix: 'jobs',
+        address: '{prefix}.jobs',
+        description: 'What happens to jobs. Key: job id; in order within a job.',
+        specs: jobs,
+        extra: kafka,
+      }),
+      agents: channel({
+        prefix: 'agents',
+        address: '{prefix}.agents',
+        description: 'What happens in agent runs. Key: run id; in order within a run.',
+        specs: agents,
+        extra: kafka,
+      }),
+      events: channel({
+        prefix: 'events',
+        address: '{prefix}.events',
+        description: 'The events that webhooks are about. Key: organisation id.',
+        specs: events,
+        extra: kafka,
+      }),
+      webhooks: channel({
+        prefix: 'webhooks',
+        address: '{path}',
+        description:
+          "HTTP POST to a registration's URL. Any 2xx acknowledges; five attempts; ten failed ones in a row disable.",
+        specs: events,
+        extra: { parameters: { path: { description: 'The URL of the registration.' } } },
+      }),
+    },
+    operations: Object.fromEntries(
+      ['jobs', 'agents', 'events', 'webhooks'].map((name) => [
+        `send_${name}`,
+        { action: 'send', channel: { $ref: `#/channels/${name}` } },
+      ]),
+    ),
+    components: {
+      messages: {
+        ...messages('jobs', jobs, KAFKA_HEADERS),
+        ...messages('agents', agents, KAFKA_HEADERS),
+        ...messages('events', events, KAFKA_HEADERS),
+        ...messages('webhooks', events, WEBHOOK_HEADERS),
+      },
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { BUCKETS, PLAN_CODES, TOOLS } from '../../src/vocabulary.js';
+import type { WebhookEventType } from '../../src/webhooks/index.js';
+
+/** A JSON Schema of AsyncAPI 3 (draft 7). */
+export type EventSchema = { [keyword: string]: unknown };
+
+const text: EventSchema = { type: 'string' };
+const id = (example: string): EventSchema => ({ type: 'string', examples: [example] });
+const count: EventSchema = { type: 'integer', minimum: 0 };
+const amount: EventSchema = { type: 'number' };
+const nullable = (schema: EventSchema): EventSchema => ({ oneOf: [schema, { type: 'null' }] });
+
+/** An object whose listed fields are all there, except those with a `?` at the end of their name. */
+export function object(fields: Record<string, EventSchema>): EventSchema {
+  const entries = Object.entries(fields).map(([name, schema]) => [name.replace(/\?$/, ''), schema] as const);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(entries),
+    required: Object.keys(fields).filter((name) => !name.endsWith('?')),
+  };
+}
+
+const job = {
+  jobId: id('job_01jd0000000000000000000000'),
+  tool: { type: 'string', enum: [...TOOLS] },
+  model: text,
+};
+const run = {
+  runId: id('run_01jd0000000000000000000000'),
+  agentId: id('agt_01jd0000000000000000000000'),
+  agentName: text,
+  input: text,
+};
+const subscription = object({
+  subscriptionId: text,
+  planCode: { type: 'string', enum: [...PLAN_CODES] },
+  planName: text,
+  status: { type: 'string', enum: ['active', 'cancelled'] },
+});
+const bucket = object({
+  bucketType: { type: 'string', enum: BUCKETS.filter((name) => name !== 'chat_tokens') },
+  remaining: amount,
+  limit: amount,
+  percentUsed: amount,
+});
+const roles: EventSchema = { type: 'string', enum: ['owner', 'admin', 'member', 'viewer'] };
+const member = { userId: text, email: text, role: roles };
+
+/** `data` of each webhook event (contract 6.1, decisions.md 6). */
+export const WEBHOOK_EVENT_DATA: Record<WebhookEventType, EventSchema> = {
+  'agent.run.started': object(run),
+  'agent.run.completed': object({
+    ...run,
+    output: text,
+    totalSteps: count,
+    durationMs: count,
+    unitsUsed: amount,
+    unitType: { const: 'agent_runs' },
+  }),
+  'agent.run.failed': object({ ...run, errorMessage: text }),
+  'generation.started': object(job),
+  'generation.completed': object({
+    ...job,
+    outputUrl: nullable({ type: 'string', format: 'uri' }),
+    durationMs: count,
+    unitsUsed: amount,
+    unitType: { type: 'string', enum: BUCKETS.slice(2, 8) },
+  }),
+  'generation.failed': object({ ...job, errorMessage: text }),
+  'chat.message.created': object({
+    messageId: text,
+    model: text,
+    role: { const: 'assistant' },
+    totalTokens: count,
+    conversationId: nullable(text),
+  }),
+  'chat.conversation.created': object({ conversationId: text, agentId: run.agentId, agentName: text }),
+  'subscription.created': subscription,
+  'subscription.updated': subscription,
+  'subscription.cancelled': subscription,
+  'credits.low': bucket,
+  'credits.depleted': bucket,
+  'team.member.added': object(member),
+  'team.member.removed': object(member),
+  'team.member.role_changed': object({ ...member, previousRole: roles }),
+};
+
+const step = object({
+  step_number: { type: 'integer', minimum: 1 },
+  type: { type: 'string', enum: ['thinking', 'tool_call', 'tool_result', 'response', 'error'] },
+  'content?': nullable(text),
+  'tool?': nullable(text),
+  'tool_input?': nullable({ type: 'object' }),
+  'tool_output?': nullable({ type: 'object' }),
+});
+
+/** `data` of each message on the agents topic. */
+export const RUN_EVENT_DATA: Record<string, EventSchema> = {
+  'run.started': object({ run_id: run.runId, session_id: text }),
+  'run.step': object({ run_id: run.runId, step }),
+  'run.completed': object({ run_id: run.runId, output: text, credits_used: count, tokens_used: count }),
+  'run.failed': object({ run_id: run.runId, error: text }),
+  'run.cancelled': object({ run_id: run.runId, error: { const: 'Cancelled' } }),
+};
+
+export const JOB_EVENT_TYPES = [
+  'job.pending',
+  'job.processing',
+  'job.progress',
+  'job.completed',
+  'job.failed',
+  'job.cancelled',
+] as const;
