@@ -10,7 +10,7 @@ import type { Layout } from './layout.js';
  * It closes the FIFO before it stops the server, so that a newcomer finds no reader and starts a keeper of its own.
  */
 const KEEPER = `
-cat >/dev/null
+while read -r _; do :; done
 exec </dev/null
 pid=$(head -n 1 postmaster.pid 2>/dev/null)
 [ -n "$pid" ] || exit 0
