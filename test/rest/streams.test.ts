@@ -1,0 +1,168 @@
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let server: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  server = await startPenstock();
+  ({ key } = await server.createOrg({ plan: 'business_monthly' }));
+});
+afterAll(() => server?.close());
+
+interface Chunk {
+  object: string;
+  choices: { delta: { role?: string; content?: string }; finish_reason: string | null }[];
+  usage?: { credits_used: number };
+  model_tier?: string;
+}
+
+const messages = [{ role: 'user', content: 'Hello. @sandbox{"tokens":8}' }];
+
+async function collect(path: string, body: object, headers: Record<string, string> = {}) {
+  const { status, events } = await server.events('POST', path, { key, body, headers });
+  const all: string[] = [];
+  for await (const event of events) all.push(event.data);
+  return { status, all };
+}
+
+describe('a chat stream over REST', () => {
+  it.each([
+    ['the body', '/chat/completions', { messages, stream: true }],
+    ['the query', '/chat/completions?stream=true', { messages }],
+  ])('is asked for in %s, and ends with [DONE]', async (_where, path, body) => {
+    const { status, all } = await collect(path, body);
+    expect(status).toBe(200);
+    expect(all.at(-1)).toBe('[DONE]');
+    const chunks = all.slice(0, -1).map((text) => JSON.parse(text) as Chunk);
+    expect(chunks.every((chunk) => chunk.object === 'chat.completion.chunk')).toBe(true);
+    expect(chunks[0]?.choices[0]?.delta.role).toBe('assistant');
+    const last = chunks.at(-1);
+    expect(last?.choices[0]?.finish_reason).toBeTruthy();
+    expect(last?.usage?.credits_used).toBe(1);
+    expect(last?.model_tier).toBe('basic');
+  });
+
+  it('that fails after its first chunk ends with an error and no [DONE]', async () => {
+    const failing = [
+      { role: 'user', content: '@sandbox{"tokens":20,"fail":"broken","fail_after_tokens":5}' },
+    ];
+    const { status, all } = await collect('/chat/completions', { messages: failing, stream: true });
+    expect(status).toBe(200);
+    expect(all).not.toContain('[DONE]');
+    expect(JSON.parse(all.at(-1)!)).toMatchObject({ code: 'server_error' });
+  });
+
+  it('that is refused is JSON with its status', async () => {
+    const answer = await server.rest('POST', '/chat/completions', {
+      key,
+      body: { messages: [], stream: true },
+    });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'messages' } });
+    expect(answer.headers['content-type']).toContain('application/json');
+  });
+
+  it('carries the rate limit headers', async () => {
+    const response = await server.raw('/api/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages, stream: true }),
+    });
+    await response.body.text();
+    expect(response.headers['x-ratelimit-limit']).toBe('30');
+    expect(response.headers['content-type']).toContain('text/event-stream');
+    expect(response.headers['x-request-id']).toBeTruthy();
+  });
+
+  it('with an Idempotency-Key is replayed whole, charged once', async () => {
+    const headers = { 'idempotency-key': 'stream-1' };
+    const first = await collect('/chat/completions', { messages, stream: true }, headers);
+    const again = await collect('/chat/completions', { messages, stream: true }, headers);
+    expect(again.all).toEqual(first.all);
+    const other = await server.rest('POST', '/chat/completions', { key, body: { messages }, headers });
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+  });
+
+  it('reads as the official client reads it', async () => {
+    const client = new OpenAI({ baseURL: server.baseUrl, apiKey: key, maxRetries: 0 });
+    const whole = await client.chat.completions.create({
+      model: 'sandbox/chat-basic',
+      messages: [{ role: 'user', content: 'Hello. @sandbox{"tokens":8}' }],
+    });
+    const stream = await client.chat.completions.create({
+      model: 'sandbox/chat-basic',
+      messages: [{ role: 'user', content: 'Hello. @sandbox{"tokens":8}' }],
+      stream: true,
+    });
+    let text = '';
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBe(whole.choices[0]?.message.content);
+    const models = await client.models.list();
+    expect(models.data.length).toBeGreaterThan(200);
+    expect((await client.models.retrieve('sandbox/chat-basic')).id).toBe('sandbox/chat-basic');
+    const embedded = await client.embeddings
+      .create({ model: 'sandbox/embedding-basic', input: 'x' })
+      .catch((error: Error) => error);
+    expect(embedded).toMatchObject({ object: 'list' });
+  });
+});
+
+describe('a job’s stream over REST', () => {
+  interface JobEvent {
+    sequence: number;
+    type: string;
+    job: { id: string; status: string };
+  }
+
+  async function follow(id: string, headers: Record<string, string> = {}) {
+    const { status, events } = await server.events('GET', `/jobs/${id}/stream`, { key, headers });
+    const all: { id: string | null; event: JobEvent }[] = [];
+    for await (const event of events) all.push({ id: event.id, event: JSON.parse(event.data) as JobEvent });
+    return { status, all };
+  }
+
+  it('starts with the job as it is, carries sequences as ids, and ends with the job', async () => {
+    const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      key,
+      body: { prompt: 'x', size: '512x512' },
+    });
+    const { status, all } = await follow(made.body.id);
+    expect(status).toBe(200);
+    expect(all.every(({ id, event }) => id === String(event.sequence))).toBe(true);
+    expect(all.at(-1)?.event).toMatchObject({
+      type: 'job.completed',
+      job: { id: made.body.id, status: 'completed' },
+    });
+
+    const replayed = await follow(made.body.id, { 'last-event-id': '1' });
+    const last = all.at(-1)!.event.sequence;
+    expect(replayed.all.map(({ event }) => event.sequence)).toEqual(
+      Array.from({ length: last - 1 }, (_, i) => i + 2),
+    );
+    expect((await follow(made.body.id, { 'last-event-id': String(last) })).all).toEqual([]);
+  });
+
+  it.each([
+    ['abc', 400],
+    ['999999', 400],
+    ['-1', 400],
+  ])('from the event %s is %i', async (lastEventId, status) => {
+    const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      key,
+      body: { prompt: 'x', size: '512x512' },
+    });
+    const answer = await server.rest('GET', `/jobs/${made.body.id}/stream`, {
+      key,
+      headers: { 'last-event-id': lastEventId },
+    });
+    expect(answer.status).toBe(status);
+  });
+
+  it('of an unknown job is 404', async () => {
+    expect(await server.rest('GET', '/jobs/job_nope/stream', { key })).toMatchObject({
+      status: 404,
+      body: { error: 'Job not found' },
+    });
+  });
+});
