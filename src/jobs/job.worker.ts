@@ -60,6 +60,8 @@ class Worker implements JobWorker {
   private stopping = false;
   private claiming: Promise<void> | null = null;
   private wanted = false;
+  /** Heard while a claim's answer was on its way: it may hold these jobs. */
+  private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
 
   constructor(private readonly options: JobWorkerOptions) {
@@ -78,7 +80,7 @@ class Worker implements JobWorker {
     const { hints } = this.options.database;
     this.offs.push(
       hints.on('job_pending', (tool) => this.freeSlots().some((slot) => slot.tool === tool) && this.wake()),
-      hints.on('job_cancel', (id) => this.running.get(id)?.stop('cancelled')),
+      hints.on('job_cancel', (id) => this.cancel(id)),
     );
     // Workers that started together drift apart, so that their sweeps share the work.
     const sweepMs = (this.options.sweepMs ?? 2_000) * (0.9 + Math.random() * 0.1);
@@ -119,6 +121,11 @@ class Worker implements JobWorker {
     await Promise.all(attempts.map((attempt) => attempt.ended));
   }
 
+  private cancel(id: string): void {
+    if (this.claiming) this.cancelledMeanwhile.add(id);
+    this.running.get(id)?.stop('cancelled');
+  }
+
   private freeSlots(): ClaimSlot[] {
     const taken = new Map<Tool, number>();
     for (const { job } of this.running.values()) taken.set(job.tool, (taken.get(job.tool) ?? 0) + 1);
@@ -136,6 +143,7 @@ class Worker implements JobWorker {
     if (this.stopping || this.claiming) return;
     this.claiming = this.claim().finally(() => {
       this.claiming = null;
+      this.cancelledMeanwhile.clear();
     });
   }
 
@@ -171,6 +179,7 @@ class Worker implements JobWorker {
       progress: (job, percent) => this.progress.report(job, percent),
     });
     this.running.set(attempt.job.id, attempt);
+    if (this.cancelledMeanwhile.has(attempt.job.id)) attempt.stop('cancelled');
     void attempt.ended.then(() => {
       this.progress.forget(attempt.job);
       if (this.running.get(attempt.job.id) === attempt) this.running.delete(attempt.job.id);

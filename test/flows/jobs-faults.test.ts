@@ -202,6 +202,38 @@ describe('a job whose workers die', () => {
   });
 });
 
+describe('a cancellation that comes between a claim and its answer', () => {
+  it('still aborts the handler at once', async () => {
+    const orgId = await bench.createOrg();
+    const aborted = Promise.withResolvers<void>();
+    const { system, hints } = test.database;
+    const slow = {
+      hints,
+      system: {
+        async query<Row>(...call: Parameters<typeof system.query>): Promise<Row[]> {
+          const rows = await system.query<Row>(...call);
+          const claimed = typeof call[0] === 'object' && call[0].name === 'jobs_claim' && rows.length > 0;
+          if (claimed) {
+            const heard = new Promise<void>((resolve) => hints.on('job_cancel', () => resolve()));
+            await bench.jobs.cancel(orgId, (rows[0] as { id: string }).id);
+            await heard;
+          }
+          return rows;
+        },
+      },
+    };
+    const wait = handlerOf(({ signal }) => {
+      signal.addEventListener('abort', () => aborted.resolve());
+      if (signal.aborted) aborted.resolve();
+      return aborted.promise.then(() => imageOutcome());
+    });
+    startWorker([wait], { database: slow, heartbeatMs: 600_000 });
+    const id = await bench.enqueue(orgId);
+    await aborted.promise;
+    expect((await bench.jobs.get(orgId, id)).status).toBe('cancelled');
+  });
+});
+
 describe('a worker that stops', () => {
   it('lets its jobs end, takes no others, and gives back what is too slow without counting the attempt', async () => {
     const orgId = await bench.createOrg();
