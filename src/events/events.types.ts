@@ -50,6 +50,8 @@ export type HintChannel =
   | 'job_event'
   | 'job_cancel'
   | 'run_event'
+  | 'run_pending'
+  | 'run_cancel'
   | 'key_invalid'
   | 'org_changed'
   | 'webhook';
