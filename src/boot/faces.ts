@@ -66,8 +66,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const shared = new SharedResults();
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger });
   closers.add('GraphQL', () => graphql.close());
-  const { authenticator } = foundation;
-  const sse = createGraphqlSseHandler({ edge, engine, shared, authenticator, draining: options.draining });
+  const sse = createGraphqlSseHandler({ edge, engine, shared, draining: options.draining });
   const rest = createRestHandler({
     schema,
     edge,

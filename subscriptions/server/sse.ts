@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLFormattedError } from 'graphql';
 import { errorExtensions, parseGraphqlRequest } from '../../schema/index.js';
-import type { Authenticator } from '../../src/access/access.types.js';
 import { ApiError, invalid } from '../../src/errors.js';
 import type { HttpEdge } from '../../src/http/index.js';
 import {
@@ -30,7 +29,6 @@ export interface GraphqlSseDependencies {
   edge: HttpEdge;
   engine: OperationEngine;
   shared: SharedResults;
-  authenticator: Pick<Authenticator, 'onInvalidated'>;
   /** Fires when the process stops: streams that can be resumed end then. */
   draining: AbortSignal;
 }
@@ -89,7 +87,7 @@ interface Streaming {
 }
 
 async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming): Promise<void> {
-  const { authenticator, draining } = dependencies;
+  const { draining } = dependencies;
   const { request, response, call } = streaming;
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -98,7 +96,6 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming
   });
   response.flushHeaders();
   const end = () => response.destroy();
-  const forget = authenticator.onInvalidated(call.principal.keyId, end);
   const ping = setInterval(() => {
     if (!response.writableNeedDrain) response.write(':\n\n');
   }, PING_INTERVAL_MS);
@@ -111,7 +108,6 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming
     await runOperation({ ...dependencies, call, request, sink, onResumable });
   } finally {
     clearInterval(ping);
-    forget();
     draining.removeEventListener('abort', end);
   }
 }

@@ -6,8 +6,8 @@ import type { ClientInfo } from '../../src/vocabulary.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
-const CHECK_INTERVAL_MS = 5_000;
-const STALL_TIMEOUT_MS = 30_000;
+const CHECK_INTERVAL_MS = 2_500;
+const STALL_TIMEOUT_MS = 15_000;
 
 export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused'> {
   /** Whether a browser page of this origin may connect with a cookie. */
@@ -17,7 +17,7 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
   admitsAddress(request: IncomingMessage): boolean;
   /** Counts a refused key against the client's address. */
   refusedAddress(request: IncomingMessage): void;
-  /** How long a client may accept nothing, default 30 s. */
+  /** How long a client may accept nothing, default 15 s. */
   stallTimeoutMs?: number;
 }
 

@@ -10,6 +10,7 @@ import type { RateState } from '../../metering/metering.types.js';
 import type { ClientInfo } from '../../vocabulary.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
+import { createStreamGuard } from './open-streams.js';
 
 const MAX_CLIENT_LENGTH = 200;
 /** A caller's own request id is kept where it is short and cannot be mistaken for anything else. */
@@ -31,6 +32,7 @@ export interface HttpEdgeDependencies {
 /** What both HTTP faces do first: request id, key, address window (decisions.md 1). */
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   const strangers = new WeakMap<object, RateState>();
+  const guardStream = createStreamGuard(dependencies.authenticator);
   return {
     async open(request, response) {
       const requestId = requestIdOf(request);
@@ -46,6 +48,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
           rate: null,
           idempotencyKey: null,
         };
+        guardStream(principal.keyId, response);
         dependencies.onCall(response, call);
         return call;
       } catch (error) {

@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http';
+import type { Authenticator } from '../../access/access.types.js';
+
+interface Watched {
+  responses: Set<ServerResponse>;
+  forget(): void;
+}
+
+/** Ends the event streams of a key as soon as it stops being valid (decisions.md 5); answers in one piece may end by themselves. */
+export function createStreamGuard(
+  authenticator: Pick<Authenticator, 'onInvalidated'>,
+): (keyId: string, response: ServerResponse) => void {
+  const byKey = new Map<string, Watched>();
+  const watch = (keyId: string): Watched => {
+    const responses = new Set<ServerResponse>();
+    const end = () => {
+      for (const response of [...responses]) if (isStream(response)) response.destroy();
+    };
+    const watched = { responses, forget: authenticator.onInvalidated(keyId, end) };
+    byKey.set(keyId, watched);
+    return watched;
+  };
+  return (keyId, response) => {
+    const watched = byKey.get(keyId) ?? watch(keyId);
+    watched.responses.add(response);
+    response.once('close', () => {
+      watched.responses.delete(response);
+      if (watched.responses.size > 0) return;
+      watched.forget();
+      if (byKey.get(keyId) === watched) byKey.delete(keyId);
+    });
+  };
+}
+
+function isStream(response: ServerResponse): boolean {
+  return response.headersSent && String(response.getHeader('content-type')).startsWith('text/event-stream');
+}
