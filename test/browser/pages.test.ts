@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+const executablePath = findChromium();
+
+describe.skipIf(executablePath === null)('pages in a browser', () => {
+  let server: TestServer;
+  let browser: TestBrowser;
+  let key: string;
+  beforeAll(async () => {
+    server = await startPenstock();
+    ({ key } = await server.createOrg());
+    browser = await startBrowser(executablePath ?? '');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test('GraphiQL loads from this server alone, takes a key, and answers a query', async () => {
+    const { page, faults } = await browser.open(`${server.origin}/graphql`);
+    await page.getByText('No key').waitFor();
+    await page.fill('#key', key);
+    await page.press('#key', 'Enter');
+    await page.getByText('Connected').waitFor();
+    await page.getByRole('tab', { name: 'Overview' }).waitFor();
+    await page.click('.graphiql-execute-button');
+    await page.locator('.result-window').getByText('"business_monthly"').waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  test('GraphiQL runs a subscription over WebSocket', async () => {
+    const { page, faults } = await browser.open(`${server.origin}/graphql`);
+    await page.fill('#key', key);
+    await page.press('#key', 'Enter');
+    await page.getByText('Connected').waitFor();
+    await page.getByRole('tab', { name: 'Tokens' }).click();
+    await page.click('.graphiql-execute-button');
+    await page.locator('.result-window').getByText('"creditsUsed": 1').waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  test('GraphiQL tells of a refused key', async () => {
+    const { page } = await browser.open(`${server.origin}/graphql`);
+    await page.fill('#key', `sk_${'0'.repeat(64)}`);
+    await page.press('#key', 'Enter');
+    await page.getByText('Key refused').waitFor();
+    await page.close();
+  });
+
+  test('the API docs show every endpoint, from this server alone', async () => {
+    const { page, faults } = await browser.open(`${server.origin}/docs`);
+    await page.getByText('/chat/completions').first().waitFor();
+    await page.getByText('/images/generations').first().waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+});
