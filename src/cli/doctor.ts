@@ -135,7 +135,7 @@ async function databaseChecks(config: Config, logger: Logger): Promise<Check[]> 
   try {
     database = await createDatabase({ config, logger });
   } catch (error) {
-    const detail = reasonOf(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+    const detail = reasonOf(error);
     return [
       { name: 'database', ok: false, detail },
       { name: 'files', ok: false, detail: 'cannot be checked without the database' },

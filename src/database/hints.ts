@@ -13,6 +13,8 @@ const CHANNELS: Record<HintChannel, true> = {
   job_event: true,
   job_cancel: true,
   run_event: true,
+  run_pending: true,
+  run_cancel: true,
   key_invalid: true,
   org_changed: true,
   webhook: true,

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
+import { ApiError } from '../errors.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
 import type { Database, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
 import { createDedicated } from './dedicated.js';
@@ -57,6 +59,13 @@ async function reach(
   return { server: embedded, embedded };
 }
 
+/** At a start the operator reads the message, who can do something about the reason. */
+function explainStart(error: unknown): never {
+  if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
+  const { message, code } = error.cause as NodeJS.ErrnoException;
+  throw new ApiError('unavailable', `PostgreSQL does not answer: ${message || code}`, error.details);
+}
+
 /**
  * Everything rests on connections taking their role. A pooler between us and PostgreSQL may drop start-up options without a word, and
  * every tenant would then see all rows.
@@ -70,8 +79,17 @@ async function checkRole(pool: Pool, role: string): Promise<void> {
   );
 }
 
+/** Readiness is asked for often and must not wait as patiently as calls do. */
+const HEALTHY_MS = 1000;
+
+const answers = (system: Sql): Promise<boolean> =>
+  system.query('SELECT 1').then(
+    () => true,
+    () => false,
+  );
+
 async function openSystem(config: Config, logger: Logger, server: Server): Promise<SystemDatabase> {
-  await patiently(server, () => migrate({ url: server.url, logger }));
+  await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
   const systemPool = createPool({ server, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ server, role: TENANT_ROLE, max, logger });
@@ -86,11 +104,7 @@ async function openSystem(config: Config, logger: Logger, server: Server): Promi
       tenantPool.use((client) => queryAsOrg<Row>(client, orgId, { name: nameOf(text), text, values })),
     dedicated: () => Promise.resolve(createDedicated({ server, role: SYSTEM_ROLE, logger })),
     hints,
-    healthy: () =>
-      system.query('SELECT 1').then(
-        () => true,
-        () => false,
-      ),
+    healthy: () => Promise.race([answers(system), sleep(HEALTHY_MS, false, { ref: false })]),
     async close() {
       await hints.close();
       await Promise.all([systemPool.close(), tenantPool.close()]);

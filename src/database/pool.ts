@@ -92,10 +92,7 @@ export function createPool(options: { server: Server; role: string; max: number;
   const connect = (): Promise<pg.PoolClient> => pool.connect();
   return {
     async use(work) {
-      const client = await pool.connect().catch((error: unknown) => {
-        if (!isConnectionFault(error)) throw error;
-        return patiently(server, connect);
-      });
+      const client = await patiently(server, connect);
       let fault: unknown;
       try {
         return await work(client);
