@@ -41,6 +41,8 @@ export async function carry({
     if (ending !== '') await writer.write(ending);
     return true;
   } catch (fault) {
+    // Work that was given up because its reader left is no failure, and there is nobody to tell.
+    if (!writer.open && !outlivesReader) return false;
     const { message, code } = fail(fault);
     await writer.write(`data: ${JSON.stringify({ error: message, code })}\n\n`);
     return false;

@@ -33,6 +33,13 @@ export interface HttpEdgeDependencies {
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   const strangers = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);
+  /** A refused key counts against its address; the address's window goes with the refusal. */
+  const refusalOf = (request: IncomingMessage, error: unknown): unknown => {
+    if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
+    const stranger = asStranger(dependencies, request, error);
+    strangers.set(stranger.refusal, stranger.rate);
+    return stranger.refusal;
+  };
   return {
     async open(request, response) {
       const requestId = requestIdOf(request);
@@ -52,7 +59,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         dependencies.onCall(response, call);
         return call;
       } catch (error) {
-        throw asStranger(dependencies, strangers, request, error);
+        throw refusalOf(request, error);
       }
     },
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
@@ -65,21 +72,17 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   };
 }
 
-/** A refused key counts against its address; the address's window goes with the refusal. */
 function asStranger(
   { addressLimit, clientAddress }: HttpEdgeDependencies,
-  strangers: WeakMap<object, RateState>,
   request: IncomingMessage,
-  error: unknown,
-): unknown {
-  if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
+  error: ApiError,
+): { refusal: ApiError; rate: RateState } {
   const { admitted, rate, retryAfter } = addressLimit.take(clientAddress(request));
   // The authenticator may throw one error to many: each caller's refusal carries a window of its own.
   const refusal = admitted
     ? new ApiError(error.code, error.message, error.details)
     : new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter });
-  strangers.set(refusal, rate);
-  return refusal;
+  return { refusal, rate };
 }
 
 /** The caller's own id where it is sane, else a new one. */
