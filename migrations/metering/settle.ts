@@ -151,8 +151,17 @@ BEGIN
   RETURN FOUND;
 END $$;`;
 
+/** Webhook events {at, org, type, data} of a batch: each is written where its settlement (item `at`, from 1) was applied now. */
+const SETTLE_EVENTS = `
+CREATE OR REPLACE FUNCTION penstock_settle_events(p_events jsonb, p_answer text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data))
+    FROM jsonb_to_recordset(p_events) AS e (at int, org text, type text, data jsonb)
+    WHERE p_answer::jsonb #> ARRAY['items', (e.at - 1)::text, '0'] = '1';
+END $$;`;
+
 /**
- * The statement of the processes: a batch of settlements and releases {ops, release, amounts, fallbacks}. It commits without waiting
+ * The statement of the processes: a batch of settlements and releases {ops, release, amounts, fallbacks, events}. It commits without waiting
  * for the disk, so that no balance is locked during the flush, and then commits a second, empty transaction that does wait: when the
  * call returns, the settlement before it is on the disk too. Releases alone need no flush.
  */
@@ -162,8 +171,11 @@ DECLARE
   r record;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  SELECT * INTO r FROM json_to_record(p_batch::json) AS v (ops text[], release boolean[], amounts bigint[], fallbacks jsonb);
+  SELECT * INTO r FROM json_to_record(p_batch::json) AS v (ops text[], release boolean[], amounts bigint[], fallbacks jsonb, events jsonb);
   p_batch := penstock_settle_many(r.ops, r.release, r.amounts, r.fallbacks);
+  IF r.events IS NOT NULL THEN
+    PERFORM penstock_settle_events(r.events, p_batch);
+  END IF;
   IF NOT (true = ALL (r.release)) THEN
     COMMIT;
     PERFORM set_config('synchronous_commit', 'on', true);
@@ -171,4 +183,4 @@ BEGIN
   END IF;
 END $$;`;
 
-export const SETTLEMENT = [SETTLE_MANY, RESTORE, SETTLE, RELEASE, ATTACH, SETTLE_BATCH];
+export const SETTLEMENT = [SETTLE_MANY, RESTORE, SETTLE, RELEASE, ATTACH, SETTLE_EVENTS, SETTLE_BATCH];

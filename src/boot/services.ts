@@ -3,7 +3,6 @@ import { createInputFetcher } from '../files/index.js';
 import {
   createChatService,
   createEmbeddingService,
-  createEmitter,
   createGenerationService,
   createImageKind,
   jobHandlersOf,
@@ -52,7 +51,7 @@ export async function compose(
   };
   const search = createSearch(config);
   closers.add('the search provider', () => search.close());
-  const chat = createChatService({ ...shared, search, emit: createEmitter({ database, logger }) });
+  const chat = createChatService({ ...shared, search });
   const secrets = createSecretBox({
     current: installation.signingSecret,
     previous: installation.previousSecret,

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.js';
-import type { Metering, Settlement } from '../metering/metering.types.js';
+import type { Metering, Settlement, SettlementEvent } from '../metering/metering.types.js';
 import { UpstreamError } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
-import type { Emit } from './chat-events.js';
 import { tokenRate } from './chat-usage.js';
 import type { Tokens } from './chat-usage.js';
 
@@ -29,15 +28,11 @@ export function answerOfFault(error: unknown): ApiError {
   return new ApiError('server_error', 'Generation failed', { cause: error });
 }
 
-export function createChatSettlement(options: {
-  metering: Metering;
-  emit: Emit;
-  logger: Logger;
-}): ChatSettlement {
-  const { metering, emit, logger } = options;
+export function createChatSettlement(options: { metering: Metering; logger: Logger }): ChatSettlement {
+  const { metering, logger } = options;
 
-  const settle = (chat: AdmittedChat, totalTokens: number): Promise<Settlement> =>
-    metering.settle(chat.operationId, metering.tokenAmounts(totalTokens, tokenRate(chat.model)));
+  const settle = (chat: AdmittedChat, totalTokens: number, event?: SettlementEvent): Promise<Settlement> =>
+    metering.settle(chat.operationId, metering.tokenAmounts(totalTokens, tokenRate(chat.model)), event);
 
   const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
     await settle(chat, chat.promptTokens + completionTokens);
@@ -45,17 +40,12 @@ export function createChatSettlement(options: {
 
   return {
     charge,
-    async finish(chat, tokens, { messageId, model }) {
-      const told = emit(chat.call.principal.orgId, 'chat.message.created', {
-        messageId,
-        model,
-        role: 'assistant',
-        totalTokens: tokens.total,
-        conversationId: null,
-      });
-      const [settlement] = await Promise.all([settle(chat, tokens.total), told]);
-      return settlement;
-    },
+    finish: (chat, tokens, { messageId, model }) =>
+      settle(chat, tokens.total, {
+        orgId: chat.call.principal.orgId,
+        type: 'chat.message.created',
+        data: { messageId, model, role: 'assistant', totalTokens: tokens.total, conversationId: null },
+      }),
     async fail(chat, error) {
       const gone = error instanceof UpstreamError && error.fault === 'aborted';
       try {

@@ -15,7 +15,6 @@ import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-a
 import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
 import { parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
-import type { Emit } from './chat-events.js';
 import { createChatSettlement } from './chat-settlement.js';
 import type { ChatSettlement } from './chat-settlement.js';
 import { ChatStreamReader } from './chat-stream.js';
@@ -28,8 +27,6 @@ import type { ChatCompletion, ChatService, ChatStream } from './generation.types
 
 export interface ChatOptions extends ChatAdmissionOptions {
   providers: ProviderRegistry;
-  /** Writes `chat.message.created`. */
-  emit: Emit;
   logger: Logger;
 }
 

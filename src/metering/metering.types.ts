@@ -93,6 +93,13 @@ export interface Settlement {
   balances: Record<Bucket, BucketState>;
 }
 
+/** A webhook event (contract 6.1) that is written in the transaction of a settlement, once, where that is applied. */
+export interface SettlementEvent {
+  orgId: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
 export interface UsageRecord {
   id: string;
   operation: OperationKind;
@@ -126,8 +133,8 @@ export interface Metering {
   admit(request: AdmissionRequest): Promise<Admission>;
   /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;
-  /** Charges real amounts, once, durably (the promise resolves after the commit). Coalesced. */
-  settle(operationId: string, amounts: Amounts): Promise<Settlement>;
+  /** Charges real amounts, once, durably (the promise resolves after the commit), and tells of it. Coalesced. */
+  settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
   /** Gives a reservation back, once. Coalesced. */
   release(operationId: string): Promise<void>;
   /** Any operation's prices checked against nothing but arithmetic and the balance; changes nothing. */

@@ -6,7 +6,7 @@ import type { RawBalance } from './amounts.js';
 import { balancesOf, toAmounts, toVector } from './amounts.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
-import type { AdmissionRequest, Settlement } from './metering.types.js';
+import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.types.js';
 
 const SETTLE = { name: 'penstock_settle_batch', text: 'CALL penstock_settle_batch($1)' };
 const UNKNOWN = 2;
@@ -18,6 +18,7 @@ interface Ending {
   operationId: string;
   amounts: Amounts | null;
   fallback: object | null;
+  event: SettlementEvent | null;
 }
 
 type Ended = { state: number; charged: number[]; balance: RawBalance | null };
@@ -32,11 +33,15 @@ const NOTHING = toVector({});
 function encode(items: Ending[]): string {
   const fallbacks: Record<string, object> = {};
   for (const [i, { fallback }] of items.entries()) if (fallback !== null) fallbacks[i + 1] = fallback;
+  const events = items.flatMap(({ event }, i) =>
+    event === null ? [] : [{ at: i + 1, org: event.orgId, type: event.type, data: event.data }],
+  );
   return JSON.stringify({
     ops: items.map(({ operationId }) => operationId),
     release: items.map(({ amounts }) => amounts === null),
     amounts: items.flatMap(({ amounts }) => (amounts === null ? NOTHING : toVector(amounts))),
     fallbacks: Object.keys(fallbacks).length === 0 ? undefined : fallbacks,
+    events: events.length === 0 ? undefined : events,
   });
 }
 
@@ -79,15 +84,19 @@ export function createSettlement({ connection, logger }: { connection: Connectio
     },
   });
 
-  const end = async (operationId: string, amounts: Amounts | null): Promise<Ended> => {
+  const end = async (
+    operationId: string,
+    amounts: Amounts | null,
+    event: SettlementEvent | null = null,
+  ): Promise<Ended> => {
     const request = open.get(operationId);
-    let ended = await coalescer.add({ operationId, amounts, fallback: null });
+    let ended = await coalescer.add({ operationId, amounts, fallback: null, event });
     if (ended.state === UNKNOWN && amounts !== null && request !== undefined) {
       logger.warn(
         { operationId },
         'a reservation was lost with the database; its operation is charged from memory',
       );
-      ended = await coalescer.add({ operationId, amounts, fallback: fallbackOf(request) });
+      ended = await coalescer.add({ operationId, amounts, fallback: fallbackOf(request), event });
     }
     open.delete(operationId);
     return ended;
@@ -113,8 +122,8 @@ export function createSettlement({ connection, logger }: { connection: Connectio
         break;
       }
     },
-    async settle(operationId: string, amounts: Amounts): Promise<Settlement> {
-      const { state, charged, balance } = await end(operationId, amounts);
+    async settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement> {
+      const { state, charged, balance } = await end(operationId, amounts, event);
       if (balance === null) throw new Error(`operation ${operationId} is unknown`);
       if (state === 1) tellLoss(operationId, amounts, charged);
       return { applied: state === 1, charged: toAmounts(charged), balances: balancesOf(balance) };

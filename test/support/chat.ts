@@ -11,7 +11,7 @@ import {
 import { ApiError } from '../../src/errors.js';
 import { createEgress } from '../../src/egress/index.js';
 import { createInputFetcher, openFiles } from '../../src/files/index.js';
-import { createChatService, createEmbeddingService, createEmitter } from '../../src/generation/index.js';
+import { createChatService, createEmbeddingService } from '../../src/generation/index.js';
 import type { ChatService, EmbeddingService } from '../../src/generation/index.js';
 import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering, UsageRecord } from '../../src/metering/index.js';
@@ -81,12 +81,11 @@ export async function createChatEngine(
   });
   const inputs = createInputFetcher({ egress, files: files.service });
   const shared = { models, providers, metering, tokenizer, logger };
-  const emit = createEmitter({ database, logger });
   return {
     test,
     metering,
     tokenizer,
-    chat: createChatService({ ...shared, inputs, files: files.service, search, emit }),
+    chat: createChatService({ ...shared, inputs, files: files.service, search }),
     embeddings: createEmbeddingService(shared),
     async createOrg(planCode = 'business_monthly') {
       const org = await createOrganizationService({ database, plans }).create({
