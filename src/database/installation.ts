@@ -12,18 +12,20 @@ export interface Installation {
   signingSecret: string;
   /** Still accepted for verification. */
   previousSecret: string | null;
-  /** False while another live process runs with a secret that is neither of ours: then neither is ready. */
+  /** False while another live process signs with a secret that we do not accept, nor it ours: then neither is ready. */
   agrees(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-const LOCK_CLASS = 7_265_002;
+/** Classes of the advisory locks: the secret that a process signs with, and each one that it accepts. */
+const SIGNS = 7_265_002;
+const ACCEPTS = 7_265_004;
 const HOLD_MS = 5000;
 
 /** Written aside and linked into place: of several first starts one wins, and all read the winner's. */
 async function keptInFolder(dataDir: string): Promise<string> {
   const path = join(dataDir, 'signing-secret');
-  const draft = `${path}.${process.pid}`;
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
   try {
     await link(draft, path);
@@ -62,24 +64,31 @@ async function installationId(database: Database): Promise<string> {
 const fingerprint = (secret: string): number =>
   createHash('sha256').update(`penstock signing secret\n${secret}`).digest().readUInt32BE(0) >>> 1;
 
-/** Live processes show their secrets' fingerprints as shared advisory locks, which end with the process. */
-async function showFingerprint(database: Database, own: number, accepted: number[]) {
+const HOLD = `
+SELECT pg_advisory_lock_shared(w.class, w.fingerprint) FROM unnest($1::int[], $2::int[]) AS w (class, fingerprint)
+WHERE NOT EXISTS (
+  SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid::bigint = w.class AND l.objid::bigint = w.fingerprint
+    AND l.pid = pg_backend_pid())`;
+
+/** Others whose secret is none of ours, and who do not take ours either. */
+const STRANGERS = `
+SELECT 1 FROM pg_locks o JOIN pg_database d ON d.oid = o.database AND d.datname = current_database()
+WHERE o.locktype = 'advisory' AND o.classid::bigint = $1 AND o.objid::bigint <> ALL ($3::bigint[])
+  AND NOT EXISTS (
+    SELECT 1 FROM pg_locks a WHERE a.locktype = 'advisory' AND a.classid::bigint = $2 AND a.objid::bigint = $4 AND a.pid = o.pid)
+LIMIT 1`;
+
+/** Live processes show the fingerprints of what they sign with and accept as shared advisory locks, which end with the process. */
+async function showFingerprints(database: Database, own: number, previous: number | null) {
   const connection = await database.dedicated();
+  const accepted = previous === null ? [own] : [own, previous];
+  const classes = [SIGNS, ...accepted.map(() => ACCEPTS)];
   const agrees = async (): Promise<boolean> => {
-    await connection.query(
-      `SELECT pg_advisory_lock_shared($1::int, $2::int) WHERE NOT EXISTS (
-         SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint = $2 AND pid = pg_backend_pid())`,
-      [LOCK_CLASS, own],
-    );
-    const others = await connection.query(
-      `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database AND datname = current_database()
-       WHERE locktype = 'advisory' AND classid::bigint = $1 AND objid::bigint <> ALL ($2::bigint[]) LIMIT 1`,
-      [LOCK_CLASS, accepted],
-    );
-    return others.length === 0;
+    await connection.query(HOLD, [classes, [own, ...accepted]]);
+    return (await connection.query(STRANGERS, [SIGNS, ACCEPTS, accepted, own])).length === 0;
   };
   await agrees();
-  // Shows it again after the connection was lost; a failure is seen by whoever asks for readiness.
+  // Shows them again after the connection was lost; a failure is seen by whoever asks for readiness.
   const timer = setInterval(() => void agrees().catch(() => undefined), HOLD_MS);
   timer.unref();
   return {
@@ -101,7 +110,6 @@ export async function openInstallation(options: {
   const signingSecret = await resolveSigningSecret(config, database);
   const own = fingerprint(signingSecret);
   const previous = config.signing.previous;
-  const accepted = previous === null ? [own] : [own, fingerprint(previous)];
-  const shown = await showFingerprint(database, own, accepted);
+  const shown = await showFingerprints(database, own, previous === null ? null : fingerprint(previous));
   return { id, signingSecret, previousSecret: previous, ...shown };
 }

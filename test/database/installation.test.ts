@@ -56,9 +56,13 @@ test('processes with different secrets are not ready while both live', async () 
   });
 });
 
-test('a change of secrets is no disagreement for processes that name the other one as previous', async () => {
-  await withAll([open('old', 'new'), open('new', 'old')], async (opened) => {
-    expect(await agreements(opened)).toEqual([true, true]);
+test('a change of secrets is no disagreement with processes that still run with the previous one', async () => {
+  await withAll([open('old'), open('old'), open('new', 'old')], async (opened) => {
+    expect(await agreements(opened)).toEqual([true, true, true]);
+    await withAll([open('other', 'older')], async ([stranger]) => {
+      expect(await stranger?.agrees()).toBe(false);
+      expect(await agreements(opened)).toEqual([false, false, false]);
+    });
   });
 });
 

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chown, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { makeRunFolder } from './layout.js';
@@ -48,15 +49,17 @@ async function readPidFile(layout: Layout): Promise<PidFile | null> {
   return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : null;
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** A pid may have been given to another process (containers count from 1), and a zombie still answers signals: Linux tells them apart. */
 async function worksHere(layout: Layout, pid: number): Promise<boolean> {
-  if (process.platform !== 'linux') {
-    try {
-      return process.kill(pid, 0);
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'EPERM';
-    }
-  }
+  if (process.platform !== 'linux') return isAlive(pid);
   try {
     const [folder, cluster, name] = await Promise.all([
       stat(`/proc/${pid}/cwd`),
@@ -82,11 +85,23 @@ async function removeStalePidFile(layout: Layout): Promise<void> {
   await rm(join(layout.cluster, 'postmaster.pid'), { force: true });
 }
 
+const DRAFT = '.init-';
+
+/** What first starts that were killed have left. */
+async function removeDeadDrafts(layout: Layout): Promise<void> {
+  const prefix = `${basename(layout.cluster)}${DRAFT}`;
+  for (const name of await readdir(dirname(layout.cluster))) {
+    const pid = Number(name.startsWith(prefix) ? name.slice(prefix.length).split('-')[0] : NaN);
+    if (Number.isNaN(pid) || isAlive(pid)) continue;
+    await rm(join(dirname(layout.cluster), name), { recursive: true, force: true });
+  }
+}
+
 /** Made aside and moved into place, so that of several first starts one wins and none sees half a cluster. */
 export async function ensureCluster(layout: Layout): Promise<void> {
   if (existsSync(join(layout.cluster, 'PG_VERSION'))) return;
-  const draft = `${layout.cluster}.init-${process.pid}`;
-  await rm(draft, { recursive: true, force: true });
+  await removeDeadDrafts(layout);
+  const draft = `${layout.cluster}${DRAFT}${process.pid}-${randomBytes(4).toString('hex')}`;
   await mkdir(draft, { mode: 0o700 });
   if (layout.account) await chown(draft, layout.account.uid, layout.account.gid);
   const folder = layout.clusterArgument === layout.cluster ? draft : layout.clusterArgument;
