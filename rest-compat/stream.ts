@@ -31,13 +31,20 @@ export async function carry({
   options,
 }: StreamWork): Promise<boolean> {
   const writer = openSse(response, options);
+  const iterator = events[Symbol.asyncIterator]();
+  // A source may have nothing to say for long: its end must not wait for its next event.
+  const leave = () => {
+    if (!outlivesReader) iterator.return?.().catch(() => undefined);
+  };
+  response.once('close', leave);
   try {
-    for await (const event of events) {
+    for await (const event of { [Symbol.asyncIterator]: () => iterator }) {
       if (!writer.open && !outlivesReader) return false;
       const formatted = format(event);
       const room = writer.write(typeof formatted === 'string' ? formatted : await formatted);
       if (room) await room;
     }
+    if (!writer.open && !outlivesReader) return false;
     if (ending !== '') await writer.write(ending);
     return true;
   } catch (fault) {
@@ -47,6 +54,7 @@ export async function carry({
     await writer.write(`data: ${JSON.stringify({ error: message, code })}\n\n`);
     return false;
   } finally {
+    response.off('close', leave);
     writer.end();
   }
 }

@@ -1,0 +1,172 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openSse } from '../../rest-compat/sse.js';
+import { carry } from '../../rest-compat/stream.js';
+import { ApiError } from '../../src/errors.js';
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A server whose one answer is written by `work`, and a client socket that has asked for it. */
+async function answering(work: (response: ServerResponse) => void): Promise<Socket> {
+  const server = createServer((_request, response) => work(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  closers.push(() => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  return socket;
+}
+
+function textUntil(socket: Socket, mark: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.on('data', (part: Buffer) => {
+      text += part.toString();
+      if (text.includes(mark)) resolve(text);
+    });
+  });
+}
+
+async function* endless(state: { taken: number; ended: boolean }): AsyncGenerator<string> {
+  try {
+    for (;;) {
+      state.taken++;
+      yield 'x'.repeat(64 * 1024);
+      await Promise.resolve();
+    }
+  } finally {
+    state.ended = true;
+  }
+}
+
+const fail = (): ApiError => new ApiError('server_error', 'Generation failed');
+
+describe('a stream of Server-Sent Events', () => {
+  it('sends its head at once and a comment while it is quiet', async () => {
+    const socket = await answering((response) => openSse(response, { pingIntervalMs: 20 }));
+    const text = await textUntil(socket, ': ping\n\n');
+    expect(text).toContain('text/event-stream');
+  });
+
+  it('holds its source back while the reader does not read, then gives it up', async () => {
+    const state = { taken: 0, ended: false };
+    const carried = new Promise<boolean>((resolve) => {
+      void answering((response) => {
+        const work = {
+          response,
+          events: endless(state),
+          format: String,
+          ending: '',
+          fail,
+          outlivesReader: false,
+        };
+        void carry({ ...work, options: { stallTimeoutMs: 200 } }).then(resolve);
+      }).then((socket) => socket.pause());
+    });
+    expect(await carried).toBe(false);
+    expect(state.ended).toBe(true);
+    expect(state.taken).toBeLessThan(1000);
+  });
+
+  it('ends its source when the reader goes', async () => {
+    const state = { taken: 0, ended: false };
+    let tell: (whole: boolean) => void = () => undefined;
+    const carried = new Promise<boolean>((resolve) => (tell = resolve));
+    const socket = await answering((response) => {
+      void carry({
+        response,
+        events: endless(state),
+        format: String,
+        ending: '',
+        fail,
+        outlivesReader: false,
+      }).then(tell);
+    });
+    await textUntil(socket, 'xxx');
+    socket.destroy();
+    expect(await carried).toBe(false);
+    expect(state.ended).toBe(true);
+  });
+
+  it('ends a source that has nothing to say when its reader goes', async () => {
+    let tell: (whole: boolean) => void = () => undefined;
+    const carried = new Promise<boolean>((resolve) => (tell = resolve));
+    let end: (step: IteratorResult<string>) => void = () => undefined;
+    const silent: AsyncIterableIterator<string> = {
+      next: () => new Promise((resolve) => (end = resolve)),
+      async return() {
+        end({ done: true, value: undefined });
+        return { done: true, value: undefined };
+      },
+      [Symbol.asyncIterator]: () => silent,
+    };
+    const socket = await answering((response) => {
+      void carry({ response, events: silent, format: String, ending: '', fail, outlivesReader: false }).then(
+        tell,
+      );
+    });
+    await textUntil(socket, 'event-stream');
+    socket.destroy();
+    expect(await carried).toBe(false);
+  });
+
+  it('that is recorded is taken to its end without its reader', async () => {
+    const copied: string[] = [];
+    let tell: (whole: boolean) => void = () => undefined;
+    const carried = new Promise<boolean>((resolve) => (tell = resolve));
+    let release: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (release = resolve));
+    async function* events() {
+      yield 'one';
+      await gone;
+      yield 'two';
+    }
+    const socket = await answering((response) => {
+      response.once('close', release);
+      const options = { copy: (text: string) => void copied.push(text) };
+      const work = {
+        response,
+        events: events(),
+        format: String,
+        ending: 'end',
+        fail,
+        outlivesReader: true,
+        options,
+      };
+      void carry(work).then(tell);
+    });
+    await textUntil(socket, 'one');
+    socket.destroy();
+    expect(await carried).toBe(true);
+    expect(copied).toEqual(['one', 'two', 'end']);
+  });
+
+  it('tells a failure as an event and has no ending', async () => {
+    async function* events() {
+      yield 'data: 1\n\n';
+      throw new Error('inside');
+    }
+    const socket = await answering((response) => {
+      void carry({
+        response,
+        events: events(),
+        format: String,
+        ending: 'data: [DONE]\n\n',
+        fail,
+        outlivesReader: false,
+      });
+    });
+    const text = await textUntil(socket, '\r\n0\r\n');
+    expect(text).toContain('data: {"error":"Generation failed","code":"server_error"}\n\n');
+    expect(text).not.toContain('DONE');
+    expect(text).not.toContain('inside');
+  });
+});
