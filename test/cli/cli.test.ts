@@ -2,12 +2,15 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createAuthenticator, createPlanCatalogue } from '../../src/access/index.js';
 import { bundle } from '../../scripts/build.mjs';
 import { pino } from 'pino';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
+
+// Real processes, each with a start of its own, on a machine that may be busy.
+vi.setConfig({ testTimeout: 90_000 });
 
 const root = resolve(import.meta.dirname, '../..');
 let bundles: string;
