@@ -217,6 +217,84 @@ describe('the same call by REST and by GraphQL', () => {
     });
   });
 
+  /** The same refusal by both faces, in the shape of REST's body with its status. */
+  async function refusalsOf(
+    as: string,
+    rest: { method: string; path: string; body?: unknown },
+    graphql: { text: string; variables?: Record<string, unknown> },
+  ) {
+    const byRest = await server.rest(rest.method, rest.path, {
+      key: as,
+      ...(rest.body ? { body: rest.body } : {}),
+    });
+    const { errors } = await server.graphql(graphql.text, {
+      key: as,
+      ...(graphql.variables ? { variables: graphql.variables } : {}),
+    });
+    const { httpStatus, ...extensions } = errors[0]!.extensions;
+    return [
+      { status: byRest.status, ...byRest.body },
+      { status: httpStatus, error: errors[0]!.message, ...extensions },
+    ];
+  }
+
+  const IMAGE = 'mutation ($input: GenerateImageInput!) { generateImage(input: $input) { created } }';
+  const CHAT = 'mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { id } }';
+
+  it('refuses an exhausted bucket the same', async () => {
+    const poor = await server.createOrg({ plan: 'pro_monthly' });
+    await server.cli('quota', 'set', '--org', poor.orgId, '--bucket', 'credits', '--used', '200');
+    const messages = [{ role: 'user', content: 'hi' }];
+    const chat = await refusalsOf(
+      poor.key,
+      { method: 'POST', path: '/chat/completions', body: { messages } },
+      { text: CHAT, variables: { input: { messages } } },
+    );
+    expect(chat[0]).toMatchObject({
+      status: 402,
+      error: 'Quota exceeded for chat_tokens',
+      code: 'quota_exceeded',
+    });
+    expect(chat[1]).toEqual(chat[0]);
+    const image = await refusalsOf(
+      poor.key,
+      { method: 'POST', path: '/images/generations', body: { prompt: 'x' } },
+      { text: IMAGE, variables: { input: { prompt: 'x' } } },
+    );
+    expect(image[0]).toMatchObject({ status: 402, error: 'Quota exceeded for credits', remaining: 0 });
+    expect(image[1]).toEqual(image[0]);
+  });
+
+  it('refuses a tier, a scope, an unknown job and a finished one the same', async () => {
+    const free = await server.createOrg({ plan: 'free' });
+    const chatOnly = await server.createKey(org.orgId, { scopes: ['chat'] });
+    const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      key: org.key,
+      body: { prompt: 'x', size: '512x512' },
+    });
+    await server.rest('GET', `/jobs/${made.body.id}?poll=true`, { key: org.key });
+    const cancel = (id: string) =>
+      [
+        { method: 'DELETE', path: `/jobs/${id}` },
+        { text: `mutation { cancelJob(id: "${id}") { success } }` },
+      ] as const;
+    const image = [
+      { method: 'POST', path: '/images/generations', body: { prompt: 'x' } },
+      { text: IMAGE, variables: { input: { prompt: 'x' } } },
+    ] as const;
+    const all = [
+      [403, 'Model tier not allowed', await refusalsOf(free.key, ...image)],
+      [403, 'API key does not have required scope: image', await refusalsOf(chatOnly.key, ...image)],
+      [404, 'Job not found', await refusalsOf(org.key, ...cancel('job_unknown'))],
+      [404, 'Job not found', await refusalsOf(free.key, ...cancel(made.body.id))],
+      [400, 'Cannot cancel completed job', await refusalsOf(org.key, ...cancel(made.body.id))],
+    ] as const;
+    for (const [status, error, [rest, graphql]] of all) {
+      expect(rest).toMatchObject({ status, error });
+      expect(graphql).toEqual(rest);
+    }
+  });
+
   it('reads the same job, list and quota', async () => {
     const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
       key: org.key,
