@@ -1,5 +1,3 @@
-import { takeSlots } from './windows.js';
-
 /**
  * A batch comes as a few flat arrays, because each parameter of a statement costs both sides time: every row of a list is so many
  * elements. Requests that differ only in their ids and tokens share a profile.
@@ -41,27 +39,34 @@ const PARAMETERS = [
 ].join(', ');
 const ARGUMENTS = PARAMETERS.replaceAll(/ text\[\]| bigint\[\]| text/g, '');
 
-const WINDOW = {
-  key: at('w', 'key', 'i'),
-  name: at('w', 'name', 'i'),
-  grain: at('w', 'grain', 'i') + '::int',
-  stamps: at('w', 'stamps', 'i') + '::int',
-  length: at('w', 'length', 'i'),
-};
+const window = (name: Parameters<typeof at<'w'>>[1]): string => at('w', name, 'i');
+const WINDOW = `${window('key')}, ${window('name')}, ${window('grain')}::int, ${window('stamps')}::int, ${window('length')}`;
 
 const BUCKET_NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9] as const;
 
+const wanted = (k: (typeof BUCKET_NUMBERS)[number]): string => at('o', `w${k}`, 'i');
+const fits = (k: (typeof BUCKET_NUMBERS)[number]): string => `(b.allowance[${k}] = -1 OR
+          b.allowance[${k}] + b.topup_start[${k}] + b.topup_added[${k}] - b.used[${k}] - b.reserved[${k}] >= ${wanted(k)})`;
+
 /** One guarded update: adds what a batch wants of an organisation's buckets if all of it fits, and else changes nothing. */
-const RESERVE_ALL = `UPDATE balances b SET reserved = ARRAY[${BUCKET_NUMBERS.map((k) => `b.reserved[${k}] + ${at('o', `w${k}`, 'i')}`).join(', ')}]
+function reserveAll(set: string, guards: string[]): string {
+  return `UPDATE balances b SET ${set}
         WHERE b.org_id = ${at('o', 'id', 'i')} AND NOT b.superseded AND b.period_end > clock_timestamp()
           AND b.org_version <= ${at('o', 'version', 'i')} AND b.allowance = ${at('o', 'allowance', 'i')}::bigint[]
-          ${BUCKET_NUMBERS.filter((k) => k !== 2)
-            .map(
-              (k) => `AND (${at('o', `w${k}`, 'i')} = 0 OR b.allowance[${k}] = -1 OR
-            b.allowance[${k}] + b.topup_start[${k}] + b.topup_added[${k}] - b.used[${k}] - b.reserved[${k}] >= ${at('o', `w${k}`, 'i')})`,
-            )
-            .join('\n          ')}
+          AND ${guards.join('\n          AND ')}
         RETURNING b.period_start INTO began`;
+}
+
+/** Chat and embeddings: credits and their token view alone. */
+const RESERVE_TOKENS = reserveAll(
+  `reserved[1] = b.reserved[1] + ${wanted(1)}, reserved[2] = b.reserved[2] + ${wanted(2)}`,
+  [fits(1)],
+);
+const RESERVE_ANY = reserveAll(
+  `reserved = ARRAY[${BUCKET_NUMBERS.map((k) => `b.reserved[${k}] + ${wanted(k)}`).join(', ')}]`,
+  BUCKET_NUMBERS.filter((k) => k !== 2).map((k) => `(${wanted(k)} = 0 OR ${fits(k)})`),
+);
+const ONLY_TOKENS = `p_on[${'i * ' + LISTS.o.int.length} - 6:i * ${LISTS.o.int.length}] = '{0,0,0,0,0,0,0}'`;
 
 const CALLER_FITS = `q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp())`;
 const ENDED = `(g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false))`;
@@ -92,14 +97,13 @@ const toInsert = (credits: string, tokens: string): string => `FROM (
  * Answers {"w": [[slots left, gains a slot at, now], …]} by window where all were admitted, else what penstock_admit_each answers.
  */
 const ADMIT = `
-CREATE OR REPLACE FUNCTION penstock_admit(${PARAMETERS}) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
+CREATE OR REPLACE FUNCTION penstock_admit(${PARAMETERS}) RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
-  slots int;
-  gains_at bigint;
-  now_us bigint;
+  r record;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   BEGIN
@@ -110,14 +114,18 @@ BEGIN
       END IF;
     END LOOP;
     FOR i IN 1 .. ${rowsOf('w')} LOOP
-      ${takeSlots({ ...WINDOW, wanted: at('w', 'wanted', 'i') + '::int' })} INTO slots, gains_at, now_us;
-      IF NOT FOUND THEN
+      r := penstock_window_take(${WINDOW}, ${window('wanted')}::int);
+      IF r.slots IS NULL THEN
         RAISE EXCEPTION SQLSTATE 'PM001';
       END IF;
-      answer := answer || CASE WHEN i = 1 THEN '[' ELSE ',[' END || slots || ',' || gains_at || ',' || now_us || ']';
+      answer := answer || CASE WHEN i = 1 THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
     END LOOP;
     FOR i IN 1 .. ${rowsOf('o')} LOOP
-      ${RESERVE_ALL};
+      IF ${ONLY_TOKENS} THEN
+        ${RESERVE_TOKENS};
+      ELSE
+        ${RESERVE_ANY};
+      END IF;
       IF NOT FOUND THEN
         RAISE EXCEPTION SQLSTATE 'PM001';
       END IF;
@@ -141,7 +149,7 @@ END $$;`;
  */
 const ADMIT_EACH = `
 CREATE OR REPLACE FUNCTION penstock_admit_each(${PARAMETERS}) RETURNS json LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   r record;
   b balances;
@@ -175,9 +183,6 @@ DECLARE
   have bigint;
   fixed bigint[];
   bucket int;
-  slots int;
-  gains_at bigint;
-  now_us bigint;
 BEGIN
   FOR i IN 1 .. ${rowsOf('c')} LOOP
     SELECT CASE WHEN q.revoked_at IS NOT NULL THEN 1 WHEN NOT (${CALLER_FITS}) THEN 2
@@ -192,7 +197,7 @@ BEGIN
   END LOOP;
   FOR i IN 1 .. ${rowsOf('w')} LOOP
     IF caller_state[${at('w', 'caller', 'i')}] = 0 THEN
-      r := penstock_window_open(${WINDOW.key}, ${WINDOW.name}, ${WINDOW.grain}, ${WINDOW.stamps}, ${WINDOW.length});
+      r := penstock_window_open(${WINDOW});
       w_slots[i] := r.slots;
       w_gains[i] := r.gains_at;
       w_now[i] := r.now_us;
@@ -300,9 +305,9 @@ BEGIN
   END LOOP;
   FOR i IN 1 .. ${rowsOf('w')} LOOP
     IF w_taken[i] > 0 THEN
-      ${takeSlots({ ...WINDOW, wanted: 'w_taken[i]' })} INTO slots, gains_at, now_us;
-      w_gains[i] := gains_at;
-      w_now[i] := now_us;
+      r := penstock_window_take(${WINDOW}, w_taken[i]);
+      w_gains[i] := r.gains_at;
+      w_now[i] := r.now_us;
     END IF;
   END LOOP;
   RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', credits, 'e', covered, 'b', short_bucket, 'm', short_left,

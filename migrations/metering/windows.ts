@@ -1,39 +1,53 @@
 const NOW = `(date_part('epoch', clock_timestamp()) * 1000000)::bigint`;
 
-interface WindowSql {
-  key: string;
-  name: string;
-  /** Slots in a stamp. */
-  grain: string;
-  /** Stamps in the log: grain × stamps is the limit, rounded down. */
-  stamps: string;
-  /** Microseconds. */
-  length: string;
-  wanted: string;
-}
-
 /**
- * One statement that takes slots of a window if they are free, and else changes nothing; RETURNING what is left, when the window
- * next gains a slot, and the time now. The clock is read after the row's lock was got, so that no slot counts as taken before it was.
+ * Takes slots of a window if they are free, else takes none and answers null. The clock is read after the row's lock was got, so that no
+ * slot counts as taken before it was.
  */
-export function takeSlots({ key, name, grain, stamps, length, wanted }: WindowSql): string {
-  const expired = `width_bucket(${NOW} - ${length}, w.stamps)`;
-  // Slots still open in the newest stamp; none once it has left the window.
-  const open = `CASE WHEN ${expired} = ${stamps} THEN 0 ELSE ${grain} - w.fill END`;
-  const fresh = `greatest(0, (${wanted} - (${open}) + ${grain} - 1) / ${grain})`;
-  const stamp = `greatest(${NOW}, w.stamps[${stamps}])`;
-  return `UPDATE rate_windows w SET
-      stamps = CASE
-        WHEN ${grain} = 1 THEN (w.stamps || array_fill(${stamp}, ARRAY[${wanted}]))[${wanted} + 1:]
-        WHEN ${open} = 0 THEN (w.stamps || array_fill(${stamp}, ARRAY[${fresh}]))[${fresh} + 1:]
-        ELSE (w.stamps[:${stamps} - 1] || array_fill(${stamp}, ARRAY[1 + ${fresh}]))[${fresh} + 1:] END,
-      fill = CASE WHEN ${grain} = 1 THEN 1
-        ELSE ${grain} + ${wanted} - (${open}) - ${fresh} * ${grain} END
-    WHERE w.key_id = ${key} AND w.name = ${name} AND w.grain = ${grain} AND cardinality(w.stamps) = ${stamps}
-      AND ${expired} * ${grain} + (${open}) >= ${wanted}
-    RETURNING width_bucket(${NOW} - ${length}, w.stamps) * ${grain} + ${grain} - w.fill,
-      w.stamps[least(${stamps}, width_bucket(${NOW} - ${length}, w.stamps) + 1)] + ${length}, ${NOW}`;
-}
+const TAKE = `
+CREATE OR REPLACE FUNCTION penstock_window_take(
+  p_key text, p_name text, p_grain int, p_stamps int, p_length bigint, p_wanted int,
+  OUT slots int, OUT gains_at bigint, OUT now_us bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+  log bigint[];
+  filled int;
+  expired int;
+  fresh int := p_wanted;
+  stamp bigint;
+BEGIN
+  SELECT w.stamps, w.fill INTO log, filled FROM rate_windows w
+    WHERE w.key_id = p_key AND w.name = p_name AND w.grain = p_grain AND cardinality(w.stamps) = p_stamps FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  now_us := ${NOW};
+  stamp := greatest(now_us, log[p_stamps]);
+  expired := width_bucket(now_us - p_length, log);
+  IF p_grain > 1 THEN
+    -- Slots still open in the newest stamp; none once it has left the window.
+    IF expired = p_stamps THEN
+      filled := p_grain;
+    END IF;
+    fresh := greatest(0, (p_wanted - (p_grain - filled) + p_grain - 1) / p_grain);
+    IF filled < p_grain THEN
+      log[p_stamps] := stamp;
+    END IF;
+    slots := expired * p_grain + p_grain - filled - p_wanted;
+    filled := filled + p_wanted - fresh * p_grain;
+  ELSE
+    slots := expired - p_wanted;
+  END IF;
+  IF slots < 0 THEN
+    slots := NULL;
+    RETURN;
+  END IF;
+  IF fresh > 0 THEN
+    log := (log || array_fill(stamp, ARRAY[fresh]))[fresh + 1:];
+  END IF;
+  UPDATE rate_windows w SET stamps = log, fill = filled WHERE w.key_id = p_key AND w.name = p_name;
+  gains_at := log[least(p_stamps, greatest(1, expired - fresh + 1))] + p_length;
+END $$;`;
 
 /**
  * Locks a window's row, made or brought to another limit where need be, and answers where it stands: slots left, when it gains one.
@@ -78,4 +92,4 @@ RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
     GROUP BY covers.nth) s ON s.nth = n.nth
 $$;`;
 
-export const WINDOWS = [RESIZE, OPEN];
+export const WINDOWS = [RESIZE, OPEN, TAKE];
