@@ -1,4 +1,21 @@
 /**
+ * Writes a balance after a group of settlements and answers what callers are shown. Nearly always that is one plain update; with an event
+ * to fire, or a period that is over, the long way.
+ */
+const CLOSE = `
+CREATE OR REPLACE FUNCTION penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
+RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  b.used := p_used;
+  b.reserved := p_reserved;
+  IF p_fires THEN
+    RETURN penstock_balance_show(penstock_balance_write(b));
+  END IF;
+  UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  RETURN penstock_balance_show(b);
+END $$;`;
+
+/**
  * Ends many reservations at once: each is settled to its real amounts, or released. Ledger rows are locked first, in the order of
  * their ids, then balances in the order of organisation and period, each written once.
  *
@@ -17,9 +34,11 @@ CREATE OR REPLACE FUNCTION penstock_settle_many(
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   zeros CONSTANT text := '{0,0,0,0,0,0,0,0,0}';
+  none CONSTANT bigint[] := '{0,0,0,0,0,0,0}';
   r record;
   b balances;
   opened boolean := false;
+  fires boolean;
   now_used bigint[];
   now_reserved bigint[];
   items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_ops)]);
@@ -35,23 +54,25 @@ DECLARE
   had bigint;
   room bigint;
 BEGIN
-  PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  IF cardinality(p_ops) > 1 THEN
+    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  END IF;
   IF p_fallbacks IS NOT NULL THEN
     PERFORM penstock_ledger_restore(p_ops[f.key::int], f.value) FROM jsonb_each(p_fallbacks) f ORDER BY p_ops[f.key::int] COLLATE "C";
   END IF;
   FOR r IN
-    SELECT u.op, u.i::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged
+    SELECT u.op, u.i::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+      l.reserved[3:9] = none AS only_tokens
     FROM unnest(p_ops) WITH ORDINALITY u (op, i) JOIN usage_ledger l ON l.operation_id = u.op
-    ORDER BY l.org_id COLLATE "C", l.period_start, u.op, u.i
+    ORDER BY l.org_id COLLATE "C", l.period_start, u.op, u.i FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
-        b.used := now_used;
-        b.reserved := now_reserved;
-        shown := shown || penstock_balance_show(penstock_balance_write(b));
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
       END IF;
       SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
       opened := true;
+      fires := b.superseded;
       now_used := b.used;
       now_reserved := b.reserved;
     END IF;
@@ -65,7 +86,7 @@ BEGIN
     END IF;
     charged := zeros;
     base := (r.i - 1) * 9;
-    FOR k IN 1..9 LOOP
+    FOR k IN 1 .. CASE WHEN r.only_tokens AND (p_release[r.i] OR p_amounts[base + 3:base + 9] = none) THEN 2 ELSE 9 END LOOP
       had := CASE WHEN r.state = 'reserved' THEN r.reserved[k] ELSE 0 END;
       want := CASE WHEN p_release[r.i] THEN 0 ELSE p_amounts[base + k] END;
       CONTINUE WHEN want = 0 AND had = 0;
@@ -82,6 +103,10 @@ BEGIN
       charged[k] := want;
       now_used[k] := now_used[k] + want;
       now_reserved[k] := now_reserved[k] - had;
+      IF NOT fires AND k <> 2 AND b.allowance[k] <> -1 THEN
+        room := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
+        fires := (room - now_used[k]) * 10 < room AND NOT b.depleted_fired[k];
+      END IF;
     END LOOP;
     charged_text := array_to_json(charged);
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
@@ -91,9 +116,7 @@ BEGIN
     ended_charged := ended_charged || CASE WHEN p_release[r.i] THEN NULL ELSE charged::text END;
   END LOOP;
   IF opened THEN
-    b.used := now_used;
-    b.reserved := now_reserved;
-    shown := shown || penstock_balance_show(penstock_balance_write(b));
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
   END IF;
   UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
     FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
@@ -183,4 +206,4 @@ BEGIN
   END IF;
 END $$;`;
 
-export const SETTLEMENT = [SETTLE_MANY, RESTORE, SETTLE, RELEASE, ATTACH, SETTLE_EVENTS, SETTLE_BATCH];
+export const SETTLEMENT = [CLOSE, SETTLE_MANY, RESTORE, SETTLE, RELEASE, ATTACH, SETTLE_EVENTS, SETTLE_BATCH];
