@@ -3,8 +3,11 @@ import { GraphQLDateTimeISO, GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars
 
 /** Any JSON value. */
 export const Json = GraphQLJSON;
-/** ISO 8601 with milliseconds, UTC. */
-export const DateTime = GraphQLDateTimeISO;
+/** ISO 8601 with milliseconds, UTC. A Date of ours needs none of the package's checks, which cost more than a whole row of a list. */
+export const DateTime = new GraphQLScalarType<Date, unknown>({
+  ...GraphQLDateTimeISO.toConfig(),
+  serialize: (value) => (value instanceof Date ? value.toISOString() : GraphQLDateTimeISO.serialize(value)),
+});
 /** An integer of up to 53 bits. */
 export const SafeInt = GraphQLSafeInt;
 

@@ -1,4 +1,17 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
+
+/** One call of the generator serves 256 ids: a call for each id costs more than the id. */
+const pool = Buffer.alloc(4096);
+let used = pool.length;
+
+function randomBytes(count: number): Buffer {
+  if (used + count > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += count;
+  return pool.subarray(used - count, used);
+}
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
