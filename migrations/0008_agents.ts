@@ -1,4 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
+import { RUN_MOVES } from './agents/runs.js';
 import { AGENT_TABLES } from './agents/tables.js';
 import { SYSTEM_ROLE, TENANT_ROLE, tenancySql } from './tenancy.js';
 
@@ -25,5 +26,6 @@ export class Migration0008 extends Migration {
       this.addSql(tenancySql(table, { system: true }));
     for (const table of ['agent_runs', 'agent_run_steps', 'agent_run_events'])
       this.addSql(tenancySql(table, { system: true, tenant: 'read' }));
+    for (const sql of RUN_MOVES) this.addSql(sql);
   }
 }

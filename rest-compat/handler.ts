@@ -5,6 +5,7 @@ import { readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
 import { routes } from './routes/index.js';
+import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
 /** The one public document below the base path. */
@@ -51,6 +52,8 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
       : null;
   if (isStreaming(rest)) return streamChat({ options, rest, response, idempotent });
+  if (endpoint.route.raw === 'run') return streamNewRun({ options, rest, response, idempotent });
+  if (endpoint.route.raw === 'run-events') return streamRun({ options, rest, response });
   if (endpoint.document.operation.operation === 'subscription')
     return streamOperation({ options, rest, response });
   if (idempotent)

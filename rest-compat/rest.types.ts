@@ -6,6 +6,13 @@ import type { Endpoint } from './mount.js';
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
 
+/** An event of a run's stream: its payload in the contract's spelling, without `type` (6.2). */
+export interface StreamedEvent {
+  sequence: number;
+  type: string;
+  data: Record<string, unknown>;
+}
+
 /** What the composition root gives the REST face: the schema and what stands around it. No business rule is known here. */
 export interface RestOptions {
   schema: GraphQLSchema;
@@ -16,6 +23,8 @@ export interface RestOptions {
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Escape hatch of chat: the completion's bytes, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<Buffer>;
+  /** Escape hatch of runs: the events of a run from its start. */
+  joinRun(call: Call, runId: string): Promise<AsyncIterable<StreamedEvent>>;
   /** The OpenAPI description, served as it is. */
   openapi: string;
 }

@@ -48,8 +48,11 @@ export interface Route {
   };
   /** Escape hatch: what the document answered, rewritten. */
   respond?(body: Record<string, unknown>): RouteAnswer;
-  /** Escape hatch: answers that are not made by executing the document. */
-  raw?: 'chat';
+  /**
+   * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
+   * `run-events`: the source events are shown as contract 6.2 has them.
+   */
+  raw?: 'chat' | 'run' | 'run-events';
   /** The document that streams the same call as Server-Sent Events (`stream: true`). */
   streamDocument?: string;
   /** Name of the answer's schema in the description. */

@@ -7,7 +7,7 @@ import type { RestOptions, RestRequest } from './rest.types.js';
 import { SSE_HEADERS } from './sse.js';
 import { carry } from './stream.js';
 
-interface Streaming {
+export interface Streaming {
   options: RestOptions;
   rest: RestRequest;
   response: ServerResponse;

@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import type { PubSub } from 'type-graphql';
 import { buildSchemaSync } from 'type-graphql';
+import { AgentResolver } from './agent/agent.resolver.js';
+import { AgentRunResolver } from './agent/run.resolver.js';
 import { ChatResolver } from './chat/chat.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
@@ -21,6 +23,8 @@ import { WebhookResolver } from './webhook/webhook.resolver.js';
 export type ResolverClass = new () => object;
 
 const schemaResolvers: ResolverClass[] = [
+  AgentResolver,
+  AgentRunResolver,
   ChatResolver,
   EmbeddingResolver,
   EstimateResolver,

@@ -1,4 +1,5 @@
 import { registerEnumType } from 'type-graphql';
+import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
 import { BUCKETS, JOB_STATUSES, MODEL_TYPES, PLAN_CODES, SCOPES, TIERS, TOOLS } from '../src/vocabulary.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions.md 8). */
@@ -29,4 +30,19 @@ export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,
   'Where a webhook delivery stands.',
+);
+export const AgentTemplateCategory = words(
+  'AgentTemplateCategory',
+  TEMPLATE_CATEGORIES,
+  'What a template is for.',
+);
+export const AgentRunStatus = words(
+  'AgentRunStatus',
+  ['running', 'completed', 'failed', 'cancelled'] as const,
+  'Where a run stands.',
+);
+export const AgentStepType = words(
+  'AgentStepType',
+  ['thinking', 'tool_call', 'tool_result', 'response', 'error'] as const,
+  'What a step of a run is.',
 );

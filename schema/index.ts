@@ -7,6 +7,7 @@ export { ChatCompletionChunk } from './chat/chat.type.js';
 export type { GraphqlContext } from './context.js';
 export { errorExtensions, presentError } from './errors.js';
 export { enforce, guardOf, Metered, requireScope, Scope, takeKeySlot } from './guard.js';
+export { AgentRunEvent } from './agent/run.type.js';
 export { JobTool } from './enums.js';
 export { JobProgress, JobType } from './job/job.type.js';
 export { createDocuments } from './documents/index.js';

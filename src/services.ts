@@ -1,4 +1,5 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
+import type { AgentRunService, AgentService, RunEvents } from './agents/index.js';
 import type { Config } from './config.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
@@ -11,6 +12,9 @@ import type { WebhookService } from './webhooks/index.js';
 
 /** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
 export interface Services {
+  agents: AgentService;
+  agentRuns: AgentRunService;
+  runEvents: RunEvents;
   webhooks: WebhookService;
   config: Config;
   database: Database;

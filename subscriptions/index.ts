@@ -1,6 +1,8 @@
 export { ChatSubscriptionResolver } from './chat.resolver.js';
 export { createJobHub, type JobHub, type JobHubDependencies } from './job-hub.js';
 export { JobSubscriptionResolver } from './job.resolver.js';
+export { createRunHub, type RunHub } from './run-hub.js';
+export { AgentRunSubscriptionResolver } from './run.resolver.js';
 export type { OperationEngine, OperationRequest } from './server/operation.types.js';
 export { SharedResults } from './server/shared-results.js';
 export { createGraphqlSseHandler, type GraphqlSseHandler } from './server/sse.js';

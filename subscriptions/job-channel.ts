@@ -1,10 +1,15 @@
 import type { JobEvent } from '../src/jobs/jobs.types.js';
 
+/** An event of a job or a run: numbered from 1 without a hole. */
+export interface Sequenced {
+  sequence: number;
+}
+
 const PAGE = 100;
 /** Also how far a subscriber may lag: more than one page, so that a burst read at once stalls nobody. */
 export const RECENT = 256;
 
-type Listener = (event: JobEvent) => void;
+type Listener<Event> = (event: Event) => void;
 
 /** True for the event after which a job has no other. */
 export function isTerminal(event: JobEvent): boolean {
@@ -12,15 +17,15 @@ export function isTerminal(event: JobEvent): boolean {
 }
 
 /**
- * One job's events as one process sees them: a hint wakes it, one read of the database serves all of the job's subscribers. The
+ * One job's (or run's) events as one process sees them: a hint wakes it, one read of the database serves all of its subscribers. The
  * last events stay at hand, so that a subscriber that is a little behind needs no read of its own.
  */
-export class JobChannel {
-  #recent: JobEvent[] = [];
+export class JobChannel<Event extends Sequenced = JobEvent> {
+  #recent: Event[] = [];
   #known: number;
   #last: number;
   #reading: Promise<void> | null = null;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<Listener<Event>>();
 
   /**
    * @param start the sequence after which the channel begins
@@ -28,7 +33,7 @@ export class JobChannel {
    */
   constructor(
     start: number,
-    private readonly read: (after: number, limit: number) => Promise<JobEvent[]>,
+    private readonly read: (after: number, limit: number) => Promise<Event[]>,
     private readonly onError: (error: unknown) => void,
   ) {
     this.#last = start;
@@ -40,7 +45,7 @@ export class JobChannel {
     return this.#last;
   }
 
-  listen(listener: Listener): () => void {
+  listen(listener: Listener<Event>): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -55,14 +60,14 @@ export class JobChannel {
   }
 
   /** The events after `sequence` that are at hand, or null where some of them are not any more. */
-  since(sequence: number): JobEvent[] | null {
+  since(sequence: number): Event[] | null {
     const first = this.#recent[0]?.sequence ?? this.#last + 1;
     if (sequence + 1 < first) return null;
     return this.#recent.slice(sequence + 1 - first);
   }
 
   /** The events after `sequence`, from memory where possible. Empty: there are no others yet. */
-  async page(sequence: number): Promise<JobEvent[]> {
+  async page(sequence: number): Promise<Event[]> {
     return this.since(sequence) ?? (await this.read(sequence, PAGE));
   }
 
@@ -79,7 +84,7 @@ export class JobChannel {
     }
   }
 
-  #take(event: JobEvent): void {
+  #take(event: Event): void {
     if (event.sequence <= this.#last) return;
     this.#last = event.sequence;
     this.#known = Math.max(this.#known, event.sequence);

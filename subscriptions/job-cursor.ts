@@ -1,12 +1,12 @@
 import type { JobEvent } from '../src/jobs/jobs.types.js';
-import { isTerminal, type JobChannel } from './job-channel.js';
+import { isTerminal, type JobChannel, type Sequenced } from './job-channel.js';
 import { StalledSubscriberError } from './stalled.js';
 
 /**
  * One subscriber's place in one job's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
  * up: so a thousand subscribers of a job hold its events once.
  */
-export class JobCursor implements AsyncIterableIterator<JobEvent> {
+export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncIterableIterator<Event> {
   /** Marks a stream that its client can resume: a stopping process may end it at any time. */
   readonly resumable = true;
   #at: number;
@@ -14,7 +14,7 @@ export class JobCursor implements AsyncIterableIterator<JobEvent> {
   #caughtUp = false;
   #failure: Error | null = null;
   #wake: (() => void) | null = null;
-  #pending: JobEvent[] = [];
+  #pending: Event[] = [];
   #turn: Promise<unknown> = Promise.resolve();
   readonly #unlisten: () => void;
 
@@ -22,25 +22,27 @@ export class JobCursor implements AsyncIterableIterator<JobEvent> {
    * @param after the sequence of the last event that the subscriber has
    * @param maxLag events that may wait for a subscriber before it counts as stalled
    * @param onClose called once
+   * @param isLast whether the stream ends with this event
    */
   constructor(
-    private readonly channel: JobChannel,
+    private readonly channel: JobChannel<Event>,
     after: number,
     private readonly maxLag: number,
     private readonly onClose: () => void,
+    private readonly isLast: (event: Event) => boolean = (event) => isTerminal(event as unknown as JobEvent),
   ) {
     this.#at = after;
     this.#unlisten = channel.listen((event) => this.#arrived(event));
   }
 
   /** Calls are answered one after the other, however many wait. */
-  next(): Promise<IteratorResult<JobEvent>> {
+  next(): Promise<IteratorResult<Event>> {
     const turn = this.#turn.then(() => this.#next());
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  return(): Promise<IteratorResult<JobEvent>> {
+  return(): Promise<IteratorResult<Event>> {
     this.#close();
     return Promise.resolve({ value: undefined, done: true });
   }
@@ -49,7 +51,7 @@ export class JobCursor implements AsyncIterableIterator<JobEvent> {
     return this;
   }
 
-  async #next(): Promise<IteratorResult<JobEvent>> {
+  async #next(): Promise<IteratorResult<Event>> {
     for (;;) {
       if (this.#failure) throw this.#failure;
       if (this.#done) return { value: undefined, done: true };
@@ -78,13 +80,13 @@ export class JobCursor implements AsyncIterableIterator<JobEvent> {
     if (this.#pending.length === 0) this.#close();
   }
 
-  #deliver(event: JobEvent): IteratorResult<JobEvent> {
+  #deliver(event: Event): IteratorResult<Event> {
     this.#at = event.sequence;
-    if (isTerminal(event)) this.#close();
+    if (this.isLast(event)) this.#close();
     return { value: event, done: false };
   }
 
-  #arrived(event: JobEvent): void {
+  #arrived(event: Event): void {
     if (this.#caughtUp && event.sequence - this.#at > this.maxLag) {
       this.#failure = new StalledSubscriberError();
       this.#close();

@@ -1,4 +1,9 @@
-/** Agents, their runs and what a run's stream replays; sessions, memory and knowledge (contract 2.11–2.13). */
+/**
+ * Agents, their runs and what a run's stream replays; sessions, memory and knowledge (contract 2.11–2.13).
+ *
+ * agent_runs: `agent` is the agent as the run uses it, cut to the plan; `state` what the next worker goes on from; `credits_used` in
+ * hundredths. Without a worker a running run waits to be claimed. Events also hold the run's figures as of them.
+ */
 export const AGENT_TABLES = `
 CREATE TABLE agents (
   id text PRIMARY KEY,
@@ -69,7 +74,7 @@ CREATE TABLE agent_runs (
 ) WITH (fillfactor = 80);
 CREATE INDEX agent_runs_list ON agent_runs (org_id, agent_id, id);
 CREATE INDEX agent_runs_session ON agent_runs (org_id, agent_id, session_id, id);
-CREATE INDEX agent_runs_open ON agent_runs (lease_until NULLS FIRST) WHERE status = 'running';
+CREATE INDEX agent_runs_open ON agent_runs (id) WHERE status = 'running';
 CREATE INDEX agent_runs_finished ON agent_runs (completed_at) WHERE completed_at IS NOT NULL;
 
 CREATE TABLE agent_run_steps (
@@ -91,6 +96,10 @@ CREATE TABLE agent_run_events (
   sequence int NOT NULL,
   type text NOT NULL CHECK (type IN ('start', 'step', 'done', 'error')),
   data jsonb NOT NULL,
+  status text NOT NULL,
+  total_steps int NOT NULL,
+  tokens_used bigint NOT NULL,
+  credits_used bigint NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (run_id, sequence)
 );

@@ -1,4 +1,5 @@
 import type { Route } from '../route.types.js';
+import { agentRoutes } from './agents.js';
 import { chatRoutes } from './chat.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageRoutes } from './images.js';
@@ -15,5 +16,6 @@ export const routes: readonly Route[] = [
   ...jobRoutes,
   ...quotaRoutes,
   ...modelRoutes,
+  ...agentRoutes,
   ...webhookRoutes,
 ];

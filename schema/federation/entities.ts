@@ -1,4 +1,4 @@
-import { notFound } from '../../src/errors.js';
+import { ApiError, notFound } from '../../src/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope } from '../guard.js';
 import { showModel } from '../model/model.type.js';
@@ -22,12 +22,35 @@ const LOADERS: Record<string, Loader> = {
     const found = ids.flatMap((id) => services.models.find(id) ?? []);
     return new Map(found.map((model) => [model.id, showModel(model)]));
   },
+  async Agent({ call, services }, ids) {
+    requireScope(call, 'agents');
+    return await each(ids, (id) => services.agents.get(call.principal, id));
+  },
+  async AgentRun({ call, services }, ids) {
+    requireScope(call, 'agents');
+    return await each(ids, (id) => services.agentRuns.get(call.principal, null, id));
+  },
   async Job({ call, services }, ids) {
     requireScope(call, 'usage');
     const jobs = await services.jobs.getMany(call.principal.orgId, ids);
     return new Map(jobs.map((job) => [job.id, job]));
   },
 };
+
+/** One look-up an id, for types that are seldom referred to in numbers. */
+async function each(ids: string[], get: (id: string) => Promise<object>): Promise<Map<string, object>> {
+  const found = await Promise.all(
+    ids.map(async (id): Promise<[string, object][]> => {
+      try {
+        return [[id, await get(id)]];
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'not_found') return [];
+        throw error;
+      }
+    }),
+  );
+  return new Map(found.flat());
+}
 
 /** Types that other subgraphs may refer to by `id`. */
 export const ENTITY_TYPES = Object.keys(LOADERS);

@@ -84,6 +84,28 @@ export interface RunEvent {
   type: 'start' | 'step' | 'done' | 'error';
   /** The payload of 6.2 in its own spelling, without `type`. */
   data: Record<string, unknown>;
+  /** The run as of this event. */
+  run: AgentRun;
+}
+
+/** Live events of runs for the subscribers of one process; the database's events are the truth. */
+export interface RunEvents {
+  /**
+   * Without `after` the first event is the last one there is; with it exactly the following ones. Ends after `done` or `error`.
+   * @throws ApiError not_found `Run not found`; invalid_request for an `after` that is beyond the last event
+   */
+  steps(query: {
+    principal: Principal;
+    agentId: string | null;
+    runId: string;
+    after?: number;
+  }): Promise<AsyncIterableIterator<RunEvent>>;
+}
+
+/** How far a run is, whoever it belongs to. */
+export interface RunPosition {
+  id: string;
+  sequence: number;
 }
 
 export interface Page<Node> {
@@ -116,9 +138,12 @@ export interface AgentRunService {
   /** @throws ApiError not_found `Run not found`; its steps by `steps` */
   get(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
   steps(orgId: string, runId: string): Promise<RunStep[]>;
-  cancel(principal: Principal, agentId: string, runId: string): Promise<AgentRun>;
+  /** @throws ApiError not_found, invalid_request `Cannot cancel completed run` */
+  cancel(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;
   /** Events with sequence > after, in order. */
   events(orgId: string, runId: string, after: number, limit: number): Promise<RunEvent[]>;
+  /** Positions of many runs in one read; unknown ids are left out. */
+  positions(runIds: string[]): Promise<RunPosition[]>;
 }
 
 /** decisions.md 6 "Agents". */

@@ -73,6 +73,8 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     context: (call, extra) => ({ ...contextOf(call), ...extra }),
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
     completeChat: async (call, body) => (await services.chat.complete(call, body)).bytes,
+    joinRun: (call, runId) =>
+      services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
     openapi: printApi(schema),
   });
   const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });

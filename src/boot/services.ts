@@ -12,6 +12,8 @@ import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
 import { createJobHub, type JobHub } from '../../subscriptions/index.js';
+import { openAgents, type Agents } from './agents.js';
+import { withoutKnowledge, withoutMemory } from './agents-absent.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 
@@ -20,6 +22,7 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
+  agents: Agents;
   egress: ReturnType<typeof createEgress>;
   secrets: ReturnType<typeof createSecretBox>;
 }
@@ -64,7 +67,17 @@ export async function compose(
     logger,
   });
   closers.add('the subscription hub', () => hub.close());
+  const agents = await openAgents({
+    foundation,
+    closers,
+    egress,
+    inputs,
+    search,
+    knowledge: withoutKnowledge(),
+    memory: withoutMemory(),
+  });
   const services: Services = {
+    ...agents.services,
     webhooks: createWebhookService({ database, egress, files, secrets, config }),
     config,
     database,
@@ -80,5 +93,5 @@ export async function compose(
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, draining }),
   };
-  return { services, handlers: jobHandlersOf(kinds, models), hub, egress, secrets };
+  return { services, handlers: jobHandlersOf(kinds, models), hub, agents, egress, secrets };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
 import type { Config } from '../config.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
@@ -71,6 +72,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     drain.abort();
     faces?.ws.drain();
     composition.hub.drain();
+    composition.agents.hub.drain();
     await Promise.all([server.drain(DRAIN_TIMEOUT_MS), stopWork()]);
     await closers.closeAll();
   };
@@ -107,7 +109,12 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   closers.add('the webhook deliveries', () => deliveries.close());
   const worker = createJobWorker({ database, handlers, concurrency, logger });
   worker.start();
-  return () => worker.stop({ graceMs: DRAIN_TIMEOUT_MS });
+  const runs = createRunWorker(composition.agents.execution);
+  runs.start();
+  return async () => {
+    const graceMs = DRAIN_TIMEOUT_MS;
+    await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs })]);
+  };
 }
 
 interface Serving {

@@ -1,8 +1,13 @@
 import type { ResolverClass } from '../../schema/index.js';
-import { ChatSubscriptionResolver, JobSubscriptionResolver } from '../../subscriptions/index.js';
+import {
+  AgentRunSubscriptionResolver,
+  ChatSubscriptionResolver,
+  JobSubscriptionResolver,
+} from '../../subscriptions/index.js';
 
 /** What the schema is built with besides its own resolvers: the import direction keeps subscriptions out of `schema/`. */
 export const subscriptionResolvers: readonly ResolverClass[] = [
+  AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,
   JobSubscriptionResolver,
 ];

@@ -7,3 +7,4 @@ export type { MeteringOptions } from './metering.js';
 export type * from './metering.types.js';
 export { createRatePeek } from './rate-peek.js';
 export { rateOf, tighter } from './rates.js';
+export { fallbackOf as ledgerFallback } from './settlement.js';

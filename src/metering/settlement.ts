@@ -54,7 +54,7 @@ function decode({ items, balances }: BatchAnswer): Ended[] {
 }
 
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
-function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
+export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
   return {
     org: principal.orgId,
     key: principal.keyId,
@@ -114,7 +114,8 @@ export function createSettlement({ connection, logger }: { connection: Connectio
     /** Remembers an admitted operation until it ends here. */
     remember(request: AdmissionRequest): void {
       const { operation } = request;
-      if (operation === undefined || operation.jobId !== undefined) return;
+      // A job or a run settles in its own transaction.
+      if (operation === undefined || operation.jobId !== undefined || operation.runId !== undefined) return;
       open.set(operation.id, request);
       if (open.size <= MAX_OPEN) return;
       for (const oldest of open.keys()) {

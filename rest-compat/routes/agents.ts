@@ -1,0 +1,196 @@
+import type { Route } from '../route.types.js';
+import { BODY_LIMITS } from '../route.types.js';
+
+/** Contract 2.11. */
+const AGENT = `
+  id name description icon system_prompt: systemPrompt model tools temperature max_tokens: maxTokens
+  max_iterations: maxIterations memory_enabled: memoryEnabled is_template: isTemplate is_public: isPublic
+  run_count: runCount created_at: createdAt updated_at: updatedAt`;
+
+/** Contract 2.12, without steps. */
+const RUN = `
+  id agent_id: agentId session_id: sessionId status input output error_message: errorMessage total_steps: totalSteps
+  tokens_used: tokensUsed credits_used: creditsUsed duration_ms: durationMs created_at: createdAt completed_at: completedAt`;
+
+const STEPS = `
+  steps {
+    step_number: stepNumber step_type: stepType content tool_name: toolName tool_input: toolInput tool_output: toolOutput
+  }`;
+
+const ID = { id: { description: "The agent's id.", example: 'agt_01jd0000000000000000000000' } };
+const RUN_ID = { runId: { description: "The run's id.", example: 'run_01jd0000000000000000000000' } };
+const PAGE = {
+  limit: { description: 'How many.', minimum: 1, maximum: 100 },
+  cursor: { description: 'The `next_cursor` of the page before.' },
+};
+
+/** Escape hatch: the contract wraps a record in its own name, which a root field's alias cannot do. */
+const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
+  respond: (body) => ({ body: { [name]: body } }),
+  describe: (schema) => ({ type: 'object', properties: { [name]: schema }, required: [name] }),
+});
+
+/** A step shows only what its type has (contract 2.12). */
+function withoutNulls(step: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(step).filter(([, value]) => value !== null));
+}
+
+const common = { tag: 'Agents' } as const;
+const EXAMPLE = {
+  name: 'Researcher',
+  system_prompt: 'You answer with sources.',
+  tools: ['web_search', 'web_fetch'],
+};
+
+export const agentRoutes: Route[] = [
+  {
+    ...common,
+    method: 'GET',
+    path: '/agents',
+    operationId: 'listAgents',
+    summary: 'List agents, newest first; with templates where asked for',
+    document: `query ($include_templates: Boolean = false, $template_category: String, $limit: Int = 50, $cursor: String) {
+      body: agents(includeTemplates: $include_templates, templateCategory: $template_category, first: $limit, after: $cursor) {
+        agents: nodes { ${AGENT} } next_cursor: nextCursor
+      }
+    }`,
+    parameters: {
+      include_templates: { description: 'True lists templates after the own agents.' },
+      template_category: {
+        description: 'Only templates for research, content, coding, analysis, support or productivity.',
+      },
+      ...PAGE,
+    },
+    schemaName: 'AgentList',
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/agents',
+    operationId: 'createAgent',
+    summary: 'Create an agent',
+    document: `mutation ($input: CreateAgentInput!) { body: createAgent(input: $input) { ${AGENT} } }`,
+    body: { limitBytes: BODY_LIMITS.small, example: EXAMPLE },
+    ...wrapped('agent'),
+    schemaName: 'AgentAnswer',
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/agents/{id}',
+    operationId: 'getAgent',
+    summary: 'Read an agent',
+    document: `query ($id: ID!) { body: agent(id: $id) { ${AGENT} } }`,
+    parameters: ID,
+    ...wrapped('agent'),
+    schemaName: 'AgentAnswer',
+  },
+  {
+    ...common,
+    method: 'PATCH',
+    path: '/agents/{id}',
+    operationId: 'updateAgent',
+    summary: 'Change an agent',
+    document: `mutation ($id: ID!, $input: UpdateAgentInput!) { body: updateAgent(id: $id, input: $input) { ${AGENT} } }`,
+    parameters: ID,
+    body: { limitBytes: BODY_LIMITS.small, example: { temperature: 0.2 } },
+    ...wrapped('agent'),
+    schemaName: 'AgentAnswer',
+  },
+  {
+    ...common,
+    method: 'DELETE',
+    path: '/agents/{id}',
+    operationId: 'deleteAgent',
+    summary: 'Delete an agent; its runs stay readable',
+    document: `mutation ($id: ID!) { body: deleteAgent(id: $id) { success } }`,
+    parameters: ID,
+    schemaName: 'Success',
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/agents/{id}/duplicate',
+    operationId: 'duplicateAgent',
+    summary: 'Copy an own agent, a template or a public agent',
+    document: `mutation ($id: ID!, $input: DuplicateAgentInput) { body: duplicateAgent(id: $id, input: $input) { ${AGENT} } }`,
+    parameters: ID,
+    body: { limitBytes: BODY_LIMITS.small, optional: true, example: { name: 'My researcher' } },
+    ...wrapped('agent'),
+    schemaName: 'AgentAnswer',
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/agents/{id}/run',
+    operationId: 'runAgent',
+    summary: 'Run an agent and follow it as Server-Sent Events',
+    description:
+      'Each event is `data: {type, …}` with its sequence as `id:`; `start`, then `step`s, then `done` or `error`. The run goes on when its client leaves; the stream of the run joins it again.',
+    document: `mutation ($id: ID!, $input: RunAgentInput!) { body: runAgent(id: $id, input: $input) { id } }`,
+    parameters: ID,
+    body: { limitBytes: BODY_LIMITS.large, example: { input: 'What is new in PostgreSQL 18?' } },
+    raw: 'run',
+    schemaName: 'AgentRunStream',
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/agents/{id}/runs',
+    operationId: 'listAgentRuns',
+    summary: "List an agent's runs, newest first",
+    document: `query ($id: ID!, $status: String, $limit: Int = 20, $cursor: String) {
+      body: agentRuns(agentId: $id, status: $status, first: $limit, after: $cursor) {
+        runs: nodes { ${RUN} } next_cursor: nextCursor
+      }
+    }`,
+    parameters: {
+      ...ID,
+      status: { description: 'Only runs in this state: running, completed, failed or cancelled.' },
+      ...PAGE,
+    },
+    schemaName: 'AgentRunList',
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/agents/{id}/runs/{runId}',
+    operationId: 'getAgentRun',
+    summary: 'Read a run with its steps',
+    document: `query ($id: ID!, $runId: ID!) { body: agentRun(id: $runId, agentId: $id) { ${RUN} ${STEPS} } }`,
+    parameters: { ...ID, ...RUN_ID },
+    respond: ({ steps, ...run }) => ({
+      body: { run: { ...run, steps: (steps as Record<string, unknown>[]).map(withoutNulls) } },
+    }),
+    describe: wrapped('run').describe!,
+    schemaName: 'AgentRunAnswer',
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/agents/{id}/runs/{runId}/stream',
+    operationId: 'streamAgentRun',
+    summary: 'Join a run as Server-Sent Events',
+    description:
+      'With `Last-Event-ID` exactly the events after it come; without, all of them from the start. The stream ends after the last event.',
+    document: `subscription ($id: ID!, $runId: ID!, $after: Int = 0) {
+      body: agentRunSteps(runId: $runId, after: $after, agentId: $id) {
+        sequence type step { ${STEPS.slice(STEPS.indexOf('{') + 1, STEPS.lastIndexOf('}'))} } run { ${RUN} }
+      }
+    }`,
+    parameters: { ...ID, ...RUN_ID },
+    raw: 'run-events',
+    schemaName: 'AgentRunEvent',
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/agents/{id}/runs/{runId}/cancel',
+    operationId: 'cancelAgentRun',
+    summary: 'Stop a run; it is charged for what it did',
+    document: `mutation ($id: ID!, $runId: ID!) { body: cancelAgentRun(id: $runId, agentId: $id) { ${RUN} } }`,
+    parameters: { ...ID, ...RUN_ID },
+    ...wrapped('run'),
+    schemaName: 'AgentRunWithoutSteps',
+  },
+];

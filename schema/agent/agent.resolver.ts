@@ -1,0 +1,87 @@
+import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import type { Agent } from '../../src/agents/agents.types.js';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { Scope } from '../guard.js';
+import { contractNames } from '../names.js';
+import { CreateAgentInput, DuplicateAgentInput, UpdateAgentInput } from './agent.input.js';
+import { AgentConnection, AgentType, DeleteAgentResult } from './agent.type.js';
+
+const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
+  context.body ?? contractNames(input ?? {});
+
+@Resolver(() => AgentType)
+export class AgentResolver {
+  @Scope('agents')
+  @Query(() => AgentConnection, {
+    description: "The organisation's agents, newest first; then, where asked for, the templates.",
+  })
+  async agents(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('includeTemplates', () => Boolean, { nullable: true, defaultValue: false })
+    includeTemplates: boolean | null,
+    @Arg('templateCategory', () => String, { nullable: true }) templateCategory: string | null | undefined,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 50, description: '1 to 100.' })
+    first: number | null,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<Agent>> {
+    const page = await services.agents.list(call.principal, {
+      includeTemplates: includeTemplates ?? false,
+      ...(templateCategory == null ? {} : { templateCategory }),
+      first: checkFirst(first ?? 50),
+      ...(after == null ? {} : { after }),
+    });
+    return toConnection(page);
+  }
+
+  @Scope('agents')
+  @Query(() => AgentType, { description: "One agent: the organisation's own, a template or a public one." })
+  agent(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Agent> {
+    return services.agents.get(call.principal, id);
+  }
+
+  @Scope('agents')
+  @Mutation(() => AgentType)
+  createAgent(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => CreateAgentInput) input: CreateAgentInput,
+  ): Promise<Agent> {
+    return context.services.agents.create(context.call.principal, bodyOf(context, input));
+  }
+
+  @Scope('agents')
+  @Mutation(() => AgentType)
+  updateAgent(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => UpdateAgentInput) input: UpdateAgentInput,
+  ): Promise<Agent> {
+    return context.services.agents.update(context.call.principal, id, bodyOf(context, input));
+  }
+
+  @Scope('agents')
+  @Mutation(() => DeleteAgentResult, {
+    description: 'Deletes an agent with its knowledge; its runs stay readable.',
+  })
+  async deleteAgent(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+  ): Promise<DeleteAgentResult> {
+    await services.agents.delete(call.principal, id);
+    return { success: true };
+  }
+
+  @Scope('agents')
+  @Mutation(() => AgentType, { description: 'Copies an own agent, a template or a public agent.' })
+  duplicateAgent(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => DuplicateAgentInput, { nullable: true }) input:
+      | DuplicateAgentInput
+      | null
+      | undefined,
+  ): Promise<Agent> {
+    return context.services.agents.duplicate(context.call.principal, id, bodyOf(context, input));
+  }
+}

@@ -1,0 +1,73 @@
+import { Arg, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from 'type-graphql';
+import type { AgentRun, RunStep } from '../../src/agents/agents.types.js';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { Metered, Scope } from '../guard.js';
+import { contractNames } from '../names.js';
+import { RunAgentInput } from './agent.input.js';
+import { AgentRunConnection, AgentRunType } from './run.type.js';
+
+/** The contract's spelling of nested inputs is their own; only the first level differs. */
+function runBody(context: GraphqlContext, input: RunAgentInput): Record<string, unknown> {
+  return context.body ?? contractNames(input);
+}
+
+@Resolver(() => AgentRunType)
+export class AgentRunResolver {
+  @Scope('agents')
+  @Query(() => AgentRunType)
+  agentRun(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('agentId', () => ID, { nullable: true }) agentId: string | null | undefined,
+  ): Promise<AgentRun> {
+    return services.agentRuns.get(call.principal, agentId ?? null, id);
+  }
+
+  @Scope('agents')
+  @Query(() => AgentRunConnection, { description: "The organisation's runs of one agent, newest first." })
+  async agentRuns(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+    @Arg('status', () => String, { nullable: true }) status: string | null | undefined,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
+    first: number | null,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<AgentRun>> {
+    const page = await services.agentRuns.list(call.principal, agentId, {
+      ...(status == null ? {} : { status }),
+      first: checkFirst(first),
+      ...(after == null ? {} : { after }),
+    });
+    return toConnection(page);
+  }
+
+  @Metered('agents')
+  @Mutation(() => AgentRunType, {
+    description: 'Starts a run and answers at once; `agentRunSteps(runId:, after: 0)` follows it.',
+  })
+  runAgent(
+    @Ctx() context: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('input', () => RunAgentInput) input: RunAgentInput,
+  ): Promise<AgentRun> {
+    return context.services.agentRuns.start(context.call, id, runBody(context, input));
+  }
+
+  @Scope('agents')
+  @Mutation(() => AgentRunType, { description: 'Stops a run; it is charged for what it did.' })
+  cancelAgentRun(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+    @Arg('agentId', () => ID, { nullable: true }) agentId: string | null | undefined,
+  ): Promise<AgentRun> {
+    return services.agentRuns.cancel(call.principal, agentId ?? null, id);
+  }
+
+  @FieldResolver()
+  async steps(@Root() run: AgentRun, @Ctx() { services }: GraphqlContext): Promise<RunStep[]> {
+    const steps = await services.agentRuns.steps(run.orgId, run.id);
+    return steps.map((step) => ({ ...step, toolOutput: services.files.sign(run.orgId, step.toolOutput) }));
+  }
+}

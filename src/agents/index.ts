@@ -1,0 +1,13 @@
+export { createAgentService } from './agent.service.js';
+export type * from './agents.types.js';
+export { AGENT_TOOLS, TEMPLATE_CATEGORIES } from './agents.types.js';
+export { createModelCaller } from './model/model-caller.js';
+export type { ModelCaller } from './model/model-caller.js';
+export { createRunService } from './runs/run.service.js';
+export { createRunWorker } from './runs/run.worker.js';
+export type { RunWorker, RunWorkerOptions } from './runs/run.worker.js';
+export { installTemplates } from './templates.js';
+export { createGenerateTextTool } from './tools/generate-text.tool.js';
+export { createToolbox } from './tools/toolbox.js';
+export type { AgentTool, Toolbox } from './tools/tool.types.js';
+export { createWebSearchTool } from './tools/web-search.tool.js';

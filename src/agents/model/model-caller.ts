@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import { countTexts, createRouter, parseChunk, reportedTokens, tokenRate } from '../../generation/index.js';
+import { newId } from '../../ids.js';
+import { toVector } from '../../metering/index.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { ProviderRegistry, Tokenizer } from '../../providers/index.js';
+import { RunFault } from '../runs/run.fault.js';
+import type { EndedOperation } from '../runs/run.moves.js';
+import type { RunMeter } from '../runs/run.meter.js';
+import type { ConventionPrompt } from './prompt-messages.js';
+import { AnswerReader, openStream } from './model-stream.js';
+import type { ModelAnswer } from './model-stream.js';
+
+export interface ModelCallerOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  tokenizer: Tokenizer;
+  logger: Logger;
+}
+
+export interface ModelCallRequest {
+  model: Model;
+  prompt: ConventionPrompt;
+  /** Further fields of the convention: tools, temperature … */
+  body: Record<string, unknown>;
+  maxTokens: number;
+  meter: RunMeter;
+  signal: AbortSignal;
+  /** False: the call is paid by a tool's own price (analyze_image). */
+  metered: boolean;
+  onText?(text: string): void;
+}
+
+/** A finished call; its charge is still to be written, with the steps that it leads to. */
+export interface ModelCallResult {
+  answer: ModelAnswer;
+  operation: EndedOperation | null;
+  tokens: number;
+  /** The answer was cut because the credits did not reach further. */
+  cutByCredits: boolean;
+}
+
+/** Tokens that the convention adds to each message, and to the answer that begins. */
+const PER_MESSAGE = 4;
+const PER_ANSWER = 3;
+/** No token of any model is longer in the mean. */
+const CHARACTERS_PER_TOKEN = 64;
+
+/** One model call of a run: reserved before it begins, streamed, and counted. */
+export type ModelCaller = (request: ModelCallRequest) => Promise<ModelCallResult>;
+
+/** Calls go through the same routing, retries and fallbacks as chat (decisions.md 6, "Upstreams"). */
+export function createModelCaller(options: ModelCallerOptions): ModelCaller {
+  const router = createRouter(options);
+  return async (request) => {
+    const { model, meter } = request;
+    const promptTokens = await countPrompt(options.tokenizer, request);
+    const maxTokens = outputBound(request, promptTokens);
+    const operationId = newId('op');
+    const covered = request.metered
+      ? await meter.reserveTokens(operationId, model, {
+          promptTokens,
+          maxTokens,
+          multiplier: tokenRate(model),
+        })
+      : promptTokens + maxTokens;
+    const allowed = Math.max(1, Math.min(maxTokens, covered - promptTokens));
+    const reader = new AnswerReader(allowed * CHARACTERS_PER_TOKEN + 100_000);
+    try {
+      await stream(router, request, { promptTokens, allowed, reader });
+    } catch (error) {
+      if (request.metered) await meter.release(operationId);
+      throw error;
+    }
+    const { answer } = reader;
+    const tokens =
+      reportedTokens(answer.usage)?.total ?? promptTokens + (await countAnswer(options.tokenizer, answer));
+    const amounts = toVector(meter.tokenAmounts(tokens, tokenRate(model)));
+    return {
+      answer,
+      operation: request.metered ? meter.ended(operationId, amounts) : null,
+      tokens: request.metered ? tokens : 0,
+      cutByCredits: answer.finish === 'length' && allowed < maxTokens,
+    };
+  };
+}
+
+async function countPrompt(tokenizer: Tokenizer, { prompt, body, model }: ModelCallRequest): Promise<number> {
+  const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
+  const tools = body['tools'] === undefined ? [] : [JSON.stringify(body['tools'])];
+  const fixed = prompt.messages.length * PER_MESSAGE + PER_ANSWER + prompt.images * model.imageTokens;
+  const tokens =
+    fixed + (await countTexts([...prompt.texts, ...tools], { tokenizer, limit: window - fixed }));
+  if (tokens >= window)
+    throw new RunFault(`The run became longer than the model's context window of ${window} tokens`);
+  return tokens;
+}
+
+function outputBound({ model, maxTokens }: ModelCallRequest, promptTokens: number): number {
+  const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
+  return Math.min(maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
+}
+
+async function countAnswer(tokenizer: Tokenizer, answer: ModelAnswer): Promise<number> {
+  const texts = [
+    answer.text,
+    answer.reasoning,
+    ...answer.calls.flatMap((call) => [call.name, call.arguments]),
+  ];
+  return await countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY });
+}
+
+async function stream(
+  router: ReturnType<typeof createRouter>,
+  request: ModelCallRequest,
+  { promptTokens, allowed, reader }: { promptTokens: number; allowed: number; reader: AnswerReader },
+): Promise<void> {
+  const { model, prompt, body, signal } = request;
+  const { value } = await router.route(model, signal, async (provider, target) => {
+    if (provider.chat === undefined)
+      throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+    return await openStream(provider.chat, {
+      modelId: target.upstream?.modelId ?? target.name,
+      body: { ...body, messages: prompt.messages },
+      maxTokens: Math.min(allowed, target.maxOutputTokens ?? Number.POSITIVE_INFINITY),
+      outputCap: target.upstream?.outputCap ?? 'max_tokens',
+      promptTokens,
+      signal,
+    });
+  });
+  const { chunks, first } = value;
+  try {
+    request.onText?.(reader.take(first));
+    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
+      request.onText?.(reader.take(parseChunk(raw)));
+  } catch (error) {
+    chunks.cancel();
+    throw error;
+  }
+}

@@ -1,0 +1,157 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from '@ai-sdk/provider';
+import type { Model } from '../../models/models.types.js';
+import { RunFault } from '../runs/run.fault.js';
+import type { RunMeter } from '../runs/run.meter.js';
+import type { RunSession } from '../runs/run.session.js';
+import type { NewStep, PendingCall } from '../runs/run.types.js';
+import type { ModelCaller, ModelCallResult } from './model-caller.js';
+import type { AskedCall } from './model-stream.js';
+import { conventionPrompt } from './prompt-messages.js';
+
+/** Calls of one round; what a model asks for beyond them is dropped (decisions.md 6 "Agents"). */
+const MAX_CALLS = 8;
+
+export interface RunLanguageModelOptions {
+  model: Model;
+  session: RunSession;
+  meter: RunMeter;
+  caller: ModelCaller;
+  signal: AbortSignal;
+  /** The answer without tool calls: the run's end. */
+  onFinal(result: ModelCallResult): void;
+}
+
+type Parts = AsyncGenerator<LanguageModelV4StreamPart>;
+
+/**
+ * The run's model, as the AI SDK's loop sees it. A round's charge, its thinking and its calls are written before the loop gets them, so
+ * that a tool runs only when another worker would know of it.
+ */
+export function createRunLanguageModel(options: RunLanguageModelOptions): LanguageModelV4 {
+  const open = (call: LanguageModelV4CallOptions): ReadableStream<LanguageModelV4StreamPart> =>
+    ReadableStream.from(guarded(options, call));
+  return {
+    specificationVersion: 'v4',
+    provider: 'penstock',
+    modelId: options.model.id,
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('runs are streamed')),
+    doStream: (call) => Promise.resolve({ stream: open(call) }),
+  };
+}
+
+/** A fault ends the run, not only the round. */
+async function* guarded(options: RunLanguageModelOptions, call: LanguageModelV4CallOptions): Parts {
+  try {
+    yield* round(options, call);
+  } catch (error) {
+    options.session.stop(error);
+    throw error;
+  }
+}
+
+async function* round(options: RunLanguageModelOptions, call: LanguageModelV4CallOptions): Parts {
+  const { session } = options;
+  yield { type: 'stream-start', warnings: [] };
+  session.closeRound();
+  session.state.rounds += 1;
+  const tools = toolsOf(call);
+  const result = await options.caller({
+    model: options.model,
+    prompt: conventionPrompt(call.prompt),
+    body: { temperature: call.temperature, ...(tools === null ? {} : { tools }) },
+    maxTokens: call.maxOutputTokens ?? 4000,
+    meter: options.meter,
+    signal: options.signal,
+    metered: true,
+  });
+  const { answer } = result;
+  // Without tools on offer there are none to call, whatever the model says.
+  const asked = tools === null ? [] : answer.calls.slice(0, MAX_CALLS);
+  if (answer.text !== '') {
+    yield { type: 'text-start', id: 'text' };
+    yield { type: 'text-delta', id: 'text', delta: answer.text };
+    yield { type: 'text-end', id: 'text' };
+  }
+  if (asked.length === 0) options.onFinal(result);
+  else yield* toolCalls(options, result, asked);
+  yield finishOf(result, asked.length > 0);
+}
+
+async function* toolCalls(
+  { session, meter }: RunLanguageModelOptions,
+  result: ModelCallResult,
+  asked: AskedCall[],
+): Parts {
+  const { answer, operation, tokens } = result;
+  const operations = operation === null ? [] : [operation];
+  const thought = [answer.reasoning, answer.text].filter((text) => text.trim() !== '').join('\n\n');
+  if (result.cutByCredits) {
+    // The call that was cut can be anything: it is not made.
+    const steps: NewStep[] = thought === '' ? [] : [{ type: 'thinking', content: thought }];
+    await session.advance({ operations, tokens, steps });
+    throw new RunFault('Quota exceeded for credits');
+  }
+  const calls = asked.map((call, index) => pendingCall(session, call, index));
+  const unknown = calls.filter((call) => call.result !== undefined && !session.tools.has(call.tool));
+  const notes = unknown.map(
+    ({ tool }) => `The model asked for "${tool.slice(0, 100)}", which this agent does not have.`,
+  );
+  const thinking = [thought, ...notes].filter((text) => text !== '').join('\n');
+  session.state.open = { text: answer.text, calls };
+  try {
+    await session.advance({
+      operations,
+      tokens,
+      steps: thinking === '' ? [] : [{ type: 'thinking', content: thinking }],
+    });
+  } catch (error) {
+    if (operation !== null) await meter.release(operation.id);
+    throw error;
+  }
+  for (const { id, tool, input } of calls)
+    yield { type: 'tool-call', toolCallId: id, toolName: tool, input: JSON.stringify(input ?? {}) };
+}
+
+function pendingCall({ state, tools }: RunSession, asked: AskedCall, index: number): PendingCall {
+  // Upstreams repeat ids; a run needs its own.
+  const id = `call_${state.rounds}_${index}`;
+  const call: PendingCall = { id, tool: asked.name, input: {}, announced: false };
+  if (!tools.has(asked.name))
+    return { ...call, announced: true, result: { text: 'There is no such tool', isError: true } };
+  try {
+    return { ...call, input: asked.arguments.trim() === '' ? {} : (JSON.parse(asked.arguments) as unknown) };
+  } catch {
+    return { ...call, input: { invalid_json: asked.arguments.slice(0, 2000) } };
+  }
+}
+
+function toolsOf({ tools, toolChoice }: LanguageModelV4CallOptions): object[] | null {
+  if (tools === undefined || tools.length === 0 || toolChoice?.type === 'none') return null;
+  return tools.flatMap((tool) =>
+    tool.type === 'function'
+      ? [
+          {
+            type: 'function',
+            function: { name: tool.name, description: tool.description, parameters: tool.inputSchema },
+          },
+        ]
+      : [],
+  );
+}
+
+function finishOf({ answer, tokens }: ModelCallResult, calls: boolean): LanguageModelV4StreamPart {
+  const count = { total: tokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined };
+  return {
+    type: 'finish',
+    finishReason: {
+      unified: calls ? 'tool-calls' : answer.finish === 'length' ? 'length' : 'stop',
+      raw: answer.finish,
+    },
+    usage: { inputTokens: count, outputTokens: { total: 0, text: undefined, reasoning: undefined } },
+  };
+}

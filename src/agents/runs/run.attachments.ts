@@ -1,0 +1,66 @@
+import { ApiError, invalid } from '../../errors.js';
+import { extensionOf } from '../../files/index.js';
+import type { FileService, InputFetcher } from '../../files/index.js';
+import type { CallContext } from '../../metering/call-context.js';
+import { agentPlanOf } from '../agent.input.js';
+import type { KnowledgeService } from '../agents.types.js';
+import type { AttachmentInput } from './run.input.js';
+import type { RunAttachment } from './run.types.js';
+
+const MAX_IMAGE_MB = 20;
+const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
+/** Of one document; what is longer is cut, and the model is told so. */
+const MAX_TEXT = 60_000;
+
+export interface AttachmentOptions {
+  inputs: InputFetcher;
+  files: FileService;
+  knowledge: Pick<KnowledgeService, 'extract'>;
+}
+
+const unsupported = (): ApiError => invalid('Unsupported attachment type', 'attachments');
+
+/**
+ * Reads what was given with a run: images are stored, documents become text.
+ * @throws ApiError invalid_request `Invalid URL`, `Unsupported attachment type`, `Could not fetch url`; payload_too_large
+ */
+export async function readAttachments(
+  { inputs, files, knowledge }: AttachmentOptions,
+  call: CallContext,
+  attachments: AttachmentInput[],
+): Promise<RunAttachment[]> {
+  const { orgId, plan } = call.principal;
+  const read: RunAttachment[] = [];
+  for (const { type, url, name } of attachments) {
+    const maxMb = type === 'image' ? MAX_IMAGE_MB : agentPlanOf(plan).maxKnowledgeFileMb;
+    const { bytes, contentType } = await inputs.fetch({
+      orgId,
+      value: url,
+      field: 'url',
+      maxMb,
+      signal: call.signal,
+    });
+    if (type === 'image') {
+      if (contentType === null || !IMAGE_TYPES.has(contentType)) throw unsupported();
+      const extension = extensionOf(contentType);
+      const { id } = await files.save({ orgId, bytes, contentType, extension });
+      read.push({ type, name, fileId: id, extension, contentType });
+    } else read.push({ type, name, text: await textOf(knowledge, { bytes, contentType, filename: name }) });
+  }
+  return read;
+}
+
+async function textOf(
+  knowledge: Pick<KnowledgeService, 'extract'>,
+  document: Parameters<KnowledgeService['extract']>[0],
+): Promise<string> {
+  try {
+    const text = await knowledge.extract(document);
+    return text.length > MAX_TEXT
+      ? `${text.slice(0, MAX_TEXT)}\n[The document goes on; it was cut here.]`
+      : text;
+  } catch (error) {
+    if (error instanceof ApiError && error.message === 'Unsupported file type') throw unsupported();
+    throw error;
+  }
+}

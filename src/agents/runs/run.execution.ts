@@ -1,0 +1,255 @@
+import { jsonSchema, ToolLoopAgent, tool as sdkTool } from 'ai';
+import type { ModelMessage, ToolSet } from 'ai';
+import type { Logger } from 'pino';
+import type { Authenticator, Principal } from '../../access/access.types.js';
+import type { Database } from '../../database/database.types.js';
+import { ApiError } from '../../errors.js';
+import type { FileService } from '../../files/index.js';
+import type { Metering } from '../../metering/metering.types.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { KnowledgeService, MemoryService } from '../agents.types.js';
+import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
+import { createRunLanguageModel } from '../model/run-language-model.js';
+import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
+import { ToolError } from '../tools/tool.types.js';
+import { RunFault, RunLeft } from './run.fault.js';
+import { RunMeter } from './run.meter.js';
+import { endRun } from './run.moves.js';
+import type { Hold } from './run.moves.js';
+import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
+import type { RunRow } from './run.row.js';
+import { RunSession } from './run.session.js';
+import { persist } from './run.write.js';
+
+export interface ExecutionOptions {
+  database: Database;
+  authenticator: Pick<Authenticator, 'refresh'>;
+  metering: Metering;
+  models: ModelCatalogue;
+  files: FileService;
+  knowledge: Pick<KnowledgeService, 'search'>;
+  memory: Pick<MemoryService, 'recall' | 'remember'>;
+  caller: ModelCaller;
+  toolbox: Toolbox;
+  logger: Logger;
+}
+
+const TOOL_TIMEOUT_MS = 60_000;
+const MAX_PASSAGES = 5;
+const MAX_MEMORIES = 8;
+
+/** One run in this worker's hands, from its claim to its end or its hand-over. */
+export class RunExecution {
+  readonly hold: Hold;
+  /** Resolves when nothing of it is under way any more: `left` where it goes on elsewhere. Never rejects. */
+  readonly ended: Promise<'done' | 'left'>;
+  private readonly abort = new AbortController();
+  private draining = false;
+  private leaving = false;
+
+  constructor(
+    private readonly options: ExecutionOptions,
+    private readonly run: RunRow,
+    workerId: string,
+  ) {
+    this.hold = { workerId, id: run.id, fence: run.fence };
+    this.ended = this.whole();
+  }
+
+  /** Stops at the next boundary of a round. */
+  drain(): void {
+    this.draining = true;
+  }
+
+  /** Cancelled, lost, or out of time: everything under way ends now. */
+  stop(): void {
+    this.leaving = true;
+    this.abort.abort(new RunLeft());
+  }
+
+  private async whole(): Promise<'done' | 'left'> {
+    const { logger } = this.options;
+    let meter: RunMeter | null = null;
+    try {
+      const principal = await this.options.authenticator.refresh({ keyId: this.run.key_id } as Principal);
+      meter = new RunMeter({ metering: this.options.metering, principal, run: this.run, logger });
+      return await this.work(await this.open(meter), meter);
+    } catch (error) {
+      if (error instanceof RunLeft || this.leaving) return 'left';
+      return await this.fail(error);
+    } finally {
+      await meter?.releaseAll();
+    }
+  }
+
+  private modelOf(): Model {
+    return this.options.models.resolve('chat', this.run.agent.model);
+  }
+
+  private async open(meter: RunMeter): Promise<RunSession> {
+    const { toolbox, logger, database } = this.options;
+    const granted = this.run.agent.tools.flatMap((id) => toolbox.find(id) ?? []);
+    const fresh = this.run.state === null;
+    const state = this.run.state ?? { writes: 0, system: '', rounds: 0, messages: [], open: null };
+    const session = new RunSession({
+      sql: database.system,
+      hold: this.hold,
+      state,
+      meter,
+      logger,
+      tools: new Map(granted.map((tool) => [tool.name, tool])),
+      runTool: (tool, input) => this.runTool(tool, input, meter),
+      abort: this.abort,
+    });
+    if (fresh) await this.prepare(session);
+    return session;
+  }
+
+  /** What is remembered and what the files say, looked up once for the whole run. */
+  private async prepare(session: RunSession): Promise<void> {
+    const { run, options } = this;
+    const { org_id: orgId, agent_id: agentId, end_user: endUser, input: query } = run;
+    const memories = run.agent.memoryEnabled
+      ? await options.memory.recall({ orgId, agentId, endUser, query, limit: MAX_MEMORIES })
+      : [];
+    const agentOrgId = run.agent_org_id;
+    const passages =
+      agentOrgId === null
+        ? []
+        : await options.knowledge.search({ agentId, agentOrgId, query, limit: MAX_PASSAGES });
+    session.state.system = systemPrompt(run, memories, passages);
+    if (passages.length > 0)
+      session.hold({ type: 'thinking', content: passagesStep(passages, agentOrgId === orgId) });
+  }
+
+  private async work(session: RunSession, meter: RunMeter): Promise<'done' | 'left'> {
+    const opening = await openingMessages(this.run, this.options);
+    const { open } = session.state;
+    if (open !== null) {
+      // The round that the last worker left: what it did not do is done now.
+      for (const { id } of open.calls) await session.call(id);
+      session.closeRound();
+    }
+    let final: ModelCallResult | null = null;
+    const agent = this.agent(session, meter, (result) => {
+      final = result;
+    });
+    const messages: ModelMessage[] = [...opening, ...session.state.messages];
+    const { stream } = await agent.stream({ messages, abortSignal: this.abort.signal });
+    for await (const part of stream) if (part.type === 'error') session.fault ??= part.error;
+    if (session.fault !== null) throw session.fault;
+    if (this.leaving) throw new RunLeft();
+    if (final === null) return 'left';
+    await this.finish(session, final);
+    return 'done';
+  }
+
+  private agent(session: RunSession, meter: RunMeter, onFinal: (result: ModelCallResult) => void) {
+    const { agent: used } = this.run;
+    const { caller } = this.options;
+    const signal = this.abort.signal;
+    const model = createRunLanguageModel({ model: this.modelOf(), session, meter, caller, signal, onFinal });
+    const isLastRound = () => session.state.rounds >= used.maxIterations - 1;
+    return new ToolLoopAgent({
+      model,
+      instructions: session.state.system,
+      tools: this.sdkTools(session),
+      toolCallConcurrency: 1,
+      temperature: used.temperature,
+      maxOutputTokens: used.maxTokens,
+      maxRetries: 0,
+      // The last round offers no tools, so that a run ends with an answer.
+      prepareStep: () => (isLastRound() ? { activeTools: [], toolChoice: 'none' as const } : {}),
+      stopWhen: [() => this.draining, () => session.state.rounds >= used.maxIterations],
+    });
+  }
+
+  private sdkTools(session: RunSession): ToolSet {
+    const entries = [...session.tools.values()].map((tool) => [
+      tool.name,
+      sdkTool({
+        description: tool.description,
+        // Checked by the tool itself, so that a fault is a step like any other.
+        inputSchema: jsonSchema(tool.inputSchema),
+        execute: async (_input: unknown, { toolCallId }) => {
+          try {
+            return (await session.call(toolCallId)).text;
+          } catch (error) {
+            session.stop(error);
+            throw error;
+          }
+        },
+        toModelOutput: ({ output }) => ({ type: 'text', value: String(output) }),
+      }),
+    ]);
+    return Object.fromEntries(entries) as ToolSet;
+  }
+
+  private async runTool(tool: AgentTool, input: unknown, meter: RunMeter): Promise<ToolOutcome> {
+    const timeout = AbortSignal.timeout(tool.timeoutMs ?? TOOL_TIMEOUT_MS);
+    const signal = AbortSignal.any([timeout, this.abort.signal]);
+    const { maxTokens, temperature } = this.run.agent;
+    const context = {
+      orgId: this.run.org_id,
+      runId: this.run.id,
+      model: this.modelOf(),
+      temperature,
+      maxTokens,
+      meter,
+      signal,
+    };
+    try {
+      return await tool.run(input, context);
+    } catch (error) {
+      if (timeout.aborted && !this.abort.signal.aborted) throw new ToolError('The tool took too long', error);
+      throw error;
+    }
+  }
+
+  private async finish(session: RunSession, { answer, operation, tokens, cutByCredits }: ModelCallResult) {
+    const { run, options } = this;
+    const operations = operation === null ? [] : [operation];
+    const thinking = answer.reasoning.trim();
+    const steps = [
+      ...(thinking === '' ? [] : [{ type: 'thinking' as const, content: thinking }]),
+      { type: 'response' as const, content: answer.text },
+    ];
+    if (cutByCredits) {
+      await session.end('failed', 'Quota exceeded for credits', { operations, tokens, steps });
+      return;
+    }
+    if (run.agent.memoryEnabled) {
+      const { org_id: orgId, agent_id: agentId, end_user: endUser, id: runId, input: text } = run;
+      await options.memory.remember({ orgId, agentId, endUser, runId, text }).catch((error: unknown) => {
+        options.logger.warn({ err: error, runId }, 'a run could not be remembered');
+      });
+    }
+    await session.end('completed', answer.text, { operations, tokens, steps });
+  }
+
+  private async fail(error: unknown): Promise<'done' | 'left'> {
+    const { logger, database } = this.options;
+    const end = {
+      operations: [],
+      tokens: 0,
+      steps: [],
+      status: 'failed' as const,
+      text: this.messageOf(error),
+    };
+    try {
+      return (await persist(() => endRun(database.system, this.hold, end), logger)) ? 'done' : 'left';
+    } catch (cause) {
+      logger.error({ err: cause, runId: this.run.id }, 'a run could not be ended');
+      return 'left';
+    }
+  }
+
+  private messageOf(error: unknown): string {
+    if (error instanceof RunFault) return error.message;
+    if (error instanceof ApiError && error.code !== 'server_error') return error.message;
+    if (error instanceof UpstreamError && error.fault === 'rejected') return error.message;
+    this.options.logger.error({ err: error, runId: this.run.id }, 'a run failed');
+    return 'Generation failed';
+  }
+}

@@ -1,0 +1,83 @@
+import type { Logger } from 'pino';
+import type { Principal } from '../../access/access.types.js';
+import { ApiError } from '../../errors.js';
+import { newId } from '../../ids.js';
+import { ledgerFallback } from '../../metering/index.js';
+import type { Metering, OperationRequest, TokenPrice } from '../../metering/index.js';
+import type { Model } from '../../models/models.types.js';
+import type { Amounts } from '../../vocabulary.js';
+import { RunFault } from './run.fault.js';
+import type { EndedOperation } from './run.moves.js';
+import type { RunRow } from './run.row.js';
+
+/**
+ * The purse of one run: each model call and each tool reserves its price before it begins. What was reserved is settled in the
+ * transaction that writes the step, so that the ledger, `credits_used` and the steps cannot disagree.
+ */
+export class RunMeter {
+  private readonly open = new Map<string, OperationRequest>();
+
+  constructor(
+    private readonly options: { metering: Metering; principal: Principal; run: RunRow; logger: Logger },
+  ) {}
+
+  /** @returns the tokens that the reservation covers. @throws RunFault `Quota exceeded for credits` */
+  async reserveTokens(id: string, model: Model, price: TokenPrice): Promise<number> {
+    const reservation = await this.reserve({ id, kind: 'agent_model', price, model: model.id });
+    return reservation?.coveredTokens ?? price.promptTokens + price.maxTokens;
+  }
+
+  /** A tool's whole credits; null where it costs none. @throws RunFault `Quota exceeded for credits` */
+  async reserveTool(credits: number): Promise<string | null> {
+    if (credits === 0) return null;
+    const id = newId('op');
+    await this.reserve({ id, kind: 'agent_tool', price: { credits: credits * 100 }, model: null });
+    return id;
+  }
+
+  tokenAmounts(tokens: number, multiplier: number): Amounts {
+    return this.options.metering.tokenAmounts(tokens, multiplier);
+  }
+
+  /** An operation as the next write settles it. */
+  ended(id: string, amounts: number[] | null): EndedOperation {
+    const operation = this.open.get(id);
+    this.open.delete(id);
+    if (operation === undefined || amounts === null) return { id, amounts };
+    return { id, amounts, fallback: ledgerFallback(this.request(operation)) };
+  }
+
+  async release(id: string): Promise<void> {
+    this.open.delete(id);
+    try {
+      await this.options.metering.release(id);
+    } catch (error) {
+      this.options.logger.warn({ err: error, operationId: id }, 'not released; the sweep does it');
+    }
+  }
+
+  /** What was never written: given back. */
+  async releaseAll(): Promise<void> {
+    for (const id of [...this.open.keys()]) await this.release(id);
+  }
+
+  private async reserve(operation: OperationRequest) {
+    const request = this.request({ ...operation, runId: this.options.run.id });
+    try {
+      const { reservation } = await this.options.metering.admit(request);
+      this.open.set(operation.id, request.operation);
+      return reservation;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'quota_exceeded')
+        throw new RunFault('Quota exceeded for credits', error);
+      if (error instanceof ApiError && error.code === 'unauthorized')
+        throw new RunFault(error.message, error);
+      throw error;
+    }
+  }
+
+  private request(operation: OperationRequest) {
+    const { principal, run } = this.options;
+    return { principal, requestId: run.request_id, client: run.client, keyWindow: false, operation };
+  }
+}

@@ -1,0 +1,84 @@
+import { invalid, notFound } from '../../errors.js';
+import type { SqlValue } from '../../database/database.types.js';
+import { agentPlanOf } from '../agent.input.js';
+import type { AgentRun, AgentRunService, Page, RunPosition, RunStatus } from '../agents.types.js';
+import { isRunId, RUN_COLUMNS, toEvent, toRun, toStep } from './run.row.js';
+import type { EventRow, RunRow, StepRow } from './run.row.js';
+import { createRunStarter } from './run.start.js';
+import type { RunStartOptions } from './run.start.js';
+
+const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
+
+const GET = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = $1 AND ($2::text IS NULL OR agent_id = $2)`;
+const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
+  WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR id < $4)
+  ORDER BY id DESC LIMIT $5`;
+const STEPS = `SELECT step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
+  WHERE run_id = $1 ORDER BY step_number`;
+const EVENTS = `SELECT ${RUN_COLUMNS.replace(/\w+/g, 'r.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.data AS e_data,
+    e.status AS e_status, e.total_steps AS e_total_steps, e.tokens_used AS e_tokens_used, e.credits_used AS e_credits_used
+  FROM agent_run_events e JOIN agent_runs r ON r.id = e.run_id
+  WHERE e.run_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
+const KNOWN = `SELECT 1 FROM agents WHERE id = $1 UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
+const POSITIONS = {
+  name: 'agent_runs_positions',
+  text: 'SELECT id, sequence FROM agent_runs WHERE id = ANY ($1)',
+};
+const CANCEL = { name: 'agent_runs_cancel', text: 'SELECT moved, (run).* FROM penstock_run_cancel($1, $2)' };
+
+/** Runs of agents (contract 2.12, 4.8; decisions.md 6 "Agents"). They belong to the organisation that made them. */
+export function createRunService(options: RunStartOptions): AgentRunService {
+  const { database } = options;
+  const start = createRunStarter(options);
+
+  const find = async (orgId: string, agentId: string | null, id: string): Promise<AgentRun> => {
+    const values: SqlValue[] = [id, agentId];
+    const [row] = isRunId(id) ? await database.tenantQuery<RunRow>(orgId, GET, values) : [];
+    if (row === undefined) throw notFound('Run not found');
+    return toRun(row);
+  };
+
+  const service: AgentRunService = {
+    async start(call, agentId, body) {
+      const at = call.resumeJobIds?.findIndex(isRunId) ?? -1;
+      // A retry with the same Idempotency-Key joins the run that the first call made.
+      if (at >= 0) return await find(call.principal.orgId, null, call.resumeJobIds!.splice(at, 1)[0]!);
+      return await start(call, agentId, body);
+    },
+    async list(principal, agentId, { status, first, after }): Promise<Page<AgentRun>> {
+      agentPlanOf(principal.plan);
+      const { orgId } = principal;
+      if (status !== undefined && !(STATUSES as readonly string[]).includes(status))
+        throw invalid(`status must be one of ${STATUSES.join(', ')}`, 'status');
+      if (after !== undefined && !isRunId(after)) throw invalid('Invalid cursor', 'cursor');
+      if ((await database.tenantQuery(orgId, KNOWN, [agentId, orgId])).length === 0)
+        throw notFound('Agent not found');
+      const values = [orgId, agentId, status ?? null, after ?? null, first + 1];
+      const rows = await database.tenantQuery<RunRow>(orgId, LIST, values);
+      const nodes = rows.slice(0, first).map(toRun);
+      return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+    },
+    async get(principal, agentId, id) {
+      agentPlanOf(principal.plan);
+      return await find(principal.orgId, agentId, id);
+    },
+    async steps(orgId, runId) {
+      return (await database.tenantQuery<StepRow>(orgId, STEPS, [runId])).map(toStep);
+    },
+    async cancel(principal, agentId, id) {
+      await service.get(principal, agentId, id);
+      const [outcome] = await database.system.query<RunRow & { moved: boolean }>(CANCEL, [
+        principal.orgId,
+        id,
+      ]);
+      if (outcome === undefined) throw notFound('Run not found');
+      if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.status} run`);
+      return toRun(outcome);
+    },
+    async events(orgId, runId, after, limit) {
+      return (await database.tenantQuery<EventRow>(orgId, EVENTS, [runId, after, limit])).map(toEvent);
+    },
+    positions: (runIds) => database.system.query<RunPosition>(POSITIONS, [runIds]),
+  };
+  return service;
+}

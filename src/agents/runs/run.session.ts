@@ -1,0 +1,158 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../../database/database.types.js';
+import { ApiError } from '../../errors.js';
+import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
+import { ToolError } from '../tools/tool.types.js';
+import { RunLeft } from './run.fault.js';
+import type { RunMeter } from './run.meter.js';
+import { advanceRun, endRun } from './run.moves.js';
+import type { Hold, Work } from './run.moves.js';
+import type { NewStep, PendingCall, RunState } from './run.types.js';
+import { persist } from './run.write.js';
+import { markUntrusted } from './untrusted.js';
+
+export interface SessionOptions {
+  sql: Sql;
+  hold: Hold;
+  state: RunState;
+  meter: RunMeter;
+  logger: Logger;
+  /** Granted tools by the name that the model calls them by. */
+  tools: ReadonlyMap<string, AgentTool>;
+  runTool(tool: AgentTool, input: unknown): Promise<ToolOutcome>;
+  /** Ends everything that the run has under way. */
+  abort: AbortController;
+}
+
+/** A run in a worker's hands: its state and every write of it. Each write is one transaction under the run's fence. */
+export class RunSession {
+  /** Why the run cannot go on; the first one holds. */
+  fault: unknown = null;
+  private held: NewStep[] = [];
+
+  constructor(private readonly options: SessionOptions) {}
+
+  get state(): RunState {
+    return this.options.state;
+  }
+
+  get tools(): ReadonlyMap<string, AgentTool> {
+    return this.options.tools;
+  }
+
+  /** Ends the run's work: the loop stops at once. */
+  stop(fault: unknown): void {
+    this.fault ??= fault;
+    this.options.abort.abort();
+  }
+
+  /** A step that is written with the next one: what goes before the first model call is no work yet. */
+  hold(step: NewStep): void {
+    this.held.push(step);
+  }
+
+  /** @throws RunLeft where the run is not ours any more; its reservations are given back then */
+  async advance(work: Work): Promise<void> {
+    this.state.writes += 1;
+    const whole = { ...work, steps: [...this.held, ...work.steps], state: this.state };
+    await this.write(whole, () => advanceRun(this.options.sql, this.options.hold, whole));
+    this.held = [];
+  }
+
+  /** The last write. @throws RunLeft */
+  async end(status: 'completed' | 'failed', text: string, work: Work): Promise<void> {
+    const end = { ...work, steps: [...this.held, ...work.steps], status, text };
+    await this.write(end, () => endRun(this.options.sql, this.options.hold, end));
+  }
+
+  /** The round that is over becomes part of what was said. */
+  closeRound(): void {
+    const { open, messages } = this.state;
+    if (open === null) return;
+    const calls = open.calls.map(({ id, tool, input }) => ({
+      type: 'tool-call' as const,
+      toolCallId: id,
+      toolName: tool,
+      input,
+    }));
+    const text = open.text === '' ? [] : [{ type: 'text' as const, text: open.text }];
+    messages.push({ role: 'assistant', content: [...text, ...calls] });
+    messages.push({
+      role: 'tool',
+      content: open.calls.map(({ id, tool, result }) => ({
+        type: 'tool-result',
+        toolCallId: id,
+        toolName: tool,
+        output: {
+          type: result?.isError === false ? 'text' : 'error-text',
+          value: result?.text ?? 'Not done',
+        },
+      })),
+    });
+    this.state.open = null;
+  }
+
+  /** Does a call of the open round, unless it was done already. @returns what the model is told @throws RunFault, RunLeft */
+  async call(id: string): Promise<{ text: string; isError: boolean }> {
+    const call = this.state.open?.calls.find((candidate) => candidate.id === id);
+    const tool = call === undefined ? undefined : this.options.tools.get(call.tool);
+    if (call === undefined || tool === undefined) return { text: 'There is no such tool', isError: true };
+    return (call.result ??= await this.perform(call, tool));
+  }
+
+  private async perform(call: PendingCall, tool: AgentTool): Promise<NonNullable<PendingCall['result']>> {
+    if (!call.announced) {
+      call.announced = true;
+      const input =
+        typeof call.input === 'object' && call.input !== null ? call.input : { input: call.input };
+      await this.advance({ operations: [], tokens: 0, steps: [{ type: 'tool_call', tool: tool.id, input }] });
+    }
+    let reserved: string | null = null;
+    let outcome: ToolOutcome;
+    try {
+      const input = tool.parse(call.input);
+      reserved = await this.options.meter.reserveTool(tool.credits);
+      outcome = await this.options.runTool(tool, input);
+    } catch (error) {
+      const message = this.messageOf(error, tool);
+      const operations = reserved === null ? [] : [this.options.meter.ended(reserved, null)];
+      const result = { text: message, isError: true };
+      call.result = result;
+      await this.advance({
+        operations,
+        tokens: 0,
+        steps: [{ type: 'tool_result', tool: tool.id, output: { error: message } }],
+      });
+      return result;
+    }
+    const { output, source, operations = [], tokens = 0 } = outcome;
+    const text = outcome.text ?? JSON.stringify(output);
+    const result = { text: source === undefined ? text : markUntrusted(source, text), isError: false };
+    call.result = result;
+    const price = [tool.credits * 100, 0, 0, 0, 0, 0, 0, 0, 0];
+    const own = reserved === null ? [] : [this.options.meter.ended(reserved, price)];
+    await this.advance({
+      operations: [...own, ...operations],
+      tokens,
+      steps: [{ type: 'tool_result', tool: tool.id, output }],
+    });
+    return result;
+  }
+
+  /** What the model is told of a tool's failure. @throws what ends the run */
+  private messageOf(error: unknown, tool: AgentTool): string {
+    if (error instanceof ToolError) return error.message;
+    if (this.options.abort.signal.aborted) throw this.fault ?? new RunLeft();
+    if (error instanceof Error && (error.name === 'RunFault' || error.name === 'RunLeft')) throw error;
+    if (error instanceof ApiError && error.code !== 'server_error' && error.code !== 'unavailable')
+      return error.message;
+    this.options.logger.warn({ err: error, tool: tool.id, runId: this.options.hold.id }, 'a tool failed');
+    return 'Tool failed';
+  }
+
+  private async write(work: Work, move: () => Promise<boolean>): Promise<void> {
+    if (await persist(move, this.options.logger)) return;
+    for (const { id } of work.operations) await this.options.meter.release(id);
+    throw new RunLeft();
+  }
+}

@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import type { Principal } from '../../access/access.types.js';
+import type { Database } from '../../database/database.types.js';
+import { ApiError } from '../../errors.js';
+import { admitCall, isTierAllowed } from '../../generation/index.js';
+import { newId } from '../../ids.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Metering } from '../../metering/metering.types.js';
+import type { ModelCatalogue } from '../../models/models.types.js';
+import { agentPlanOf } from '../agent.input.js';
+import type { Agent, AgentRun, AgentService } from '../agents.types.js';
+import { readAttachments } from './run.attachments.js';
+import type { AttachmentOptions } from './run.attachments.js';
+import { parseRun } from './run.input.js';
+import type { RunInput } from './run.input.js';
+import { toRun } from './run.row.js';
+import type { RunRow } from './run.row.js';
+import type { RunAttachment, UsedAgent } from './run.types.js';
+
+export interface RunStartOptions extends AttachmentOptions {
+  database: Database;
+  metering: Metering;
+  models: ModelCatalogue;
+  agents: AgentService;
+  logger: Logger;
+  knownTools(): ReadonlySet<string>;
+}
+
+/** What a run costs before it has done anything (decisions.md 2): hundredths. */
+const BASE_PRICE = { agent_runs: 100, credits: 200 };
+
+const CREATE = { name: 'agent_runs_create', text: 'SELECT * FROM penstock_run_create($1::jsonb)' };
+
+interface Checked {
+  agent: Agent;
+  used: UsedAgent;
+  input: RunInput;
+}
+
+/** Takes a call to its stored run, in the order of decisions.md 1; a worker takes it from there. */
+export function createRunStarter(
+  options: RunStartOptions,
+): (call: CallContext, agentId: string, body: Record<string, unknown>) => Promise<AgentRun> {
+  const { metering } = options;
+  return async (call, agentId, body) => {
+    let checked: Checked;
+    try {
+      checked = await check(options, call.principal, { agentId, body });
+    } catch (fault) {
+      // 429 comes before 403, 404 and 400: the slot is taken, then the fault is told.
+      await admitCall(metering, call, {});
+      throw fault;
+    }
+    const draft = { ...checked, runId: newId('run'), operationId: newId('op') };
+    let attachments: RunAttachment[] = [];
+    if (checked.input.attachments.length > 0) {
+      await admitCall(metering, call, {});
+      attachments = await readAttachments(options, call, checked.input.attachments);
+    }
+    await admitCall(metering, call, {
+      operation: {
+        id: draft.operationId,
+        kind: 'agent_run',
+        price: BASE_PRICE,
+        model: checked.used.model,
+        runId: draft.runId,
+        exhaustedMessage: 'Agent run quota exceeded',
+      },
+    });
+    return await create(options, call, { ...draft, attachments });
+  };
+}
+
+/** Steps 5 and 6 of decisions.md 1, without effect. */
+async function check(
+  { agents, models, inputs, knownTools }: RunStartOptions,
+  principal: Principal,
+  { agentId, body }: { agentId: string; body: Record<string, unknown> },
+): Promise<Checked> {
+  const plan = agentPlanOf(principal.plan);
+  const agent = await agents.get(principal, agentId);
+  const found = models.find(agent.model);
+  if (found !== null && !isTierAllowed(principal.plan, found))
+    throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
+  const input = parseRun(body);
+  for (const { url } of input.attachments) inputs.checkForm(url, 'url');
+  const model = models.resolve('chat', agent.model);
+  const known = knownTools();
+  const used = {
+    name: agent.name,
+    systemPrompt: agent.systemPrompt,
+    model: model.id,
+    tools: agent.tools.filter((tool) => known.has(tool)).slice(0, plan.maxTools),
+    temperature: agent.temperature,
+    maxTokens: agent.maxTokens,
+    maxIterations: Math.min(agent.maxIterations, plan.maxIterations),
+    memoryEnabled: agent.memoryEnabled,
+  };
+  return { agent, used, input };
+}
+
+interface Draft extends Checked {
+  runId: string;
+  operationId: string;
+  attachments: RunAttachment[];
+}
+
+async function create(options: RunStartOptions, call: CallContext, draft: Draft): Promise<AgentRun> {
+  const { principal } = call;
+  const { agent, used, input, runId, operationId, attachments } = draft;
+  const row = {
+    id: runId,
+    orgId: principal.orgId,
+    userId: principal.userId,
+    keyId: principal.keyId,
+    agentId: agent.id,
+    agentOrgId: agent.orgId,
+    agent: used,
+    sessionId: input.sessionId ?? newId('ses'),
+    endUser: input.endUser,
+    input: input.input,
+    attachments,
+    history: input.history,
+    operationId,
+    requestId: call.requestId,
+    client: call.client,
+    planCode: principal.plan.code,
+    idempotencyKey: call.idempotencyKey,
+  };
+  try {
+    const [created] = await options.database.system.query<RunRow>(CREATE, [JSON.stringify(row)]);
+    if (created === undefined) throw new Error('penstock_run_create answered nothing');
+    return toRun(created);
+  } catch (error) {
+    await releaseUnlessCreated(options, call, draft);
+    throw error;
+  }
+}
+
+/** A creation that failed gives its reservation back, unless it was committed and only its answer was lost. */
+async function releaseUnlessCreated(
+  { database, metering, logger }: RunStartOptions,
+  call: CallContext,
+  { runId, operationId }: Draft,
+): Promise<void> {
+  try {
+    const { orgId } = call.principal;
+    const found = await database.tenantQuery(orgId, 'SELECT id FROM agent_runs WHERE id = $1', [runId]);
+    if (found.length === 0) await metering.release(operationId);
+  } catch (error) {
+    logger.error(
+      { err: error, operationId },
+      'a reservation could not be given back; the sweep does it later',
+    );
+  }
+}

@@ -1,0 +1,53 @@
+import type { ModelMessage } from 'ai';
+
+/** The agent as a run uses it: as it was at the start, cut to what the plan allows. */
+export interface UsedAgent {
+  name: string;
+  systemPrompt: string;
+  model: string;
+  tools: string[];
+  temperature: number;
+  maxTokens: number;
+  /** Rounds: one model call with the tools that it asks for. */
+  maxIterations: number;
+  memoryEnabled: boolean;
+}
+
+/** What was given with a run: an image that was stored, or a document's text. */
+export type RunAttachment =
+  | { type: 'image'; name: string; fileId: string; extension: string; contentType: string }
+  | { type: 'document'; name: string; text: string };
+
+/** A tool call that the model made in the round that is under way. */
+export interface PendingCall {
+  id: string;
+  tool: string;
+  input: unknown;
+  /** Its `tool_call` step was written. */
+  announced: boolean;
+  /** What the model is told; absent while it is still to be done. */
+  result?: { text: string; isError: boolean };
+}
+
+/** All that another worker needs to go on from the last boundary. */
+export interface RunState {
+  /** Counts the writes, so that one that is repeated happens once. */
+  writes: number;
+  /** The system prompt with what was recalled and found: the same for the whole run. */
+  system: string;
+  /** Rounds that were begun. */
+  rounds: number;
+  /** What was said after the user's message: whole rounds. */
+  messages: ModelMessage[];
+  /** The round under way: its answer and its calls. */
+  open: { text: string; calls: PendingCall[] } | null;
+}
+
+/** A step as a worker writes it. */
+export interface NewStep {
+  type: 'thinking' | 'tool_call' | 'tool_result' | 'response';
+  content?: string;
+  tool?: string;
+  input?: unknown;
+  output?: unknown;
+}

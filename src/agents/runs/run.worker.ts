@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '../../ids.js';
+import { RunExecution } from './run.execution.js';
+import type { ExecutionOptions } from './run.execution.js';
+import { claimRuns, giveBackRuns, renewRuns, sweepRuns } from './run.moves.js';
+
+/** Takes runs and executes them. */
+export interface RunWorker {
+  /** Runs in hand. */
+  readonly size: number;
+  start(): void;
+  /** Runs stop at their next boundary, or after `graceMs`, and go on elsewhere from their stored steps. */
+  stop(options?: { graceMs?: number }): Promise<void>;
+}
+
+/** The times are settable for tests of faults. */
+export interface RunWorkerOptions extends ExecutionOptions {
+  /** Runs at a time; default 64: they wait for models most of the time. */
+  concurrency?: number;
+  leaseMs?: number;
+  heartbeatMs?: number;
+  sweepMs?: number;
+}
+
+const GRACE_MS = 25_000;
+/** A run that takes longer is failed. */
+const TIME_LIMIT_MS = 1_800_000;
+
+export function createRunWorker(options: RunWorkerOptions): RunWorker {
+  return new Worker(options);
+}
+
+class Worker implements RunWorker {
+  private readonly id = newId('wrk');
+  private readonly running = new Map<string, RunExecution>();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly offs: (() => void)[] = [];
+  private readonly leaseMs: number;
+  private stopping = false;
+  private claiming: Promise<void> | null = null;
+  private wanted = false;
+  private renewedAt = 0;
+
+  constructor(private readonly options: RunWorkerOptions) {
+    this.leaseMs = options.leaseMs ?? 30_000;
+  }
+
+  get size(): number {
+    return this.running.size;
+  }
+
+  start(): void {
+    const { hints } = this.options.database;
+    this.offs.push(
+      hints.on('run_pending', () => this.wake()),
+      hints.on('run_cancel', (id) => this.running.get(id)?.stop()),
+    );
+    const sweepMs = (this.options.sweepMs ?? 2_000) * (0.9 + Math.random() * 0.1);
+    this.timers.push(
+      setInterval(() => void this.sweep(), sweepMs),
+      setInterval(() => void this.heartbeat(), this.options.heartbeatMs ?? 8_000),
+    );
+    void this.sweep();
+  }
+
+  async stop({ graceMs = GRACE_MS }: { graceMs?: number } = {}): Promise<void> {
+    this.stopping = true;
+    for (const off of this.offs.splice(0)) off();
+    await this.claiming;
+    for (const execution of this.running.values()) execution.drain();
+    const grace = new AbortController();
+    const over = sleep(graceMs, undefined, { signal: grace.signal }).catch(() => undefined);
+    await Promise.race([this.allEnded(), over]);
+    grace.abort();
+    for (const execution of this.running.values()) execution.stop();
+    await this.allEnded();
+    for (const timer of this.timers.splice(0)) clearInterval(timer);
+  }
+
+  private async allEnded(): Promise<void> {
+    await Promise.all([...this.running.values()].map(({ ended }) => ended));
+  }
+
+  private wake(): void {
+    this.wanted = true;
+    if (this.stopping || this.claiming) return;
+    this.claiming = this.claim().finally(() => {
+      this.claiming = null;
+      // A hint that came while the last look ended is not lost.
+      if (this.wanted && this.free() > 0) this.wake();
+    });
+  }
+
+  private free(): number {
+    return (this.options.concurrency ?? 64) - this.running.size;
+  }
+
+  private async claim(): Promise<void> {
+    const { database, logger } = this.options;
+    try {
+      while (this.wanted && !this.stopping && this.free() > 0) {
+        this.wanted = false;
+        const claimed = await claimRuns(database.system, {
+          workerId: this.id,
+          slots: this.free(),
+          leaseMs: this.leaseMs,
+          limitMs: TIME_LIMIT_MS,
+        });
+        for (const row of claimed) this.begin(new RunExecution(this.options, row, this.id));
+        if (claimed.length > 0) this.wanted = true;
+      }
+    } catch (error) {
+      this.wanted = false;
+      logger.warn({ err: error }, 'claiming runs failed; the next sweep tries again');
+    }
+  }
+
+  private begin(execution: RunExecution): void {
+    const { id } = execution.hold;
+    if (this.running.size === 0) this.renewedAt = Date.now();
+    this.running.set(id, execution);
+    void execution.ended.then(async (outcome) => {
+      if (outcome === 'left') await this.giveBack(execution);
+      if (this.running.get(id) === execution) this.running.delete(id);
+      this.wake();
+    });
+  }
+
+  /** A run that is another's or over by now stays as it is: the fence says so. */
+  private async giveBack({ hold }: RunExecution): Promise<void> {
+    try {
+      await giveBackRuns(this.options.database.system, this.id, [hold]);
+    } catch (error) {
+      this.options.logger.error({ err: error, runId: hold.id }, 'a run could not be given back');
+    }
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      await sweepRuns(this.options.database.system);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'the sweep of runs failed; the next one tries again');
+    }
+    this.wake();
+  }
+
+  private async heartbeat(): Promise<void> {
+    const executions = [...this.running.values()];
+    if (executions.length === 0) return;
+    const began = Date.now();
+    try {
+      const held = await renewRuns(this.options.database.system, this.id, {
+        holds: executions.map(({ hold }) => hold),
+        leaseMs: this.leaseMs,
+      });
+      this.renewedAt = began;
+      for (const execution of executions) if (!held.has(execution.hold.id)) execution.stop();
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'leases of runs could not be renewed');
+      if (Date.now() - this.renewedAt < this.leaseMs) return;
+      for (const execution of executions) execution.stop();
+    }
+  }
+}

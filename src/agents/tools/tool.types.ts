@@ -1,0 +1,63 @@
+import type { Model } from '../../models/models.types.js';
+import type { RunMeter } from '../runs/run.meter.js';
+import type { EndedOperation } from '../runs/run.moves.js';
+
+/** What a tool knows of the run that calls it. */
+export interface ToolContext {
+  orgId: string;
+  runId: string;
+  /** The agent's own model. */
+  model: Model;
+  temperature: number;
+  maxTokens: number;
+  meter: RunMeter;
+  /** Aborted when the run ends otherwise, and when the tool's time is over. */
+  signal: AbortSignal;
+}
+
+/** What a tool gives back. Files stand as `{"$file": …}` and are signed where they are shown. */
+export interface ToolOutcome {
+  /** The step's `tool_output`. */
+  output: Record<string, unknown>;
+  /** What the model reads; default: the output as JSON. */
+  text?: string;
+  /** Where text of strangers comes from: the model then gets it marked as untrusted. */
+  source?: string;
+  /** Model calls that the tool made and that are charged besides its own price. */
+  operations?: EndedOperation[];
+  tokens?: number;
+}
+
+/** One tool that agents can be granted. */
+export interface AgentTool {
+  /** Contract 4.8, or `mcp:<server>/<tool>`. */
+  id: string;
+  /** The name that a model calls it by: letters, digits, `_` and `-`. */
+  name: string;
+  description: string;
+  /** Whole credits. */
+  credits: number;
+  /** JSON Schema of the input, for the model. */
+  inputSchema: Record<string, unknown>;
+  /** Default 60,000. */
+  timeoutMs?: number;
+  /** Checks the input against the schema. @throws ToolError */
+  parse(input: unknown): unknown;
+  /** @throws ToolError whose message the model may see; anything else is told as `Tool failed` */
+  run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
+}
+
+/** A tool that could not do what it was asked for; the message goes to the model and into the step. */
+export class ToolError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ToolError';
+  }
+}
+
+/** The tools that there are now. */
+export interface Toolbox {
+  ids(): ReadonlySet<string>;
+  find(id: string): AgentTool | null;
+  close(): Promise<void>;
+}

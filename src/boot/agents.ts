@@ -1,0 +1,77 @@
+import {
+  createAgentService,
+  createGenerateTextTool,
+  createModelCaller,
+  createRunService,
+  createToolbox,
+  createWebSearchTool,
+  installTemplates,
+} from '../agents/index.js';
+import type { KnowledgeService, MemoryService, RunWorkerOptions } from '../agents/index.js';
+import type { Egress } from '../egress/index.js';
+import type { InputFetcher } from '../files/index.js';
+import type { Search } from '../search/index.js';
+import type { Services } from '../services.js';
+import { createRunHub, type RunHub } from '../../subscriptions/index.js';
+import type { Closers } from './closers.js';
+import type { Foundation } from './foundation.js';
+
+interface AgentsOptions {
+  foundation: Foundation;
+  closers: Closers;
+  egress: Egress;
+  inputs: InputFetcher;
+  search: Search;
+  knowledge: KnowledgeService;
+  memory: MemoryService;
+}
+
+/** Agents for the faces, and what a worker needs to execute their runs. */
+export interface Agents {
+  services: Pick<Services, 'agents' | 'agentRuns' | 'runEvents'>;
+  hub: RunHub;
+  execution: RunWorkerOptions;
+}
+
+export async function openAgents(options: AgentsOptions): Promise<Agents> {
+  const { foundation, closers, inputs, search, knowledge, memory } = options;
+  const { database, models, metering, authenticator, logger, bus } = foundation;
+  const files = foundation.files.service;
+  await installTemplates(database, models);
+  const { tokenizer, providers } = foundation;
+  const caller = createModelCaller({ models, providers, tokenizer, logger });
+  const toolbox = createToolbox([createWebSearchTool({ search }), createGenerateTextTool({ caller })]);
+  closers.add('the tools of agents', () => toolbox.close());
+  const knownTools = () => toolbox.ids();
+  const agents = createAgentService({ database, models, knowledge, knownTools });
+  const agentRuns = createRunService({
+    database,
+    metering,
+    models,
+    agents,
+    inputs,
+    files,
+    knowledge,
+    logger,
+    knownTools,
+  });
+  const sign = files.sign.bind(files);
+  const hub = await createRunHub({ runs: agentRuns, hints: database.hints, bus, sign, logger });
+  closers.add('the hub of runs', () => hub.close());
+  return {
+    services: { agents, agentRuns, runEvents: hub },
+    hub,
+    execution: {
+      database,
+      authenticator,
+      metering,
+      models,
+      files,
+      knowledge,
+      memory,
+      caller,
+      toolbox,
+      logger,
+    },
+  };
+}
