@@ -11,6 +11,7 @@ export const MIGRATION_NAMES = [
   '0006_idempotency',
   '0007_webhooks',
   '0008_agents',
+  '0009_knowledge',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

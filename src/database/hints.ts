@@ -10,6 +10,7 @@ import type { Server } from './pool.js';
 const CHANNELS: Record<HintChannel, true> = {
   outbox: true,
   job_pending: true,
+  knowledge: true,
   job_event: true,
   job_cancel: true,
   run_event: true,

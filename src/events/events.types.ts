@@ -45,6 +45,7 @@ export interface Bus {
 
 /** Wake-ups between processes on one database (LISTEN/NOTIFY; ids only). Lost hints cost a sweep, never an event. */
 export type HintChannel =
+  | 'knowledge'
   | 'outbox'
   | 'job_pending'
   | 'job_event'

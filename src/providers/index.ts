@@ -1,9 +1,11 @@
+export { featureVector } from './sandbox/embedding.js';
 export { createProviderRegistry } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
 export type { UpstreamSettings } from './providers-file.js';
 export { createSandboxImage } from './sandbox/image-model.js';
 export type { ImageCallOptions } from './sandbox/image-model.js';
+export { createSandboxSpeech } from './sandbox/speech-model.js';
 export { createTokenizer } from './sandbox/tokens.js';
 export type { Tokenizer } from './sandbox/tokens.js';
 export { findDirective } from './sandbox/directive.js';
@@ -15,3 +17,4 @@ export { Transport } from './upstream/transport.js';
 export { abortedError, brokenAnswer } from './upstream/upstream-errors.js';
 export { ProvidersFileError, UpstreamError } from './providers.types.js';
 export type * from './providers.types.js';
+export type * from './speech.types.js';

@@ -1,0 +1,133 @@
+/**
+ * The process that reads strangers' documents: one file on standard input, its text on standard output, then it ends. Its parent bounds
+ * its time and memory (extract.ts), so a hostile file costs this process only.
+ */
+import { parse } from 'csv-parse/sync';
+import mammoth from 'mammoth';
+import yauzl from 'yauzl';
+import { decodeText } from './file-kind.js';
+import type { FileKind } from './file-kind.js';
+
+/** What a DOCX may hold unpacked, and in how many parts. */
+const MAX_UNPACKED = 60 * 1024 * 1024;
+const MAX_PARTS = 5000;
+const MAX_TEXT = 20 * 1024 * 1024;
+
+function fail(message: string): never {
+  process.stdout.write(JSON.stringify({ error: message }), () => process.exit(0));
+  // Nothing after this runs before the write is out.
+  throw new Error(message);
+}
+
+async function readInput(): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of process.stdin) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+interface TextPart {
+  str?: string;
+  hasEOL?: boolean;
+}
+
+async function pdfText(bytes: Buffer): Promise<string> {
+  const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
+  const task = getDocument({
+    data: new Uint8Array(bytes),
+    verbosity: VerbosityLevel.ERRORS,
+    disableFontFace: true,
+    useSystemFonts: false,
+    stopAtErrors: false,
+  });
+  const document = await task.promise;
+  const pages: string[] = [];
+  let length = 0;
+  for (let number = 1; number <= document.numPages && length <= MAX_TEXT; number++) {
+    const page = await document.getPage(number);
+    const content = await page.getTextContent();
+    const text = (content.items as TextPart[])
+      .map(({ str = '', hasEOL }) => (hasEOL ? `${str}\n` : str))
+      .join('');
+    length += text.length;
+    pages.push(text);
+    page.cleanup();
+  }
+  return pages.join('\n\n');
+}
+
+/** Adds up what the archive says it holds, and lets yauzl hold it to that, before anything unpacks it whole. */
+function checkArchive(bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    yauzl.fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true }, (error, archive) => {
+      if (error !== null || archive === undefined) return reject(new Error('The document cannot be opened'));
+      let unpacked = 0;
+      let parts = 0;
+      archive.on('entry', (entry: yauzl.Entry) => {
+        unpacked += entry.uncompressedSize;
+        parts += 1;
+        if (unpacked > MAX_UNPACKED || parts > MAX_PARTS)
+          return reject(new Error('The document is too large unpacked'));
+        if (!/\.(xml|rels)$/i.test(entry.fileName)) return archive.readEntry();
+        archive.openReadStream(entry, (failed, stream) => {
+          if (failed !== null || stream === undefined)
+            return reject(new Error('The document cannot be opened'));
+          let head = '';
+          stream.on('data', (chunk: Buffer) => {
+            if (head.length < 4096) head += chunk.toString('latin1');
+          });
+          stream.on('error', () => reject(new Error('The document cannot be opened')));
+          stream.on('end', () => {
+            if (/<!(DOCTYPE|ENTITY)/i.test(head)) return reject(new Error('The document declares entities'));
+            archive.readEntry();
+          });
+        });
+      });
+      archive.on('error', () => reject(new Error('The document cannot be opened')));
+      archive.on('end', () => resolve());
+      archive.readEntry();
+    });
+  });
+}
+
+async function docxText(bytes: Buffer): Promise<string> {
+  await checkArchive(bytes);
+  return (await mammoth.extractRawText({ buffer: bytes })).value;
+}
+
+/** Each row with its column names, so that a passage makes sense without the head of the table. */
+function csvText(bytes: Buffer): string {
+  const text = decodeText(bytes) ?? '';
+  const rows = parse(text, {
+    bom: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    delimiter: [',', ';', '\t'],
+    max_record_size: 1_000_000,
+  }) as string[][];
+  const [head = [], ...body] = rows;
+  if (body.length === 0) return head.join(', ');
+  return body
+    .map((row) => row.map((cell, at) => (head[at] ? `${head[at]}: ${cell}` : cell)).join('; '))
+    .join('\n');
+}
+
+const READERS: Record<FileKind, (bytes: Buffer) => Promise<string> | string> = {
+  pdf: pdfText,
+  docx: docxText,
+  csv: csvText,
+  md: (bytes) => decodeText(bytes) ?? '',
+  txt: (bytes) => decodeText(bytes) ?? '',
+};
+
+const kind = process.argv[2] as FileKind;
+process.on('disconnect', () => process.exit(0));
+try {
+  const text = await READERS[kind](await readInput());
+  if (text.length > MAX_TEXT) fail('The file has too much text');
+  process.stdout.write(JSON.stringify({ text }), () => process.exit(0));
+} catch (error) {
+  const known =
+    error instanceof Error && error.message.startsWith('The ') ? error.message : 'The file cannot be read';
+  process.stdout.write(JSON.stringify({ error: known }), () => process.exit(0));
+}

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { FileKind } from './file-kind.js';
+
+/** Both stay under what trust.md allows a hostile file (60 s, 512 MB), with room for the start and the end. */
+const TIME_LIMIT_MS = 45_000;
+const MEMORY_LIMIT_BYTES = 440 * 1024 * 1024;
+const HEAP_MB = 256;
+const LOOK_MS = 50;
+const MAX_OUTPUT = 64 * 1024 * 1024;
+
+/** A file whose text could not be had; the message is for the file's owner. */
+export class ExtractionError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ExtractionError';
+  }
+}
+
+/** Beside the bundle; under the tests, which run the sources, in the repository's build. */
+function entry(): string {
+  const path = import.meta.url.endsWith('.ts') ? '../../../dist/extract.child.js' : './extract.child.js';
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+/** Resident memory; null where the system does not tell (then the heap limit alone holds). */
+async function residentBytes(pid: number): Promise<number | null> {
+  const line = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => null);
+  const pages = line?.split(' ')[1];
+  return pages === undefined ? null : Number(pages) * 4096;
+}
+
+/** Kills the process when it takes too long or too much, and says why. */
+function guard(child: ChildProcess, stop: (reason: string) => void): () => void {
+  const timer = setTimeout(() => stop('The file takes too long to read'), TIME_LIMIT_MS);
+  const look = setInterval(() => {
+    void residentBytes(child.pid ?? 0).then((bytes) => {
+      if (bytes !== null && bytes > MEMORY_LIMIT_BYTES) stop('The file needs too much memory to read');
+    });
+  }, LOOK_MS);
+  return () => {
+    clearTimeout(timer);
+    clearInterval(look);
+  };
+}
+
+/**
+ * The text of a document, read in a process of its own with bounded time and memory.
+ * @throws ExtractionError
+ */
+export async function extractText(bytes: Buffer, kind: FileKind, signal?: AbortSignal): Promise<string> {
+  signal?.throwIfAborted();
+  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind], {
+    stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
+    env: {},
+  });
+  let reason: string | null = null;
+  const stop = (why: string): void => {
+    reason ??= why;
+    child.kill('SIGKILL');
+  };
+  const release = guard(child, stop);
+  const aborted = (): void => stop('Aborted');
+  signal?.addEventListener('abort', aborted, { once: true });
+  try {
+    const output = await outputOf(child, bytes, stop);
+    if (reason !== null) throw new ExtractionError(reason);
+    return parseOutput(output);
+  } finally {
+    release();
+    signal?.removeEventListener('abort', aborted);
+  }
+}
+
+function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    child.stdout?.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size > MAX_OUTPUT) stop('The file has too much text');
+      else parts.push(part);
+    });
+    child.on('error', reject);
+    child.on('close', () => resolve(Buffer.concat(parts).toString('utf8')));
+    // A process that ended early closes its input: its output tells why.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(bytes);
+  });
+}
+
+function parseOutput(output: string): string {
+  let result: { text?: string; error?: string };
+  try {
+    result = JSON.parse(output) as { text?: string; error?: string };
+  } catch {
+    throw new ExtractionError('The file cannot be read');
+  }
+  if (typeof result.text !== 'string') throw new ExtractionError(result.error ?? 'The file cannot be read');
+  return result.text;
+}

@@ -1,0 +1,73 @@
+import type { KnowledgeFile } from '../agents.types.js';
+
+export interface KnowledgeRow {
+  id: string;
+  agent_id: string;
+  filename: string;
+  content_type: string;
+  size_bytes: string | number;
+  status: KnowledgeFile['status'];
+  error_message: string | null;
+  chunk_count: number;
+  created_at: Date;
+  updated_at: Date;
+  file_id: string;
+}
+
+export const COLUMNS =
+  'id, agent_id, filename, content_type, size_bytes, status, error_message, chunk_count, created_at, updated_at, file_id';
+
+export function toKnowledgeFile(row: KnowledgeRow): KnowledgeFile {
+  return {
+    id: row.id,
+    agentId: row.agent_id,
+    filename: row.filename,
+    contentType: row.content_type,
+    sizeBytes: Number(row.size_bytes),
+    status: row.status,
+    errorMessage: row.error_message,
+    chunkCount: row.chunk_count,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+export const INSERT = `INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes)
+  VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`;
+
+/** Attempts before a file whose worker died each time is failed. */
+const MAX_ATTEMPTS = 3;
+
+/** Takes one waiting file, or one whose worker was lost; the fence guards every later write of this attempt. */
+export const CLAIM = {
+  name: 'knowledge_claim',
+  text: `UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
+      lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
+    FROM (
+      SELECT id FROM knowledge_files
+      WHERE status = 'pending' OR (status = 'processing' AND lease_until < clock_timestamp() AND attempt < ${MAX_ATTEMPTS})
+      ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) next
+    WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
+};
+
+export const EXPIRE = `UPDATE knowledge_files SET status = 'failed', error_message = 'The file cannot be read', worker_id = NULL,
+    lease_until = NULL, updated_at = clock_timestamp()
+  WHERE status = 'processing' AND lease_until < clock_timestamp() AND attempt >= ${MAX_ATTEMPTS}`;
+
+export const FAIL = `UPDATE knowledge_files SET status = 'failed', error_message = $3, worker_id = NULL, lease_until = NULL,
+    updated_at = clock_timestamp()
+  WHERE id = $1 AND fence = $2 AND status = 'processing'`;
+
+export const GIVE_BACK = `UPDATE knowledge_files SET status = 'pending', attempt = attempt - 1, worker_id = NULL, lease_until = NULL
+  WHERE id = $1 AND fence = $2 AND status = 'processing'`;
+
+/** The passages and the file's completion in one statement, or nothing where the attempt is no longer its own. */
+export const COMPLETE = `WITH done AS (
+    UPDATE knowledge_files SET status = 'completed', chunk_count = cardinality($3::text[]), error_message = NULL, worker_id = NULL,
+      lease_until = NULL, updated_at = clock_timestamp()
+    WHERE id = $1 AND fence = $2 AND status = 'processing' RETURNING id, org_id, agent_id
+  )
+  INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
+  SELECT d.id, d.org_id, d.agent_id, (p.n - 1)::int, p.text, decode(p.vector, 'base64')
+  FROM done d, unnest($3::text[], $4::text[]) WITH ORDINALITY AS p (text, vector, n)`;

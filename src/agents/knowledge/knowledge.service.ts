@@ -1,0 +1,183 @@
+import type { Principal } from '../../access/access.types.js';
+import type { Database, Sql } from '../../database/database.types.js';
+import { ApiError, invalid, notFound } from '../../errors.js';
+import type { FileService } from '../../files/files.types.js';
+import { newId } from '../../ids.js';
+import { agentPlanOf } from '../agent.input.js';
+import { FIND_OWN_AGENT } from '../agent.queries.js';
+import type { KnowledgeFile, KnowledgeService } from '../agents.types.js';
+import { ExtractionError, extractText } from './extract.js';
+import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
+import { COLUMNS, INSERT, toKnowledgeFile } from './knowledge.queries.js';
+import type { KnowledgeRow } from './knowledge.queries.js';
+import { Retrieval } from './retrieval.js';
+
+const MB = 1024 * 1024;
+
+export interface KnowledgeOptions {
+  database: Database;
+  files: FileService;
+}
+
+/** An agent's knowledge files (contract 2.13, 3.2; decisions.md 6 "Agents"). */
+export function createKnowledgeService(options: KnowledgeOptions): KnowledgeService {
+  return new Knowledge(options);
+}
+
+class Knowledge implements KnowledgeService {
+  private readonly retrieval: Retrieval;
+
+  constructor(private readonly options: KnowledgeOptions) {
+    this.retrieval = new Retrieval(options.database);
+  }
+
+  async upload(
+    principal: Principal,
+    agentId: string,
+    file: { filename: string; content: AsyncIterable<Buffer> },
+  ): Promise<KnowledgeFile> {
+    const plan = agentPlanOf(principal.plan);
+    await this.ownAgent(principal, agentId);
+    const bytes = await readLimited(file.content, plan.maxKnowledgeFileMb);
+    const filename = baseName(file.filename);
+    const kind = kindOf(bytes, filename);
+    if (kind === null) throw invalid('Unsupported file type', 'file');
+    const contentType = CONTENT_TYPES[kind];
+    const stored = await this.options.files.save({
+      orgId: principal.orgId,
+      bytes,
+      contentType,
+      extension: kind,
+    });
+    const values = [newId('kf'), principal.orgId, agentId, stored.id, filename, contentType, bytes.length];
+    try {
+      return await this.insert(principal, agentId, { values, max: plan.maxKnowledgeFiles });
+    } catch (error) {
+      await this.options.files.remove(principal.orgId, [stored.id]);
+      throw error;
+    }
+  }
+
+  async list(principal: Principal, agentId: string): Promise<KnowledgeFile[]> {
+    agentPlanOf(principal.plan);
+    await this.ownAgent(principal, agentId);
+    const rows = await this.options.database.tenantQuery<KnowledgeRow>(
+      principal.orgId,
+      `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id DESC`,
+      [principal.orgId, agentId],
+    );
+    return rows.map(toKnowledgeFile);
+  }
+
+  async get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile> {
+    agentPlanOf(principal.plan);
+    await this.ownAgent(principal, agentId);
+    const sql = `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 AND id = $3`;
+    return toKnowledgeFile(await this.one(principal, sql, [agentId, fileId]));
+  }
+
+  async delete(principal: Principal, agentId: string, fileId: string): Promise<void> {
+    agentPlanOf(principal.plan);
+    await this.ownAgent(principal, agentId);
+    // Its passages go with the row, in the same statement.
+    const sql = `DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 AND id = $3 RETURNING ${COLUMNS}`;
+    const row = await this.one(principal, sql, [agentId, fileId]);
+    await this.options.files.remove(principal.orgId, [row.file_id]);
+  }
+
+  async copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void> {
+    const { orgId, fromAgentId, toAgentId } = input;
+    const rows = await this.options.database.tenantQuery<KnowledgeRow>(
+      orgId,
+      `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id`,
+      [orgId, fromAgentId],
+    );
+    for (const row of rows) await this.copyFile(orgId, toAgentId, row);
+    if (rows.length > 0) await this.options.database.hints.send('knowledge', toAgentId);
+  }
+
+  search(input: Parameters<KnowledgeService['search']>[0]): ReturnType<KnowledgeService['search']> {
+    return this.retrieval.search(input);
+  }
+
+  async extract(input: { bytes: Buffer; filename: string }): Promise<string> {
+    const kind = kindOf(input.bytes, baseName(input.filename));
+    if (kind === null) throw invalid('Unsupported file type', 'attachments');
+    try {
+      return await extractText(input.bytes, kind);
+    } catch (error) {
+      if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
+      throw error;
+    }
+  }
+
+  /** A copy has bytes and passages of its own, so that either agent may delete its file. */
+  private async copyFile(orgId: string, toAgentId: string, row: KnowledgeRow): Promise<void> {
+    const { database, files } = this.options;
+    const stored = await files.get(orgId, row.file_id);
+    const copy = await files.save({
+      orgId,
+      bytes: await files.read(orgId, row.file_id),
+      contentType: stored.contentType,
+      extension: stored.extension,
+    });
+    const id = newId('kf');
+    // One that is still being read is read again; a finished one takes its passages along.
+    await database.system.query(
+      `WITH source AS (SELECT * FROM knowledge_files WHERE id = $1 AND org_id = $2), made AS (
+         INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes, status, error_message, chunk_count)
+         SELECT $3, org_id, $4, $5, filename, content_type, size_bytes,
+           CASE status WHEN 'processing' THEN 'pending' ELSE status END, error_message, chunk_count FROM source RETURNING id
+       )
+       INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
+       SELECT made.id, c.org_id, $4, c.position, c.text, c.embedding FROM made, knowledge_chunks c WHERE c.file_id = $1`,
+      [row.id, orgId, id, toAgentId, copy.id],
+    );
+  }
+
+  private async insert(
+    principal: Principal,
+    agentId: string,
+    { values, max }: { values: (string | number)[]; max: number },
+  ): Promise<KnowledgeFile> {
+    return await this.options.database.transaction(async (sql: Sql) => {
+      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7309))', [agentId]);
+      const [count] = await sql.query<{ n: number }>(
+        'SELECT count(*)::int AS n FROM knowledge_files WHERE org_id = $1 AND agent_id = $2',
+        [principal.orgId, agentId],
+      );
+      if ((count?.n ?? 0) >= max) throw new ApiError('quota_exceeded', 'Knowledge file limit reached');
+      const [row] = await sql.query<KnowledgeRow>(INSERT, values);
+      await sql.query(`SELECT pg_notify('penstock_knowledge', $1)`, [agentId]);
+      return toKnowledgeFile(row!);
+    });
+  }
+
+  private async ownAgent(principal: Principal, agentId: string): Promise<void> {
+    const { orgId } = principal;
+    const rows = await this.options.database.tenantQuery(orgId, FIND_OWN_AGENT, [orgId, agentId]);
+    if (rows.length === 0) throw notFound('Agent not found');
+  }
+
+  private async one(principal: Principal, text: string, values: string[]): Promise<KnowledgeRow> {
+    const { orgId } = principal;
+    const [row] = await this.options.database.tenantQuery<KnowledgeRow>(orgId, text, [orgId, ...values]);
+    if (row === undefined) throw notFound('Knowledge file not found');
+    return row;
+  }
+}
+
+/** @throws ApiError payload_too_large while reading */
+async function readLimited(content: AsyncIterable<Buffer>, maxMb: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of content) {
+    size += part.length;
+    if (size > maxMb * MB)
+      throw new ApiError('payload_too_large', `File exceeds the maximum size of ${maxMb} MB`, {
+        param: 'file',
+      });
+    parts.push(part);
+  }
+  return Buffer.concat(parts, size);
+}

@@ -1,0 +1,1 @@
+export { createMemoryService } from './memory.service.js';
