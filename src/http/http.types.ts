@@ -13,6 +13,8 @@ export interface HttpEdge {
   open(request: IncomingMessage, response: ServerResponse): Promise<CallContext>;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
   rateOf(error: unknown): RateState | null;
+  /** The window of a caller without a key, for what is public. */
+  strangerRate(request: IncomingMessage): RateState;
   /** The key's window as it stands, without taking a slot: for refusals before step 4. */
   currentRate(call: CallContext): Promise<RateState>;
   /** Step 4 alone: takes the call's slot of its key's window, once. @throws ApiError rate_limited */

@@ -9,6 +9,8 @@ const MAX_ADDRESSES = 50_000;
 export interface AddressLimit {
   /** Takes a slot, if one is free. */
   take(address: string): { admitted: boolean; rate: RateState; retryAfter: number };
+  /** The window as it stands. */
+  state(address: string): RateState;
   /** Whether a slot is free. */
   admits(address: string): boolean;
 }
@@ -25,18 +27,21 @@ export function createAddressLimit(now: () => number = Date.now): AddressLimit {
     if (windows.size > MAX_ADDRESSES) forgetOldest(windows);
     return times;
   };
+  const freeAt = (times: number[]): number => (times[0] ?? now()) + WINDOW_MS;
+  const rateOf = (times: number[]): RateState => ({
+    limit: LIMIT,
+    remaining: LIMIT - times.length,
+    reset: Math.ceil(freeAt(times) / 1000),
+  });
   return {
     take(address) {
       const times = windowOf(address);
       const admitted = times.length < LIMIT;
       if (admitted) times.push(now());
-      const freeAt = (times[0] ?? now()) + WINDOW_MS;
-      return {
-        admitted,
-        rate: { limit: LIMIT, remaining: LIMIT - times.length, reset: Math.ceil(freeAt / 1000) },
-        retryAfter: Math.max(1, Math.ceil((freeAt - now()) / 1000)),
-      };
+      const retryAfter = Math.max(1, Math.ceil((freeAt(times) - now()) / 1000));
+      return { admitted, rate: rateOf(times), retryAfter };
     },
+    state: (address) => rateOf(windowOf(address)),
     admits: (address) => windowOf(address).length < LIMIT,
   };
 }

@@ -63,6 +63,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       }
     },
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
+    strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
     onFault(fault, requestId) {
