@@ -22,8 +22,10 @@ export function createRestHandler(options: RestOptions): RestHandler {
 
   return async function handle(request, response) {
     const { path, query } = splitUrl(request.url ?? '/');
-    if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD'))
+    if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
+      setRate(response, edge.strangerRate(request));
       return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: openapi });
+    }
     let call: Call | null = null;
     try {
       call = await edge.open(request, response);
