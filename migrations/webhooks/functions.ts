@@ -25,41 +25,55 @@ CREATE TRIGGER outbox_webhooks AFTER INSERT ON outbox FOR EACH ROW WHEN (NEW.top
   EXECUTE FUNCTION penstock_webhook_fan_out();`;
 
 /**
- * Due deliveries of enabled webhooks, at most \`p_per_webhook\` in flight for each (\`p_busy\`: those that this process has in flight), and
- * spread over webhooks before any gets its second: one slow receiver or one organisation's burst delays nobody else.
+ * Due deliveries of enabled webhooks. A receiver has at most `p_per_webhook` in flight on one process (`p_busy`: those that this process
+ * has), one that fails at most two; the rest is shared in turns over organisations, so that neither a dead receiver nor one
+ * organisation's burst delays anybody else. Looks only at webhooks that have something waiting. `p_first_delay_ms` is the delay of
+ * the first attempt.
  */
 export const CLAIM = `
-CREATE FUNCTION penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit int, p_per_webhook int, p_claim_ms int)
+CREATE FUNCTION penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit int, p_per_webhook int, p_claim_ms int, p_first_delay_ms bigint)
 RETURNS TABLE (id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea,
-  rotating boolean)
+  rotating boolean, places int)
 LANGUAGE plpgsql AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   RETURN QUERY
-    WITH due AS (
-      SELECT x.id, x.turn
-      FROM webhooks w
+    WITH RECURSIVE waiting (webhook_id) AS (
+      (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > t.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting t WHERE t.webhook_id IS NOT NULL
+    ), target AS (
+      SELECT w.id, w.org_id,
+        CASE WHEN w.consecutive_failures > 1 THEN LEAST(2, p_per_webhook) ELSE p_per_webhook END AS places
+      FROM waiting t JOIN webhooks w ON w.id = t.webhook_id WHERE w.enabled
+    ), due AS (
+      SELECT x.id, x.next_attempt_at, t.org_id, t.places
+      FROM target t
       CROSS JOIN LATERAL (
-        SELECT r.id, row_number() OVER (ORDER BY r.next_attempt_at, r.id) AS turn
-        FROM (
-          SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
-          WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at <= clock_timestamp()
-            AND (d.claimed_until IS NULL OR d.claimed_until < clock_timestamp())
-          ORDER BY d.next_attempt_at
-          LIMIT GREATEST(0, p_per_webhook - COALESCE((p_busy ->> w.id)::int, 0))
-          FOR UPDATE SKIP LOCKED
-        ) r
+        SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
+        WHERE d.webhook_id = t.id AND d.status = 'pending' AND d.next_attempt_at <= v_now
+          AND (d.claimed_until IS NULL OR d.claimed_until < v_now)
+          AND (d.scheduled_attempts > 0 OR p_first_delay_ms = 0
+            OR d.next_attempt_at + p_first_delay_ms * interval '1 ms' <= v_now)
+        ORDER BY d.next_attempt_at
+        LIMIT GREATEST(0, t.places - COALESCE((p_busy ->> t.id)::int, 0))
+        FOR UPDATE SKIP LOCKED
       ) x
-      WHERE w.enabled
-      ORDER BY x.turn, x.id
-      LIMIT p_limit
+    ), turns AS (
+      SELECT d.id, d.places, row_number() OVER (PARTITION BY d.org_id ORDER BY d.next_attempt_at, d.id) AS turn FROM due d
+    ), chosen AS (
+      SELECT t.id, t.places FROM turns t ORDER BY t.turn, t.id LIMIT p_limit
     ), claimed AS (
-      UPDATE webhook_deliveries d SET claimed_until = clock_timestamp() + p_claim_ms * interval '1 ms', claim = p_claim
-      FROM due WHERE d.id = due.id
-      RETURNING d.id, d.org_id, d.webhook_id, d.event_id
+      UPDATE webhook_deliveries d SET claimed_until = v_now + p_claim_ms * interval '1 ms', claim = p_claim
+      FROM chosen WHERE d.id = chosen.id
+      RETURNING d.id, d.org_id, d.webhook_id, d.event_id, chosen.places
     )
     SELECT c.id, c.org_id, c.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
-      COALESCE(w.rotates_at > clock_timestamp(), false)
+      COALESCE(w.rotates_at > v_now, false), c.places
     FROM claimed c JOIN webhooks w ON w.id = c.webhook_id JOIN webhook_events e ON e.id = c.event_id;
 END $$;`;
 
@@ -99,7 +113,7 @@ BEGIN
       WHERE x.id = r.id AND x.claim = r.claim
       RETURNING x.* INTO d;
     CONTINUE WHEN NOT FOUND;
-    IF r.kind <> 'test' THEN
+    IF r.kind <> 'test' AND d.event_type <> 'webhook.test' THEN
       UPDATE webhooks w SET
         consecutive_failures = CASE WHEN r.ok THEN 0 ELSE w.consecutive_failures + 1 END,
         last_delivery_at = clock_timestamp(),

@@ -1,8 +1,9 @@
-import type { Readable } from 'node:stream';
 import { errors } from 'undici';
-import type { Agent, Dispatcher } from 'undici';
+import type { Agent } from 'undici';
 import { invalid } from '../errors.js';
 import { createAddressPolicy } from './addresses.js';
+import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
+import type { BoundedAnswer } from './bounded-exchange.js';
 import { EgressError } from './egress.types.js';
 import type { Egress, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 import { createGuardedAgent, createGuardedLookup } from './guarded-agent.js';
@@ -27,7 +28,13 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
   const agent = createGuardedAgent(policy, createGuardedLookup(policy, resolve));
   const parse = (value: string, httpsOnly = false) => parseOutboundUrl(value, policy, { httpsOnly });
   const exchange = async (value: string, options: OpenOptions): Promise<OutboundStream> =>
-    await followRedirects({ agent, parse, value, options });
+    await followRedirects({
+      parse,
+      value,
+      options,
+      send: (url, sent) => send(agent, url, sent),
+      discard: (answer) => void answer.body.destroy(),
+    });
 
   return {
     checkUrl(value, options = {}) {
@@ -39,10 +46,10 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
       return await exchange(url, options);
     },
     async request(url, options) {
-      const total = AbortSignal.timeout(options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
-      const signal = options.signal === undefined ? total : AbortSignal.any([total, options.signal]);
-      const answer = await exchange(url, { ...options, signal });
-      return { ...answer, ...(await readLimited(answer.body, { ...options, signal })) };
+      const deadline = performance.now() + (options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
+      const dispatch = (target: URL, sent: OpenOptions) =>
+        exchangeWhole(agent, target, { ...options, ...sent, deadline });
+      return await followRedirects({ parse, value: url, options, send: dispatch, discard: () => undefined });
     },
     async close() {
       await agent.destroy();
@@ -52,30 +59,80 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
 
 type OpenOptions = Omit<OutboundRequest, 'maxBytes' | 'onLimit'>;
 
-interface Exchange {
-  agent: Agent;
+interface Exchange<Answer> {
   parse(value: string, httpsOnly?: boolean): URL | null;
   value: string;
   options: OpenOptions;
+  send(url: URL, options: OpenOptions): Promise<Answer>;
+  /** Lets go of an answer that is not the last. */
+  discard(answer: Answer): void;
 }
 
-async function followRedirects({ agent, parse, value, options }: Exchange): Promise<OutboundStream> {
+const followsTo = (options: OpenOptions, status: number, headers: Record<string, string>): string | null =>
+  (options.maxRedirects ?? 0) > 0 && REDIRECTS.has(status) ? (headers['location'] ?? null) : null;
+
+async function followRedirects<Answer extends { status: number; headers: Record<string, string> }>({
+  parse,
+  value,
+  options,
+  send: exchange,
+  discard,
+}: Exchange<Answer>): Promise<Answer> {
   let target = value;
   let headers = options.headers ?? {};
   for (let hop = 0; ; hop++) {
     const url = parse(target, options.httpsOnly);
     if (url === null) throw new EgressError('forbidden', 'The URL is not allowed');
-    const answer = await send(agent, url, { ...options, headers });
-    const location = answer.headers['location'];
-    const follows = (options.maxRedirects ?? 0) > 0 && REDIRECTS.has(answer.status) && location !== undefined;
-    if (!follows) return answer;
-    answer.body.destroy();
+    const answer = await exchange(url, { ...options, headers });
+    const location = followsTo(options, answer.status, answer.headers);
+    if (location === null) return answer;
+    discard(answer);
     if (hop >= (options.maxRedirects ?? 0)) throw new EgressError('redirect', 'Too many redirects');
     if (!URL.canParse(location, url.href)) throw new EgressError('redirect', 'The redirect is not a URL');
     // A relative target takes the checked host; an absolute one is judged as it is written.
     target = /^[a-z][a-z0-9+.-]*:/i.test(location) ? location : new URL(location, url).href;
     if (new URL(target).origin !== url.origin) headers = withoutSecrets(headers);
   }
+}
+
+/** One exchange whose answer is read whole, within its limits. */
+async function exchangeWhole(
+  agent: Agent,
+  url: URL,
+  options: OutboundRequest & { deadline: number },
+): Promise<OutboundAnswer> {
+  const { signal, deadline } = options;
+  try {
+    const answer = await new Promise<BoundedAnswer>((resolve, reject) => {
+      const handler = new BoundedExchange(
+        {
+          deadline,
+          signal,
+          maxBytes: options.maxBytes,
+          cut: options.onLimit === 'cut',
+          headersTimeoutMs: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
+          bodyTimeoutMs: options.bodyTimeoutMs ?? Infinity,
+          wantsBody: (status, headers) => followsTo(options, status, headers) === null,
+        },
+        { resolve, reject },
+      );
+      // Its time limits are the handler's own.
+      agent.dispatch({ ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 }, handler);
+    });
+    return { ...answer, url: url.href };
+  } catch (error) {
+    throw toEgressError(error, signal);
+  }
+}
+
+function requestOf(url: URL, options: OpenOptions) {
+  return {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: options.method ?? 'GET',
+    headers: { 'accept-encoding': 'identity', 'user-agent': 'Penstock', ...options.headers },
+    body: options.body ?? null,
+  } as const;
 }
 
 function withoutSecrets(headers: Record<string, string>): Record<string, string> {
@@ -87,64 +144,21 @@ function withoutSecrets(headers: Record<string, string>): Record<string, string>
 async function send(agent: Agent, url: URL, options: OpenOptions): Promise<OutboundStream> {
   try {
     const answer = await agent.request({
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method: options.method ?? 'GET',
-      headers: { 'accept-encoding': 'identity', 'user-agent': 'Penstock', ...options.headers },
-      body: options.body ?? null,
+      ...requestOf(url, options),
       headersTimeout: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
       bodyTimeout: options.bodyTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
       signal: options.signal ?? null,
     });
     // A reader sees the fault as it reads; a body that is given up before that must not end the process.
     answer.body.on('error', () => undefined);
-    return { status: answer.statusCode, headers: flatten(answer), body: answer.body, url: url.href };
+    return {
+      status: answer.statusCode,
+      headers: flattenHeaders(answer.headers),
+      body: answer.body,
+      url: url.href,
+    };
   } catch (error) {
     throw toEgressError(error, options.signal);
-  }
-}
-
-function flatten(answer: Dispatcher.ResponseData): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(answer.headers).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(', ') : (value ?? ''),
-    ]),
-  );
-}
-
-/** Reads to the limit and no further. A cut or failed body's connection is destroyed, never reused. */
-async function readLimited(
-  body: Readable,
-  options: OutboundRequest,
-): Promise<Pick<OutboundAnswer, 'body' | 'truncated'>> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const deadline =
-    options.bodyTimeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => body.destroy(new EgressError('timeout', 'The body took too long')),
-          options.bodyTimeoutMs,
-        );
-  const cut = options.onLimit === 'cut';
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      if (size + chunk.length > options.maxBytes) {
-        if (!cut) throw new EgressError('too_large', 'The body is too large');
-        chunks.push(chunk.subarray(0, options.maxBytes - size));
-        return { body: Buffer.concat(chunks), truncated: true };
-      }
-      chunks.push(chunk);
-      size += chunk.length;
-    }
-    return { body: Buffer.concat(chunks), truncated: false };
-  } catch (error) {
-    if (cut) return { body: Buffer.concat(chunks), truncated: true };
-    throw toEgressError(error, options.signal);
-  } finally {
-    clearTimeout(deadline);
-    body.destroy();
   }
 }
 

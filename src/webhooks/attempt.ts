@@ -28,7 +28,10 @@ function secretsOf(delivery: ClaimedDelivery, secrets: SecretBox): [secret: stri
   return rotating ? [secrets.open(secret), secrets.open(nextSecret)] : [secrets.open(nextSecret), null];
 }
 
-/** Any 2xx acknowledges; the answer's body is read for at most 64 KB and 10 s and never changes the outcome. Never throws. */
+/**
+ * Any 2xx acknowledges; the answer's body is read for at most 64 KB and 10 s and never changes the outcome.
+ * @throws Error only where this process cannot open the webhook's secret: that is no fault of its receiver
+ */
 export async function attemptDelivery(
   delivery: ClaimedDelivery,
   { egress, files, secrets }: AttemptDependencies,
@@ -41,8 +44,8 @@ export async function attemptDelivery(
     ok,
     attempt: { startedAt: new Date(started).toISOString(), durationMs: Date.now() - started, ...rest },
   });
+  const [secret, next] = secretsOf(delivery, secrets);
   try {
-    const [secret, next] = secretsOf(delivery, secrets);
     const event = files.sign(delivery.orgId, delivery.event);
     const body = JSON.stringify(event);
     const answer = await egress.request(delivery.url, {

@@ -1,5 +1,6 @@
 import type { Sql } from '../database/database.types.js';
 import type { AttemptResult } from './attempt.js';
+import type { SecretBox } from './secret-box.js';
 import type { ClaimedDelivery } from './webhook.types.js';
 
 /** Failed attempts in a row that disable a webhook (contract 6.1). */
@@ -15,6 +16,8 @@ export interface ClaimedRow {
   secret: Buffer;
   next_secret: Buffer | null;
   rotating: boolean;
+  /** Attempts that its webhook may have in flight on one process. */
+  places?: number;
 }
 
 export function toClaimed(row: ClaimedRow): ClaimedDelivery {
@@ -28,6 +31,7 @@ export function toClaimed(row: ClaimedRow): ClaimedDelivery {
     secret: row.secret,
     nextSecret: row.next_secret,
     rotating: row.rotating,
+    places: row.places ?? 1,
   };
 }
 
@@ -54,7 +58,7 @@ export async function recordAttempts(
 
 const CLAIM = {
   name: 'webhook_claim',
-  text: 'SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5)',
+  text: 'SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5, $6)',
 };
 
 export interface ClaimRequest {
@@ -64,27 +68,40 @@ export interface ClaimRequest {
   limit: number;
   perWebhook: number;
   claimMs: number;
+  /** Delay of a delivery's first attempt. */
+  firstDelayMs: number;
 }
 
 export async function claimDeliveries(sql: Sql, request: ClaimRequest): Promise<ClaimedDelivery[]> {
-  const { claim, busy, limit, perWebhook, claimMs } = request;
-  const rows = await sql.query<ClaimedRow>(CLAIM, [claim, JSON.stringify(busy), limit, perWebhook, claimMs]);
+  const { claim, busy, limit, perWebhook, claimMs, firstDelayMs } = request;
+  const values = [claim, JSON.stringify(busy), limit, perWebhook, claimMs, firstDelayMs];
+  const rows = await sql.query<ClaimedRow>(CLAIM, values);
   return rows.map(toClaimed);
 }
 
+/** The earliest of each webhook that has something waiting and is enabled. */
 const NEXT_DUE = {
   name: 'webhook_next_due',
-  text: `SELECT ceil(extract(epoch FROM min(GREATEST(n.next_attempt_at, COALESCE(n.claimed_until, n.next_attempt_at))) - clock_timestamp()) * 1000)::float8 AS ms
-    FROM webhooks w CROSS JOIN LATERAL (
-      SELECT d.next_attempt_at, d.claimed_until FROM webhook_deliveries d
+  text: `WITH RECURSIVE waiting (webhook_id) AS (
+      (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > t.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting t WHERE t.webhook_id IS NOT NULL
+    )
+    SELECT ceil(extract(epoch FROM min(n.at) - clock_timestamp()) * 1000)::float8 AS ms
+    FROM waiting t JOIN webhooks w ON w.id = t.webhook_id CROSS JOIN LATERAL (
+      SELECT GREATEST(d.next_attempt_at + CASE WHEN d.scheduled_attempts = 0 THEN $1 * interval '1 ms' ELSE interval '0' END,
+        COALESCE(d.claimed_until, d.next_attempt_at)) AS at
+      FROM webhook_deliveries d
       WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at IS NOT NULL
       ORDER BY d.next_attempt_at LIMIT 1
     ) n WHERE w.enabled`,
 };
 
 /** Milliseconds until the next delivery is due (0 or less: now), or null where none waits. */
-export async function nextDueMs(sql: Sql): Promise<number | null> {
-  const [row] = await sql.query<{ ms: number | null }>(NEXT_DUE);
+export async function nextDueMs(sql: Sql, firstDelayMs: number): Promise<number | null> {
+  const [row] = await sql.query<{ ms: number | null }>(NEXT_DUE, [firstDelayMs]);
   return row?.ms ?? null;
 }
 
@@ -97,4 +114,27 @@ export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id AND d.status = 'pending')`,
     [retentionDays],
   );
+}
+
+/** Brings stored secrets under the current signing secret, so that the previous one can be given up (decisions.md 9). */
+export async function resealSecrets(
+  sql: Sql,
+  secrets: Pick<SecretBox, 'reseal' | 'changing'>,
+): Promise<number> {
+  if (!secrets.changing) return 0;
+  const rows = await sql.query<{ id: string; secret: Buffer; next_secret: Buffer | null }>(
+    'SELECT id, secret, next_secret FROM webhooks ORDER BY id',
+  );
+  let changed = 0;
+  for (const { id, secret, next_secret: next } of rows) {
+    const [newSecret, newNext] = [secrets.reseal(secret), next && secrets.reseal(next)];
+    if (newSecret === null && newNext === null) continue;
+    // A rotation may have come between: then the row is left for the next time.
+    await sql.query(
+      `UPDATE webhooks SET secret = $3, next_secret = $5 WHERE id = $1 AND secret = $2 AND next_secret IS NOT DISTINCT FROM $4`,
+      [id, secret, newSecret ?? secret, next, newNext ?? next],
+    );
+    changed += 1;
+  }
+  return changed;
 }

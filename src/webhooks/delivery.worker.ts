@@ -2,13 +2,19 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { newId } from '../ids.js';
 import { attemptDelivery } from './attempt.js';
-import type { AttemptDependencies } from './attempt.js';
-import { claimDeliveries, nextDueMs, recordAttempts, sweepDeliveries } from './delivery.queries.js';
+import type { AttemptDependencies, AttemptResult } from './attempt.js';
+import {
+  claimDeliveries,
+  nextDueMs,
+  recordAttempts,
+  resealSecrets,
+  sweepDeliveries,
+} from './delivery.queries.js';
 import type { FinishedAttempt } from './delivery.queries.js';
 import type { ClaimedDelivery } from './webhook.types.js';
 
 /** Attempts in flight on one process, and to one receiver: a dead one holds at most its own share. */
-const MAX_IN_FLIGHT = 256;
+const MAX_IN_FLIGHT = 512;
 const MAX_PER_WEBHOOK = 8;
 /** Longer than any attempt can take; after it another process may try again. */
 const CLAIM_MS = 60_000;
@@ -44,6 +50,8 @@ class Worker implements DeliveryWorker {
   private unsubscribe: (() => void) | null = null;
   private claiming: Promise<void> | null = null;
   private again = false;
+  /** Webhooks whose places were all taken when their last delivery was claimed: more may wait. */
+  private readonly full = new Set<string>();
   private closed = false;
 
   constructor(private readonly options: DeliveryWorkerOptions) {}
@@ -85,14 +93,19 @@ class Worker implements DeliveryWorker {
         const claimed = await this.claim();
         if (claimed > 0) this.again = true;
       }
-      const due = await nextDueMs(this.options.database.system);
-      if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? 50 : 1));
+      const due = await nextDueMs(this.options.database.system, this.firstDelayMs);
+      // What is due now and was not claimed waits for a place, and whoever leaves one wakes us.
+      if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? 250 : 1));
     } catch (error) {
       this.again = false;
       waitMs = 1000;
       this.options.logger.warn({ err: error }, 'webhook deliveries could not be claimed');
     }
     if (!this.closed) this.timer = setTimeout(() => this.wake(), waitMs);
+  }
+
+  private get firstDelayMs(): number {
+    return this.options.config.webhooks.retryDelaysMs[0] ?? 0;
   }
 
   private async claim(): Promise<number> {
@@ -105,25 +118,42 @@ class Worker implements DeliveryWorker {
       limit,
       perWebhook: MAX_PER_WEBHOOK,
       claimMs: CLAIM_MS,
+      firstDelayMs: this.firstDelayMs,
     });
     for (const delivery of deliveries) this.launch(delivery, claim);
     return deliveries.length;
   }
 
   private launch(delivery: ClaimedDelivery, claim: string): void {
-    const { webhookId } = delivery;
-    this.busy.set(webhookId, (this.busy.get(webhookId) ?? 0) + 1);
-    const flight = attemptDelivery(delivery, this.options).then((result) => {
+    const { webhookId, places } = delivery;
+    const inFlight = (this.busy.get(webhookId) ?? 0) + 1;
+    this.busy.set(webhookId, inFlight);
+    if (inFlight >= places) this.full.add(webhookId);
+    const flight = this.attempt(delivery).then((result) => {
       const left = (this.busy.get(webhookId) ?? 1) - 1;
       if (left > 0) this.busy.set(webhookId, left);
       else this.busy.delete(webhookId);
+      const wasCrowded = this.full.delete(webhookId) || this.flights.size >= MAX_IN_FLIGHT;
       this.flights.delete(flight);
-      this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
-      void this.flush();
-      // A place became free, for this receiver or another.
-      this.wake();
+      if (result !== null) {
+        this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
+        void this.flush();
+      }
+      // A place became free that somebody may wait for.
+      if (wasCrowded) this.wake();
     });
     this.flights.add(flight);
+  }
+
+  /** Null: not attempted; its claim runs out, and a process that can open the secret takes it. */
+  private async attempt(delivery: ClaimedDelivery): Promise<AttemptResult | null> {
+    try {
+      return await attemptDelivery(delivery, this.options);
+    } catch (error) {
+      const { webhookId } = delivery;
+      this.options.logger.error({ err: error, webhookId }, "a webhook's secret cannot be opened here");
+      return null;
+    }
   }
 
   private flush(): Promise<void> {
@@ -138,8 +168,10 @@ class Worker implements DeliveryWorker {
   private async writeAll(): Promise<void> {
     const { database, config, logger } = this.options;
     await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
+    let retries = false;
     for (let tries = 0; this.finished.length > 0 && tries < 10; tries++) {
       const batch = this.finished.splice(0, 500);
+      retries ||= batch.some((attempt) => !attempt.ok);
       try {
         await recordAttempts(database.system, config.webhooks.retryDelaysMs, batch);
       } catch (error) {
@@ -148,11 +180,14 @@ class Worker implements DeliveryWorker {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
-    this.wake();
+    // Each of them is due again at a time that only the database knows.
+    if (retries) this.wake();
   }
 
   private async sweep(): Promise<void> {
     try {
+      const resealed = await resealSecrets(this.options.database.system, this.options.secrets);
+      if (resealed > 0) this.options.logger.info({ resealed }, 'webhook secrets were sealed anew');
       await sweepDeliveries(this.options.database.system, this.options.config.jobs.retentionDays);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'webhook deliveries could not be swept');

@@ -8,6 +8,10 @@ export interface SecretBox {
   seal(text: string): Buffer;
   /** Also opens what the previous signing secret sealed. @throws Error where neither fits */
   open(sealed: Buffer): string;
+  /** The same secret under the current key; null where it is sealed with that already, or with neither. */
+  reseal(sealed: Buffer): Buffer | null;
+  /** A previous signing secret is still accepted. */
+  readonly changing: boolean;
 }
 
 function keyOf(secret: string): Buffer {
@@ -25,12 +29,27 @@ function decrypt(key: Buffer, sealed: Buffer): string {
 export function createSecretBox(secrets: { current: string; previous: string | null }): SecretBox {
   const current = keyOf(secrets.current);
   const previous = secrets.previous === null ? null : keyOf(secrets.previous);
+  const seal = (text: string): Buffer => {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', current, nonce);
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+  };
+  const tryOpen = (key: Buffer, sealed: Buffer): string | null => {
+    try {
+      return decrypt(key, sealed);
+    } catch {
+      // Sealed with another key: GCM's tag does not fit.
+      return null;
+    }
+  };
   return {
-    seal(text) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', current, nonce);
-      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+    seal,
+    changing: previous !== null,
+    reseal(sealed) {
+      if (previous === null || tryOpen(current, sealed) !== null) return null;
+      const text = tryOpen(previous, sealed);
+      return text === null ? null : seal(text);
     },
     open(sealed) {
       if (previous === null) return decrypt(current, sealed);

@@ -218,7 +218,9 @@ class Webhooks implements WebhookService {
       await this.delivery(principal, webhookId, deliveryId);
       throw new ApiError('conflict', 'An attempt is under way', { retryAfter: 1 });
     }
-    const result = await attemptDelivery(toClaimed(row), this.attempts);
+    const result = await attemptDelivery(toClaimed(row), this.attempts).catch((cause: unknown) => {
+      throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1, cause });
+    });
     await recordAttempts(system, this.options.config.webhooks.retryDelaysMs, [
       { id: deliveryId, claim, kind, ...result },
     ]);

@@ -72,6 +72,8 @@ export interface ClaimedDelivery {
   nextSecret: Buffer | null;
   /** A rotation's overlap is under way: sign with both secrets. */
   rotating: boolean;
+  /** Attempts that its webhook may have in flight on one process. */
+  places: number;
 }
 
 export interface WebhookService {

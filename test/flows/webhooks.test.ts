@@ -8,6 +8,7 @@ import {
   createDeliveryWorker,
   createSecretBox,
   createWebhookService,
+  resealSecrets,
   WEBHOOK_EVENT_TYPES,
 } from '../../src/webhooks/index.js';
 import type { DeliveryWorker, Webhook, WebhookService } from '../../src/webhooks/index.js';
@@ -271,4 +272,34 @@ test('a plan without webhooks is refused before anything else is looked at', asy
     status: 403,
     message: 'Webhooks are not available',
   });
+});
+
+test('after a change of the signing secret stored secrets are sealed anew, so that the previous one can be given up', async () => {
+  const target = await receiver();
+  const hook = await register(target.url, { enabled: false });
+  const both = createSecretBox({ current: 'new secret', previous: 'test secret' });
+  const onlyNew = createSecretBox({ current: 'new secret', previous: null });
+  const sealed = async () => {
+    const [row] = await db.database.system.query<{ secret: Buffer }>(
+      'SELECT secret FROM webhooks WHERE id = $1',
+      [hook.id],
+    );
+    return row!.secret;
+  };
+  const before = await sealed();
+  expect(() => onlyNew.open(before)).toThrow();
+  expect(await resealSecrets(db.database.system, both)).toBe(1);
+  expect(onlyNew.open(await sealed())).toBe(hook.secret);
+  expect(await resealSecrets(db.database.system, both)).toBe(0);
+  await service.delete(principal, hook.id);
+});
+
+test('a retry of a test delivery by hand counts as little as the test did', async () => {
+  const target = await receiver((_, response) => response.writeHead(500).end());
+  const hook = await register(target.url);
+  const { id } = await service.test(principal, hook.id);
+  const again = await service.retry(principal, hook.id, id);
+  expect(again).toMatchObject({ status: 'failed', eventType: 'webhook.test' });
+  expect((await service.get(principal, hook.id)).consecutiveFailures).toBe(0);
+  await service.delete(principal, hook.id);
 });

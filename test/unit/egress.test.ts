@@ -300,9 +300,11 @@ describe('a connection to the outside', () => {
 it('the sink counts what reaches it', async () => {
   const before = connections;
   await new Promise<void>((resolve) =>
-    connect(port, '127.0.0.1', resolve).on('connect', function (this: { end(): void }) {
-      this.end();
-    }),
+    connect(port, '127.0.0.1', resolve)
+      .on('error', () => undefined)
+      .on('connect', function (this: { end(): void }) {
+        this.end();
+      }),
   );
   await expect.poll(() => connections).toBe(before + 1);
 });

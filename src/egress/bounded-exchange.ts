@@ -1,0 +1,127 @@
+import type { Dispatcher } from 'undici';
+import { EgressError } from './egress.types.js';
+
+/** What a bounded exchange came to. */
+export interface BoundedAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+  truncated: boolean;
+}
+
+export interface BoundedOptions {
+  maxBytes: number;
+  /** A longer, slower or broken body: an answer that is cut, or a fault. */
+  cut: boolean;
+  /** From the start to the status line and headers, connecting included. */
+  headersTimeoutMs: number;
+  /** From the headers to the end of the body. */
+  bodyTimeoutMs: number;
+  /** For the whole, as performance.now() tells time. */
+  deadline: number;
+  signal: AbortSignal | undefined;
+  /** False: the answer is complete with its headers (a redirect that is followed). */
+  wantsBody(status: number, headers: Record<string, string>): boolean;
+}
+
+export type RawHeaders = Record<string, string | string[] | undefined>;
+
+/** Lower-case names; repeated ones joined by `, `. */
+export function flattenHeaders(headers: RawHeaders): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    flat[name] = Array.isArray(value) ? value.join(', ') : (value ?? '');
+  }
+  return flat;
+}
+
+/**
+ * Reads one answer whole within its limits: one timer, no stream and no abort signal of its own, because webhooks pay for each of
+ * those on every delivery. A connection whose answer was cut or failed is destroyed, never reused.
+ */
+export class BoundedExchange implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | null = null;
+  private status = 0;
+  private headers: Record<string, string> = {};
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+  private done = false;
+  private timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly options: BoundedOptions,
+    private readonly settle: { resolve(answer: BoundedAnswer): void; reject(error: unknown): void },
+  ) {
+    this.timer = this.arm(options.headersTimeoutMs);
+    options.signal?.addEventListener('abort', this);
+    if (options.signal?.aborted) this.handleEvent();
+  }
+
+  /** The caller's signal fired. */
+  handleEvent(): void {
+    this.fail(this.options.signal?.reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.done) controller.abort(new EgressError('aborted', 'Aborted'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
+    if (status < 200 || this.done) return;
+    this.status = status;
+    this.headers = flattenHeaders(headers);
+    clearTimeout(this.timer);
+    if (!this.options.wantsBody(status, this.headers)) return this.finish(true);
+    this.timer = this.arm(this.options.bodyTimeoutMs);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.done) return;
+    const room = this.options.maxBytes - this.size;
+    this.size += chunk.length;
+    if (chunk.length <= room) return void this.chunks.push(chunk);
+    this.chunks.push(chunk.subarray(0, room));
+    if (this.options.cut) this.finish(true);
+    else this.fail(new EgressError('too_large', 'The body is too large'));
+  }
+
+  onResponseEnd(): void {
+    this.finish(false);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (this.status > 0 && this.options.cut) this.finish(true);
+    else this.fail(error);
+  }
+
+  private arm(ms: number): NodeJS.Timeout {
+    const left = Math.max(0, Math.min(ms, this.options.deadline - performance.now()));
+    return setTimeout(() => {
+      if (this.status > 0 && this.options.cut) this.finish(true);
+      else this.fail(new EgressError('timeout', this.status > 0 ? 'The body took too long' : 'Timed out'));
+    }, left);
+  }
+
+  private finish(truncated: boolean): void {
+    if (!this.end(truncated)) return;
+    const { status, headers, chunks } = this;
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    this.settle.resolve({ status, headers, body, truncated });
+  }
+
+  private fail(error: unknown): void {
+    if (this.end(true)) this.settle.reject(error);
+  }
+
+  /** @returns false where it had ended already */
+  private end(destroy: boolean): boolean {
+    if (this.done) return false;
+    this.done = true;
+    clearTimeout(this.timer);
+    this.options.signal?.removeEventListener('abort', this);
+    if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
+    return true;
+  }
+}
