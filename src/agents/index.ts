@@ -11,3 +11,6 @@ export { createGenerateTextTool } from './tools/generate-text.tool.js';
 export { createToolbox } from './tools/toolbox.js';
 export type { AgentTool, Toolbox } from './tools/tool.types.js';
 export { createWebSearchTool } from './tools/web-search.tool.js';
+export { createKnowledgeService, createKnowledgeWorker } from './knowledge/index.js';
+export type { KnowledgeWorker } from './knowledge/index.js';
+export { createMemoryService } from './memory/index.js';

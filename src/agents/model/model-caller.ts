@@ -29,7 +29,6 @@ export interface ModelCallRequest {
   signal: AbortSignal;
   /** False: the call is paid by a tool's own price (analyze_image). */
   metered: boolean;
-  onText?(text: string): void;
 }
 
 /** A finished call; its charge is still to be written, with the steps that it leads to. */
@@ -131,9 +130,9 @@ async function stream(
   });
   const { chunks, first } = value;
   try {
-    request.onText?.(reader.take(first));
+    reader.take(first);
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
-      request.onText?.(reader.take(parseChunk(raw)));
+      reader.take(parseChunk(raw));
   } catch (error) {
     chunks.cancel();
     throw error;

@@ -34,7 +34,7 @@ export async function openStream(
   }
 }
 
-/** Gathers a streamed answer; text is handed out as it comes. */
+/** Gathers a streamed answer. */
 export class AnswerReader {
   readonly answer: ModelAnswer = { text: '', reasoning: '', calls: [], finish: 'stop', usage: null };
   private readonly byIndex = new Map<number, AskedCall>();
@@ -43,12 +43,11 @@ export class AnswerReader {
   /** @param maxCharacters more than the model was allowed to say is a broken upstream's */
   constructor(private readonly maxCharacters: number) {}
 
-  /** @returns the text that this chunk adds */
-  take({ parsed }: Chunk): string {
+  take({ parsed }: Chunk): void {
     const { usage } = parsed;
     if (typeof usage === 'object' && usage !== null) this.answer.usage = usage;
     const [choice] = parsed.choices;
-    if (choice === undefined) return '';
+    if (choice === undefined) return;
     const finish = choice.finish_reason;
     if (finish === 'length' || finish === 'tool_calls' || finish === 'content_filter')
       this.answer.finish = finish;
@@ -56,9 +55,7 @@ export class AnswerReader {
     if (Array.isArray(delta['tool_calls'])) for (const part of delta['tool_calls']) this.call(part);
     const { reasoning_content: reasoning, content } = delta;
     if (typeof reasoning === 'string') this.answer.reasoning += this.bounded(reasoning);
-    if (typeof content !== 'string') return '';
-    this.answer.text += this.bounded(content);
-    return content;
+    if (typeof content === 'string') this.answer.text += this.bounded(content);
   }
 
   private call(part: unknown): void {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ChatCall } from '../providers.types.js';
+import { planCall, readProgress } from './agent-plan.js';
+import type { AgentProgress, PlannedCall } from './agent-plan.js';
 import { cut, piecesOf, prose } from './prose.js';
 import type { Piece } from './prose.js';
 import { readPrompt } from './prompt.js';
@@ -15,8 +17,10 @@ export interface SandboxAnswer {
   pieces: Piece[];
   finish: 'stop' | 'length' | 'tool_calls';
   /** Set where `pieces` are a tool call's arguments and not text. */
-  tool: { id: string; name: string } | null;
+  tool: { id: string; name: string; thought: string } | null;
   completionTokens: number;
+  /** Pause before the first token. */
+  delayMs: number;
 }
 
 interface Tool {
@@ -33,11 +37,24 @@ function excerpt(text: string): string {
   return points.length > EXCERPT ? `${points.slice(0, EXCERPT).join('')}…` : points.join('');
 }
 
-function openingOf(modelId: string, prompt: ReadPrompt): string {
+/** What the tools answered: an agent's tools by name. */
+function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
+  const known = done.filter(({ name }) => name !== 'tool');
+  if (known.length === 0 || known.length < prompt.toolResults.length)
+    return prompt.toolResults.length === 0
+      ? []
+      : [`The tool answered: "${excerpt(prompt.toolResults.join(' '))}".`];
+  if (known.length === 1) return [`The tool answered: "${excerpt(known[0]!.result)}".`];
+  return known.map(({ name, result }) => `The tool ${name} answered: "${excerpt(result)}".`);
+}
+
+function openingOf(modelId: string, prompt: ReadPrompt, progress: AgentProgress): string {
   const parts = [`This is the Penstock sandbox (${modelId}); no language model was asked.`];
   if (prompt.images > 0) parts.push(`I see ${prompt.images} image${prompt.images === 1 ? '' : 's'}.`);
-  if (prompt.toolResults.length > 0)
-    parts.push(`The tool answered: "${excerpt(prompt.toolResults.join(' '))}".`);
+  for (const { source, text } of prompt.passages)
+    parts.push(`Your files say [${source}]: "${excerpt(text)}".`);
+  for (const memory of prompt.memories) parts.push(`I remember that you told me: "${excerpt(memory)}".`);
+  parts.push(...toolParts(prompt, progress));
   prompt.sources.forEach((source, index) => parts.push(`According to "${excerpt(source)}" [${index + 1}].`));
   if (prompt.userText !== '') parts.push(`You wrote: "${excerpt(prompt.userText)}".`);
   return parts.join(' ');
@@ -61,6 +78,17 @@ function demandedTool(
   const tool = tools.find((item) => named === undefined || item.function?.name === named)?.function;
   if (typeof tool?.name !== 'string') return null;
   return { name: tool.name, arguments: sampleOfSchema(tool.parameters ?? { type: 'object' }, random) };
+}
+
+/** What an agent would do next: the directive's script, else what the question calls for (only tools that are offered). */
+function plannedTool(call: ChatCall, prompt: ReadPrompt, progress: AgentProgress): PlannedCall | null {
+  if (progress.offered.length === 0 || call.body['tool_choice'] === 'none') return null;
+  if (call.body['response_format'] != null && prompt.toolResults.length === 0) return null;
+  if (prompt.steps === null) return planCall(prompt.userText, progress);
+  const scripted = prompt.steps[progress.rounds]?.toolCall;
+  return scripted === undefined
+    ? null
+    : { ...scripted, thought: `Step ${progress.rounds + 1} of the script.` };
 }
 
 /** The JSON that response_format asks for, or null for plain text. */
@@ -93,21 +121,23 @@ function toolAnswer(options: {
   prompt: ReadPrompt;
   tokenizer: Tokenizer;
   seed: string;
-  tool: { name: string; arguments: unknown };
-}): SandboxAnswer {
+  tool: { name: string; arguments: unknown; thought?: string };
+}): Omit<SandboxAnswer, 'delayMs'> {
   const { call, prompt, tokenizer, tool } = options;
-  const frame = tokenizer.count(tool.name) + TOOL_CALL_FRAME;
+  const { thought = '' } = tool;
+  const frame =
+    tokenizer.count(tool.name) + TOOL_CALL_FRAME + (thought === '' ? 0 : tokenizer.count(thought));
   const made = cut(
     piecesOf(JSON.stringify(tool.arguments), tokenizer),
     Math.max(call.maxTokens - frame, 0),
     [],
   );
-  const id = `call_${createHash('sha256').update(options.seed).digest('hex').slice(0, 24)}`;
+  const id = `scripted${createHash('sha256').update(options.seed).digest('hex').slice(0, 24)}`;
   return {
     prompt,
     pieces: made.pieces,
     finish: made.finish === 'length' ? 'length' : 'tool_calls',
-    tool: { id, name: tool.name },
+    tool: { id, name: tool.name, thought },
     completionTokens: Math.min(frame + sum(made.pieces), call.maxTokens),
   };
 }
@@ -117,18 +147,27 @@ export function answerTo(call: ChatCall, tokenizer: Tokenizer): SandboxAnswer {
   const seed = JSON.stringify([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
   const prompt = readPrompt(call.body);
   const random = createRandom(seed);
-  const tool = demandedTool(call, prompt, random);
-  if (tool) return toolAnswer({ call, prompt, tokenizer, seed, tool });
+  const progress = readProgress(call.body);
+  const delayMs = prompt.steps?.[progress.rounds]?.delayMs ?? prompt.directive.delayMs ?? 0;
+  const tool = demandedTool(call, prompt, random) ?? plannedTool(call, prompt, progress);
+  if (tool) return { ...toolAnswer({ call, prompt, tokenizer, seed, tool }), delayMs };
   const json = demandedJson(call, prompt, random);
   const pieces =
     json === null
       ? prose({
-          opening: openingOf(call.modelId, prompt),
+          opening: openingOf(call.modelId, prompt, progress),
           tokens: prompt.directive.tokens,
           tokenizer,
           random,
         })
       : piecesOf(json, tokenizer);
   const made = cut(pieces, call.maxTokens, stopsOf(call.body));
-  return { prompt, pieces: made.pieces, finish: made.finish, tool: null, completionTokens: sum(made.pieces) };
+  return {
+    prompt,
+    pieces: made.pieces,
+    finish: made.finish,
+    tool: null,
+    completionTokens: sum(made.pieces),
+    delayMs,
+  };
 }

@@ -1,6 +1,12 @@
+/** One round of an agent's script. */
+export interface ScriptedStep {
+  toolCall: { name: string; arguments: Record<string, unknown> } | undefined;
+  delayMs: number;
+}
+
 /**
  * What a client team rehearses with: `@sandbox{"tokens":200,"chunk_ms":20,"delay_ms":5000,"fail":"text","fail_after_tokens":10,
- * "tool_call":{"name":"x","arguments":{}}}` anywhere in a prompt. Keys of another type, and broken JSON, are ordinary text.
+ * "tool_call":{"name":"x","arguments":{}},"steps":[{"tool_call":{…}}]}` anywhere in a prompt. Keys of another type, and broken JSON, are ordinary text.
  */
 export interface Directive {
   /** Length of the answer in tokens (still cut at max_tokens). */
@@ -14,6 +20,11 @@ export interface Directive {
   /** It fails only after so many tokens were streamed. */
   failAfterTokens?: number;
   toolCall?: { name: string; arguments: Record<string, unknown> };
+  /**
+   * An agent's rounds, one after the other: `"steps":[{"tool_call":{…},"delay_ms":100}, …]`; one without a call, and what follows the
+   * last, is the answer.
+   */
+  steps?: ScriptedStep[];
 }
 
 const MARK = '@sandbox{';
@@ -50,6 +61,13 @@ function toolCallOf(value: unknown): Directive['toolCall'] {
   return { name, arguments: isObject ? (given as Record<string, unknown>) : {} };
 }
 
+function stepsOf(list: unknown[]): ScriptedStep[] {
+  return list.map((step) => {
+    const { tool_call: call, delay_ms: delay } = (step ?? {}) as { tool_call?: unknown; delay_ms?: unknown };
+    return { toolCall: toolCallOf(call), delayMs: whole(delay, MAX_WAIT_MS) ?? 0 };
+  });
+}
+
 function read(json: string): Directive | null {
   let parsed: Record<string, unknown>;
   try {
@@ -69,6 +87,7 @@ function read(json: string): Directive | null {
   if (failAfterTokens !== undefined) directive.failAfterTokens = failAfterTokens;
   if (typeof parsed['fail'] === 'string') directive.fail = parsed['fail'];
   if (toolCall) directive.toolCall = toolCall;
+  if (Array.isArray(parsed['steps'])) directive.steps = stepsOf(parsed['steps']);
   return directive;
 }
 

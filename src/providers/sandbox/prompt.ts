@@ -1,6 +1,6 @@
 import type { ChatBody } from '../providers.types.js';
 import { findDirective } from './directive.js';
-import type { Directive } from './directive.js';
+import type { Directive, ScriptedStep } from './directive.js';
 
 /** What the sandbox reads out of a chat prompt. */
 export interface ReadPrompt {
@@ -12,6 +12,12 @@ export interface ReadPrompt {
   toolResults: string[];
   /** Names of the sources that a web search put into the prompt. */
   sources: string[];
+  /** What an agent's prompt says it was told before. */
+  memories: string[];
+  /** Passages of knowledge files in an agent's prompt. */
+  passages: { source: string; text: string }[];
+  /** An agent's script, whatever was answered already (a directive's `steps`). */
+  steps: ScriptedStep[] | null;
 }
 
 interface Message {
@@ -57,6 +63,24 @@ function directiveOf(
 /** Marks a line of web results in a prompt; `src/search` writes it, the sandbox cites from it. */
 export const SOURCE_LINE = /^\[\d+\] (.+)$/gm;
 
+/** `src/agents` heads what it recalls and finds with these words. */
+const MEMORY_HEAD = 'What the user told you in earlier conversations:\n';
+const KNOWLEDGE_HEAD = 'Passages from the knowledge files:\n';
+
+function memoriesIn(note: string): string[] {
+  const at = note.indexOf(MEMORY_HEAD);
+  if (at === -1) return [];
+  const [list = ''] = note.slice(at + MEMORY_HEAD.length).split('\n\n');
+  return list.split('\n').flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
+}
+
+function passagesIn(note: string): ReadPrompt['passages'] {
+  const at = note.indexOf(KNOWLEDGE_HEAD);
+  if (at === -1) return [];
+  const marks = note.slice(at).matchAll(/<untrusted source="([^"]*)">\n([^]*?)\n<\/untrusted>/g);
+  return [...marks].map(([, source = '', text = '']) => ({ source, text }));
+}
+
 /** Reads a validated chat body. */
 export function readPrompt(body: ChatBody): ReadPrompt {
   const messages = body.messages as Message[];
@@ -75,5 +99,8 @@ export function readPrompt(body: ChatBody): ReadPrompt {
     sources: notes
       .filter((note) => note.startsWith('Web search results'))
       .flatMap((note) => [...note.matchAll(SOURCE_LINE)].map((match) => match[1] ?? '')),
+    memories: notes.flatMap(memoriesIn),
+    passages: notes.flatMap(passagesIn),
+    steps: findDirective(textOf(user?.content)).directive?.steps ?? null,
   };
 }

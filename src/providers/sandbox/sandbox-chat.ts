@@ -65,10 +65,11 @@ function usageOf(call: ChatCall, answer: SandboxAnswer): Record<string, number> 
 function messageOf(answer: SandboxAnswer): Record<string, unknown> {
   const text = answer.pieces.map((piece) => piece.text).join('');
   if (!answer.tool) return { role: 'assistant', content: text, refusal: null };
-  const { id, name } = answer.tool;
+  const { id, name, thought } = answer.tool;
   return {
     role: 'assistant',
     content: null,
+    ...(thought === '' ? {} : { reasoning_content: thought }),
     tool_calls: [{ id, type: 'function', function: { name, arguments: text } }],
   };
 }
@@ -117,9 +118,10 @@ class SandboxChunks implements ChatChunks {
 
   private first(): string {
     if (!this.answer.tool) return this.chunk({ role: 'assistant', content: '' }, {});
-    const { id, name } = this.answer.tool;
+    const { id, name, thought } = this.answer.tool;
+    const reasoning = thought === '' ? {} : { reasoning_content: thought };
     const tool = { index: 0, id, type: 'function', function: { name, arguments: '' } };
-    return this.chunk({ role: 'assistant', content: null, tool_calls: [tool] }, {});
+    return this.chunk({ role: 'assistant', content: null, ...reasoning, tool_calls: [tool] }, {});
   }
 
   private async piece(at: number): Promise<string> {
@@ -155,7 +157,7 @@ export function createSandboxChat(tokenizer: Tokenizer): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();
     const answer = answerTo(call, tokenizer);
-    await pause(answer.prompt.directive.delayMs ?? 0, call.signal);
+    await pause(answer.delayMs, call.signal);
     return answer;
   };
   return {

@@ -1,0 +1,51 @@
+import { PRESET_VOICES, unspeakable } from '../../audio/index.js';
+import type { Audio, AudioFormat } from '../../audio/index.js';
+import type { SpeechModel } from '../speech.types.js';
+import { abortedError } from '../upstream/upstream-errors.js';
+import { findDirective } from './directive.js';
+import { followDirective } from './directed.js';
+
+/** Speech made here: the same text, voice, speed and seed give the same sound. */
+export function createSandboxSpeech(audio: Audio): (modelId: string) => SpeechModel {
+  return (modelId) => ({
+    specificationVersion: 'v4',
+    provider: 'sandbox',
+    modelId,
+    capabilities: {
+      voices: PRESET_VOICES,
+      referenceAudio: true,
+      modelInputs: ['seed'],
+      refusal(text) {
+        const { directive, rest } = findDirective(text);
+        return directive !== null && rest === '' ? null : unspeakable(rest);
+      },
+    },
+    async doGenerate({
+      text,
+      voice,
+      outputFormat,
+      speed,
+      providerOptions,
+      reference,
+      abortSignal,
+      onProgress,
+    }) {
+      const { rest, report } = await followDirective(text, { signal: abortSignal, onProgress });
+      const seed = providerOptions?.['penstock']?.['seed'];
+      const task = {
+        text: rest,
+        voice: PRESET_VOICES.find((preset) => preset === voice) ?? null,
+        reference: reference ?? null,
+        speed: speed ?? 1,
+        seed: typeof seed === 'number' ? seed : null,
+        format: (outputFormat ?? 'mp3') as AudioFormat,
+      };
+      try {
+        const { bytes } = await audio.speak(task, { signal: abortSignal, onProgress: report });
+        return { audio: bytes, warnings: [], response: { timestamp: new Date(), modelId } };
+      } catch (error) {
+        throw abortSignal?.aborted === true ? abortedError() : error;
+      }
+    },
+  });
+}
