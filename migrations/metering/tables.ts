@@ -1,4 +1,6 @@
 /**
+ * Ids compare by their bytes (collation "C"), whatever the database's locale: the order in which rows are locked, and cheap.
+ *
  * Arrays hold one element for each bucket, in the order of BUCKETS, in hundredths of its unit; an allowance of -1 is unlimited.
  *
  * balances: one row for each organisation and period. Exactly one row of an organisation is not superseded: the newest. A period's
@@ -11,7 +13,7 @@
  */
 export const METERING_TABLES = `
 CREATE TABLE balances (
-  org_id text NOT NULL REFERENCES organizations ON DELETE CASCADE,
+  org_id text COLLATE "C" NOT NULL REFERENCES organizations ON DELETE CASCADE,
   period_start timestamptz NOT NULL,
   period_end timestamptz NOT NULL,
   anchor_at timestamptz NOT NULL,
@@ -29,8 +31,8 @@ CREATE TABLE balances (
 CREATE UNIQUE INDEX balances_current ON balances (org_id) WHERE NOT superseded;
 
 CREATE TABLE usage_ledger (
-  operation_id text PRIMARY KEY,
-  org_id text NOT NULL,
+  operation_id text COLLATE "C" PRIMARY KEY,
+  org_id text COLLATE "C" NOT NULL,
   key_id text,
   user_id text,
   kind text NOT NULL,
@@ -43,7 +45,7 @@ CREATE TABLE usage_ledger (
   request_id text,
   job_id text,
   run_id text,
-  holder text,
+  holder text COLLATE "C",
   service_client text,
   client_name text,
   user_agent text,
@@ -54,7 +56,7 @@ CREATE INDEX usage_ledger_by_org ON usage_ledger (org_id, created_at);
 CREATE INDEX usage_ledger_held ON usage_ledger (holder) WHERE state = 'reserved' AND holder IS NOT NULL;
 
 CREATE TABLE processes (
-  id text PRIMARY KEY,
+  id text COLLATE "C" PRIMARY KEY,
   role text NOT NULL,
   lease_until timestamptz NOT NULL,
   started_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -69,8 +71,8 @@ CREATE TABLE processes (
  */
 export const WINDOW_TABLE = `
 CREATE UNLOGGED TABLE rate_windows (
-  key_id text NOT NULL,
-  name text NOT NULL,
+  key_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
   grain int NOT NULL,
   fill int NOT NULL DEFAULT 0,
   stamps bigint[] NOT NULL,

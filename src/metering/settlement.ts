@@ -10,8 +10,8 @@ import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.t
 
 const SETTLE = { name: 'penstock_settle_batch', text: 'CALL penstock_settle_batch($1)' };
 const UNKNOWN = 2;
-/** Descriptions of open operations kept for the case that their reservations are lost with the database. */
-const MAX_OPEN = 50_000;
+/** Open operations that are remembered: between one and two times this many, the newest. */
+const MAX_OPEN = 10_000;
 
 /** Null amounts: release. */
 interface Ending {
@@ -72,9 +72,32 @@ export function fallbackOf({ principal, operation, requestId, client }: Admissio
   };
 }
 
+/** What open operations were, for the case that their reservations are lost with the database. Forgets the oldest, by generations. */
+function createMemory() {
+  let young = new Map<string, AdmissionRequest>();
+  let old = young;
+  return {
+    set(request: AdmissionRequest): void {
+      const { operation } = request;
+      // A job's reservation is settled in the database, by whoever ran it.
+      if (operation === undefined || operation.jobId !== undefined) return;
+      if (young.size >= MAX_OPEN) {
+        old = young;
+        young = new Map();
+      }
+      young.set(operation.id, request);
+    },
+    get: (operationId: string) => young.get(operationId) ?? old.get(operationId),
+    delete(operationId: string): void {
+      young.delete(operationId);
+      old.delete(operationId);
+    },
+  };
+}
+
 /** Settlements and releases, coalesced: see `penstock_settle_batch`. A settlement's promise resolves when it is on the disk. */
 export function createSettlement({ connection, logger }: { connection: Connection; logger: Logger }) {
-  const open = new Map<string, AdmissionRequest>();
+  const open = createMemory();
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
     async run(items) {
@@ -112,17 +135,7 @@ export function createSettlement({ connection, logger }: { connection: Connectio
   };
   return {
     /** Remembers an admitted operation until it ends here. */
-    remember(request: AdmissionRequest): void {
-      const { operation } = request;
-      // A job or a run settles in its own transaction.
-      if (operation === undefined || operation.jobId !== undefined || operation.runId !== undefined) return;
-      open.set(operation.id, request);
-      if (open.size <= MAX_OPEN) return;
-      for (const oldest of open.keys()) {
-        open.delete(oldest);
-        break;
-      }
-    },
+    remember: open.set,
     async settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement> {
       const { state, charged, balance } = await end(operationId, amounts, event);
       if (balance === null) throw new Error(`operation ${operationId} is unknown`);
