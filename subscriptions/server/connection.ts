@@ -15,8 +15,9 @@ export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
 const MAX_OPERATIONS = 128;
-/** Bytes that may wait in this process for one connection before its operations are held back. */
-const HIGH_WATER_BYTES = 32 * 1024;
+const RESULT_END = Buffer.from('}');
+/** Results of this size and more go out from the bytes that all their readers share, as the middle frame of three, uncopied. */
+const SHARED_BYTES = 2048;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
@@ -204,7 +205,7 @@ export class Connection {
   }
 
   #sink(id: string, operation: Operation): OperationSink {
-    const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
+    const head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
     /** A client may use the id again as soon as it reads that the operation is over. */
     const finish = (message: object) => {
       if (this.#operations.get(id) !== operation) return;
@@ -212,27 +213,39 @@ export class Connection {
       void this.#send(JSON.stringify({ id, ...message }));
     };
     return {
-      next: (result) => this.#send(`${head}${result}}`),
+      next: (result) =>
+        result.length < SHARED_BYTES
+          ? this.#send(Buffer.concat([head, result, RESULT_END]))
+          : this.#sendShared(head, result),
       error: (errors) => finish({ type: MessageType.Error, payload: errors }),
       complete: () => finish({ type: MessageType.Complete }),
       stalled: () => this.#stall(),
     };
   }
 
-  /** Resolves at once while the client keeps up, else when it has taken the message. */
-  #send(text: string): Promise<void> | void {
+  /**
+   * Resolves at once where the system took the message, else when it has: so one message waits here for a client that does not read,
+   * and the rest stays where it is shared.
+   */
+  #send(message: string | Buffer): Promise<void> | void {
     if (this.#state === 'closed') return;
     this.#waitingSince ??= Date.now();
-    if (this.socket.bufferedAmount <= HIGH_WATER_BYTES) {
-      this.socket.send(text, () => this.#taken());
-      return;
-    }
-    return new Promise((resolve) => {
-      this.socket.send(text, () => {
-        this.#taken();
-        resolve();
-      });
+    let resolve: () => void = () => {};
+    this.socket.send(message, { binary: false }, () => {
+      this.#taken();
+      resolve();
     });
+    if (this.socket.bufferedAmount === 0) return;
+    return new Promise((taken) => {
+      resolve = taken;
+    });
+  }
+
+  #sendShared(head: Buffer, result: Buffer): Promise<void> | void {
+    if (this.#state === 'closed') return;
+    this.socket.send(head, { binary: false, fin: false });
+    this.socket.send(result, { binary: false, fin: false });
+    return this.#send(RESULT_END);
   }
 
   #taken(): void {

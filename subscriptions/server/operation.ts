@@ -41,7 +41,7 @@ export async function runOperation(run: OperationRun): Promise<void> {
     const operation = getOperationAST(args.document, args.operationName);
     if (!operation) return fail(run, [new GraphQLError('Unknown operation')]);
     if (operation.operation === 'subscription') return await stream(run, args);
-    await run.sink.next(toJson(run, await execute(args)));
+    await run.sink.next(Buffer.from(toJson(run, await execute(args))));
     run.sink.complete();
   } catch (error) {
     if (error instanceof StalledSubscriberError) return run.sink.stalled();

@@ -22,8 +22,8 @@ export interface OperationEngine {
 
 /** Where an operation's results go. A promise holds the operation back until the reader has room. */
 export interface OperationSink {
-  /** An execution result as JSON text; shared results are the same string for all their readers. */
-  next(result: string): Promise<void> | void;
+  /** An execution result as JSON; shared results are the same bytes for all their readers. */
+  next(result: Buffer): Promise<void> | void;
   /** The operation could not be run or failed; nothing follows. */
   error(errors: readonly GraphQLFormattedError[]): void;
   complete(): void;

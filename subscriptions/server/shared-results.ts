@@ -1,10 +1,10 @@
 /** Results of shared events by (document, variables, authorisation scope): executed and serialised once for all their readers. */
 export class SharedResults {
-  readonly #byEvent = new WeakMap<object, Map<string, Promise<string>>>();
+  readonly #byEvent = new WeakMap<object, Map<string, Promise<Buffer>>>();
 
-  /** The JSON text of the event's result. Only objects are shared; the memory goes with the event. */
-  get(event: unknown, key: string, execute: () => Promise<string>): Promise<string> {
-    if (typeof event !== 'object' || event === null) return execute();
+  /** The event's result as JSON bytes. Only objects are shared; the memory goes with the event. */
+  async get(event: unknown, key: string, execute: () => Promise<string>): Promise<Buffer> {
+    if (typeof event !== 'object' || event === null) return Buffer.from(await execute());
     let results = this.#byEvent.get(event);
     if (!results) {
       results = new Map();
@@ -12,7 +12,7 @@ export class SharedResults {
     }
     let result = results.get(key);
     if (!result) {
-      result = execute();
+      result = execute().then((text) => Buffer.from(text));
       results.set(key, result);
     }
     return result;

@@ -112,14 +112,17 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming
   }
 }
 
+const NEXT = Buffer.from('event: next\ndata: ');
+const EVENT_END = Buffer.from('\n\n');
+
 function createSink(response: ServerResponse): OperationSink {
-  const write = (text: string) => {
-    if (response.destroyed || response.write(text)) return;
+  const write = (event: Buffer) => {
+    if (response.destroyed || response.write(event)) return;
     return room(response);
   };
   const complete = () => void response.end('event: complete\ndata: \n\n');
   return {
-    next: (result) => write(`event: next\ndata: ${result}\n\n`),
+    next: (result) => write(Buffer.concat([NEXT, result, EVENT_END])),
     error(errors: readonly GraphQLFormattedError[]) {
       response.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
       complete();

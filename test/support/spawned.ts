@@ -4,6 +4,8 @@ import { createTestClient, type TestClient } from './client.js';
 import { childEnv, freePort, type Installation } from './installation.js';
 import { eventually } from './wait.js';
 
+/** As `npm start` does: the young generation stays small, so that a burst of garbage is not kept as memory. */
+const FLAGS = ['--max-semi-space-size=16'];
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const STOP_LIMIT_MS = 35_000;
 
@@ -46,7 +48,10 @@ export async function spawnPenstock(
     ...options.env,
     PORT: String(port),
   };
-  const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...FLAGS, MAIN], {
+    env: childEnv(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (part: Buffer) => {
