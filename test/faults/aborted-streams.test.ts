@@ -10,7 +10,7 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'api' }, { role: 'all' }]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface Chunk {
   choices: { delta: { content?: string } }[];

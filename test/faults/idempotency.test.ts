@@ -8,7 +8,7 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'all' }]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface Quota {
   quotas: Record<string, { used: number }>;

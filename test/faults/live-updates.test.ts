@@ -14,7 +14,7 @@ beforeAll(async () => {
     { role: 'worker', env: { WORKER_CONCURRENCY: 'image:8' } },
   ]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface Item {
   sequence: number;

@@ -12,7 +12,7 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'all' }]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 test('with one unit left, 1,000 concurrent calls at three processes get one acceptance and 999 refusals', async () => {
   const { orgId, key } = await cluster.installation.createOrg();

@@ -9,7 +9,7 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'all' }]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface Seen {
   /** When the request was sent, performance.now(). */

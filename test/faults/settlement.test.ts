@@ -13,7 +13,7 @@ beforeAll(async () => {
     { role: 'worker', env: { WORKER_CONCURRENCY: 'image:8' } },
   ]);
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface JobBody {
   id: string;

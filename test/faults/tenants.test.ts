@@ -1,49 +1,61 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Answer } from '../support/client.js';
-import { startCluster, type Cluster } from './cluster.js';
+import type { TestOrg } from '../support/installation.js';
+import type { SpawnedServer } from '../support/spawned.js';
+import { RAISED_PLANS, startCluster, type Cluster } from './cluster.js';
+import { kindInField, kindInPath, makeThings, unknownLike, type Kind, type Things } from './things.js';
 
 const METHODS = ['get', 'post', 'patch', 'put', 'delete'];
+/** What a route or field demands besides ids; elsewhere an empty body or input is one that changes nothing. */
+const BODIES: Record<string, object> = {
+  'post /agents/{id}/run': { input: 'Open it' },
+  'post /webhooks/{id}/recover': { since: '2026-01-01T00:00:00Z' },
+};
+const INPUTS: Record<string, string> = {
+  runAgent: '{input: "Open it"}',
+  recoverWebhook: '{since: "2026-01-01T00:00:00Z"}',
+};
 
 let cluster: Cluster;
+let server: SpawnedServer;
+let things: Things;
+let stranger: TestOrg;
 beforeAll(async () => {
-  cluster = await startCluster([{ role: 'all' }]);
+  cluster = await startCluster([{ role: 'all' }], { plans: RAISED_PLANS });
+  server = cluster.next();
+  things = await makeThings(server, cluster.installation);
+  stranger = await cluster.installation.createOrg();
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface OpenApi {
-  paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+  paths: Record<string, Record<string, object>>;
 }
 
 interface TypeRef {
   name: string | null;
   kind: string;
-  ofType: TypeRef | null;
+  ofType?: TypeRef | null;
+}
+
+interface FieldInfo {
+  name: string;
+  args: { name: string; type: TypeRef }[];
+  type: TypeRef;
 }
 
 interface Introspection {
-  __schema: Record<
-    'queryType' | 'mutationType',
-    { fields: { name: string; args: { name: string; type: TypeRef }[]; type: TypeRef }[] } | null
-  >;
+  __schema: Record<'queryType' | 'mutationType', { fields: FieldInfo[] } | null>;
 }
 
-/** The thing's id that a path's placeholder stands for; other placeholders name public things (models). */
+/** Placeholders that stand for the id of something that belongs to somebody (a model belongs to all). */
 function idPlaceholders(path: string): string[] {
   return [...path.matchAll(/\{(\w*[iI]d)\}/g)].map(([, name]) => String(name));
 }
 
-const withoutVolatile = ({ status, body }: Answer): unknown => ({ status, body });
+const foreignId = (kind: Kind): string => things.ids[kind];
+const unknownId = (kind: Kind): string => unknownLike(things.ids[kind]);
 
 test('every REST route that takes an id answers the same for a foreign id as for an unknown one', async () => {
-  const server = cluster.next();
-  const [owner, stranger] = [await cluster.installation.createOrg(), await cluster.installation.createOrg()];
-  const job = await server.rest('POST', '/images/generations', {
-    key: owner.key,
-    body: { prompt: 'a lock', size: '512x512' },
-  });
-  const foreign = String(job.headers['x-job-id']);
-  expect((await server.rest('GET', `/jobs/${foreign}`, { key: owner.key })).status).toBe(200);
-  const unknown = `${foreign.slice(0, -6)}000000`;
   const { body: openapi } = await server.rest<OpenApi>('GET', '/openapi.json');
   const routes = Object.entries(openapi.paths).flatMap(([path, operations]) =>
     METHODS.filter((method) => method in operations && idPlaceholders(path).length > 0).map((method) => ({
@@ -55,106 +67,88 @@ test('every REST route that takes an id answers the same for a foreign id as for
     expect.arrayContaining(['get /jobs/{jobId}', 'delete /jobs/{jobId}', 'get /jobs/{jobId}/stream']),
   );
   for (const { path, method } of routes) {
-    const call = async (id: string) => {
-      const target = path.replace(/\{\w+\}/g, id);
-      return withoutVolatile(
-        await server.rest(method.toUpperCase(), target, {
-          key: stranger.key,
-          ...(method === 'get' ? {} : { body: {} }),
-        }),
-      );
+    const route = `${method} ${path}`;
+    const call = async (idOf: (kind: Kind) => string) => {
+      const target = path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(kindInPath(path, name)));
+      const body = method === 'get' ? {} : { body: BODIES[route] ?? {} };
+      const answer = await server.rest(method.toUpperCase(), target, { key: stranger.key, ...body });
+      return { status: answer.status, body: answer.body };
     };
-    const answers = { foreign: await call(foreign), unknown: await call(unknown) };
-    expect(answers.foreign, `${method} ${path}`).toEqual(answers.unknown);
-    expect(answers.foreign, `${method} ${path}`).toMatchObject({ status: 404 });
+    const theirs = await call(foreignId);
+    expect(theirs, route).toEqual(await call(unknownId));
+    expect(theirs, route).toMatchObject({ status: 404 });
   }
 });
 
-const INTROSPECT = `{ __schema {
-  queryType { fields { name args { name type { name kind ofType { name kind ofType { name kind } } } } type { ...t } } }
-  mutationType { fields { name args { name type { name kind ofType { name kind ofType { name kind } } } } type { ...t } } }
-} } fragment t on __Type { name kind ofType { name kind ofType { name kind ofType { name kind } } } }`;
+const INTROSPECT = `{ __schema { queryType { fields { ...f } } mutationType { fields { ...f } } } }
+fragment f on __Field { name args { name type { ...t } } type { ...t } }
+fragment t on __Type { name kind ofType { name kind ofType { name kind ofType { name kind } } } }`;
 
 function named(type: TypeRef): TypeRef {
-  return type.ofType === null || type.ofType === undefined ? type : named(type.ofType);
+  return type.ofType == null ? type : named(type.ofType);
+}
+
+const takesId = ({ type }: FieldInfo['args'][number]): boolean => named(type).name === 'ID';
+
+/** A call of the field with every id filled in, and an input where it demands one. */
+function callOf(field: FieldInfo, idOf: (kind: Kind) => string): string {
+  const ids = field.args
+    .filter(takesId)
+    .map(({ name }) => `${name}: "${idOf(kindInField(field.name, name))}"`);
+  const inputs = field.args
+    .filter(({ type }) => type.kind === 'NON_NULL' && named(type).kind === 'INPUT_OBJECT')
+    .map(({ name }) => `${name}: ${INPUTS[field.name] ?? '{}'}`);
+  const selection = named(field.type).kind === 'OBJECT' ? '{ __typename }' : '';
+  return `${field.name}(${[...ids, ...inputs].join(', ')}) ${selection}`;
 }
 
 test('every GraphQL field that takes an id answers the same for a foreign id as for an unknown one', async () => {
-  const server = cluster.next();
-  const [owner, stranger] = [await cluster.installation.createOrg(), await cluster.installation.createOrg()];
-  const job = await server.rest('POST', '/images/generations', {
-    key: owner.key,
-    body: { prompt: 'a lock', size: '512x512' },
-  });
-  const foreign = String(job.headers['x-job-id']);
-  const unknown = `${foreign.slice(0, -6)}000000`;
-  const schema = await server.graphql<Introspection>(INTROSPECT, { key: owner.key });
+  const schema = await server.graphql<Introspection>(INTROSPECT, { key: stranger.key });
   const fields = (['query', 'mutation'] as const).flatMap((operation) =>
     (schema.data?.__schema[`${operation}Type`]?.fields ?? [])
-      .filter(
-        ({ name, args }) =>
-          args.some((arg) => named(arg.type).name === 'ID') && !/^model$|^_entities$/.test(name),
-      )
+      .filter(({ name, args }) => args.some(takesId) && name !== 'model')
       .map((field) => ({ operation, field })),
   );
   expect(fields.map(({ field }) => field.name)).toEqual(expect.arrayContaining(['job', 'cancelJob']));
   for (const { operation, field } of fields) {
-    const id = field.args.find((arg) => named(arg.type).name === 'ID')?.name;
-    // Other arguments that a field demands are inputs whose fields are all optional: an empty one changes nothing.
-    const more = field.args
-      .filter((arg) => arg.type.kind === 'NON_NULL' && named(arg.type).kind === 'INPUT_OBJECT')
-      .map((arg) => `, ${arg.name}: {}`);
-    const selection = named(field.type).kind === 'OBJECT' ? '{ __typename }' : '';
-    const call = async (value: string) => {
-      const { data, errors } = await server.graphql(
-        `${operation} { ${field.name}(${id}: "${value}"${more.join('')}) ${selection} }`,
-        { key: stranger.key },
-      );
-      return {
-        data,
-        errors: errors.map(({ message, extensions }) => ({
-          message,
-          code: extensions['code'],
-          status: extensions['httpStatus'],
-        })),
-      };
+    const call = async (idOf: (kind: Kind) => string) => {
+      const { data, errors } = await server.graphql(`${operation} { ${callOf(field, idOf)} }`, {
+        key: stranger.key,
+      });
+      return { data, errors: errors.map(({ message, extensions }) => ({ message, extensions })) };
     };
-    const answers = { foreign: await call(foreign), unknown: await call(unknown) };
-    expect(answers.foreign, field.name).toEqual(answers.unknown);
-    expect(answers.foreign.errors[0], field.name).toMatchObject({ code: 'not_found', status: 404 });
+    const theirs = await call(foreignId);
+    expect(theirs, field.name).toEqual(await call(unknownId));
+    expect(theirs.errors[0]?.extensions, field.name).toMatchObject({ code: 'not_found', httpStatus: 404 });
   }
 });
 
 test('an entity of another organisation is as absent as one that does not exist', async () => {
-  const server = cluster.next();
-  const [owner, stranger] = [await cluster.installation.createOrg(), await cluster.installation.createOrg()];
-  const job = await server.rest('POST', '/images/generations', {
-    key: owner.key,
-    body: { prompt: 'a lock', size: '512x512' },
-  });
-  const foreign = String(job.headers['x-job-id']);
+  const QUERY = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on Organization { id } } }`;
   const entities = (representation: object, key: string) =>
-    server.graphql(
-      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on Organization { id } } }',
-      {
-        key,
-        variables: { r: [representation] },
-      },
-    );
-  expect((await entities({ __typename: 'Job', id: foreign }, owner.key)).data).toEqual({
-    _entities: [{ id: foreign }],
-  });
-  for (const representation of [
-    { __typename: 'Job', id: foreign },
-    { __typename: 'Organization', id: owner.orgId },
-  ]) {
-    const absent = { ...representation, id: `${representation.id.slice(0, -6)}000000` };
-    const [theirs, nobodys] = [
-      await entities(representation, stranger.key),
-      await entities(absent, stranger.key),
-    ];
+    server.graphql(QUERY, { key, variables: { r: [representation] } });
+  const { owner, ids } = things;
+  const mine = await entities({ __typename: 'Job', id: ids.job }, owner.key);
+  expect(mine.data).toEqual({ _entities: [{ id: ids.job }] });
+  for (const [typename, id] of [
+    ['Job', ids.job],
+    ['Organization', owner.orgId],
+  ] as const) {
+    const theirs = await entities({ __typename: typename, id }, stranger.key);
+    const nobodys = await entities({ __typename: typename, id: unknownLike(id) }, stranger.key);
     expect(theirs.data).toEqual(nobodys.data);
     expect(theirs.errors.map(({ message }) => message)).toEqual(nobodys.errors.map(({ message }) => message));
-    expect(theirs.data).not.toMatchObject({ _entities: [{ id: representation.id }] });
+    expect(theirs.data).not.toMatchObject({ _entities: [{ id }] });
   }
+});
+
+test('what a stranger tried changed nothing for the owner', async () => {
+  const { owner, ids } = things;
+  const { body: job } = await server.rest('GET', `/jobs/${ids.job}`, { key: owner.key });
+  expect(job['status']).toBe('completed');
+  expect((await server.rest('GET', `/agents/${ids.agent}`, { key: owner.key })).status).toBe(200);
+  const { body } = await server.rest<{ webhook: { enabled: boolean } }>('GET', `/webhooks/${ids.webhook}`, {
+    key: owner.key,
+  });
+  expect(body.webhook.enabled).toBe(true);
 });

@@ -16,7 +16,7 @@ let cluster: Cluster;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'all' }], { plans: PLANS });
 });
-afterAll(() => cluster.close());
+afterAll(() => cluster?.close());
 
 interface Call {
   sentAt: number;

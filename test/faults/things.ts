@@ -1,0 +1,80 @@
+import type { Installation, TestOrg } from '../support/installation.js';
+import type { SpawnedServer } from '../support/spawned.js';
+
+/** One of everything that has an id, all of one organisation; ids by kind. */
+export interface Things {
+  owner: TestOrg;
+  ids: Record<Kind, string>;
+}
+
+export type Kind = 'job' | 'agent' | 'run' | 'webhook' | 'delivery';
+
+interface Made {
+  agent: { id: string };
+  webhook: { id: string };
+  delivery: { id: string };
+}
+
+/** Makes them through the REST API. The webhook's host cannot exist, so that its delivery fails. */
+export async function makeThings(server: SpawnedServer, installation: Installation): Promise<Things> {
+  const owner = await installation.createOrg();
+  const post = async (path: string, body: object) => {
+    const answer = await server.rest<Made>('POST', path, { key: owner.key, body });
+    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer;
+  };
+  const job = await post('/images/generations', { prompt: 'a lock', size: '512x512' });
+  const agent = await post('/agents', { name: 'Keeper', system_prompt: 'You keep the lock.' });
+  const agentId = agent.body.agent.id;
+  const run = await server.events('POST', `/agents/${agentId}/run`, {
+    key: owner.key,
+    body: { input: 'Open it' },
+  });
+  const { value: start } = await run.events.next();
+  for await (const event of run.events) void event;
+  const hook = await post('/webhooks', {
+    name: 'hook',
+    url: 'https://penstock.invalid/hook',
+    events: ['generation.completed'],
+  });
+  const delivery = await post(`/webhooks/${hook.body.webhook.id}/test`, {});
+  return {
+    owner,
+    ids: {
+      job: String(job.headers['x-job-id']),
+      agent: agentId,
+      run: (JSON.parse(start?.data ?? '{}') as { run_id: string }).run_id,
+      webhook: hook.body.webhook.id,
+      delivery: delivery.body.delivery.id,
+    },
+  };
+}
+
+/** An id of the same form that nothing has. */
+export const unknownLike = (id: string): string => `${id.slice(0, -6)}zzzzzz`;
+
+/** The kind that a placeholder of a REST path stands for. */
+export function kindInPath(path: string, placeholder: string): Kind {
+  const named = /^(job|run|delivery|agent|webhook)Id$/.exec(placeholder)?.[1];
+  if (named !== undefined) return named as Kind;
+  if (path.startsWith('/agents/')) return 'agent';
+  if (path.startsWith('/webhooks/')) return 'webhook';
+  throw new Error(`nothing to put for {${placeholder}} in ${path}: make one in makeThings`);
+}
+
+/** The kind that an argument of a GraphQL field stands for. */
+export function kindInField(field: string, argument: string): Kind {
+  const named = /^(job|run|delivery|agent|webhook)Id$/.exec(argument)?.[1];
+  if (named !== undefined) return named as Kind;
+  const kinds: [RegExp, Kind][] = [
+    [/AgentRun|agentRun/, 'run'],
+    [/Agent|agent/, 'agent'],
+    [/Delivery/, 'delivery'],
+    [/Webhook|webhook/, 'webhook'],
+    [/Job|job/, 'job'],
+  ];
+  const found = kinds.find(([pattern]) => pattern.test(field));
+  if (found === undefined)
+    throw new Error(`nothing to put for ${field}(${argument}:): make one in makeThings`);
+  return found[1];
+}
