@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../src/errors.js';
-import { parseJson, readBody, requireJson } from '../src/http/index.js';
+import { isMultipart, parseJson, parseMultipart, readBody, requireJson } from '../src/http/index.js';
+import type { UploadedFile } from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
 import type { Route } from './route.types.js';
@@ -36,8 +37,7 @@ export async function readRequest(
     throw matched === null ? new ApiError('not_found', 'Not found') : methodNotAllowed(matched.allow);
   }
   const { target: endpoint, segments } = matched;
-  const bytes = await receive(request, endpoint.route);
-  const body = bytes && endpoint.route.body ? parseObject(bytes) : null;
+  const { bytes, body, upload } = await receiveBody(options, endpoint.route, { request, call });
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -46,15 +46,56 @@ export async function readRequest(
     path,
     query,
     lastEventId: single(lastEventId),
+    accept: request.headers.accept,
     idempotencyKey: single(idempotencyKey),
     bytes,
     body,
-    context: options.context(call, body ? { body } : {}),
+    context: options.context(call, { ...(body ? { body } : {}), ...(upload ? { upload } : {}) }),
   };
 }
 
 function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
+}
+
+interface Received {
+  bytes: Buffer | null;
+  body: Record<string, unknown> | null;
+  upload?: UploadedFile;
+}
+
+async function receiveBody(
+  options: RestOptions,
+  route: Route,
+  { request, call }: Pick<Incoming, 'request' | 'call'>,
+): Promise<Received> {
+  const { 'content-type': contentType = '' } = request.headers;
+  if (route.upload && (isMultipart(contentType) || !route.body))
+    return receiveUpload(options, route.upload, { request, call });
+  const bytes = await receive(request, route);
+  return { bytes, body: bytes && route.body ? parseObject(bytes) : null };
+}
+
+/** What form fields and boundaries may take besides the file. */
+const FORM_BYTES = 1024 * 1024;
+
+async function receiveUpload(
+  options: RestOptions,
+  { field, limit }: NonNullable<Route['upload']>,
+  { request, call }: Pick<Incoming, 'request' | 'call'>,
+): Promise<Received> {
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
+  if (!isMultipart(contentType) || encoding !== 'identity')
+    throw new ApiError('unsupported_media_type', 'Unsupported media type');
+  const allowed = limit === 'knowledge' ? options.knowledgeLimit(call) : null;
+  const bytes = await readBody(
+    request,
+    (allowed?.bytes ?? Number(limit)) + FORM_BYTES,
+    allowed ? () => allowed.refusal : undefined,
+  );
+  const { fields, files } = await parseMultipart(bytes, contentType);
+  const upload = files.get(field);
+  return { bytes, body: fields, ...(upload ? { upload } : {}) };
 }
 
 const EMPTY = Buffer.from('{}');

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
-import type { HttpEdge } from '../src/http/index.js';
+import type { ApiError } from '../src/errors.js';
+import type { HttpEdge, UploadedFile } from '../src/http/index.js';
 import type { Endpoint } from './mount.js';
 
 /** One call, as the edge opened it. */
@@ -18,11 +19,15 @@ export interface RestOptions {
   schema: GraphQLSchema;
   edge: HttpEdge;
   /** The resolvers' context. `body` stands in the place of the argument `input`. */
-  context(call: Call, extra: { body?: Record<string, unknown> }): object;
+  context(call: Call, extra: { body?: Record<string, unknown>; upload?: UploadedFile }): object;
+  /** How large an uploaded knowledge file may be, by the caller's plan, and how a larger one is refused. */
+  knowledgeLimit(call: Call): { bytes: number; refusal: ApiError };
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Escape hatch of chat: the completion's bytes, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<Buffer>;
+  /** Escape hatch of speech: a stored file's bytes by its signed URL. */
+  readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */
   joinRun(call: Call, runId: string): Promise<AsyncIterable<StreamedEvent>>;
   /** The OpenAPI description, served as it is. */
@@ -47,6 +52,7 @@ export interface RestRequest {
   path: string;
   query: string;
   lastEventId: string | undefined;
+  accept: string | undefined;
   idempotencyKey: string | undefined;
   bytes: Buffer | null;
   body: Record<string, unknown> | null;

@@ -11,8 +11,16 @@ export interface ParameterHint {
 
 /** The answer to a stored document, as an escape hatch may rewrite it. */
 export interface RouteAnswer {
+  /** Sent as JSON; bytes as they are, with the content type that `headers` names. */
   body: unknown;
   headers?: Record<string, string>;
+}
+
+/** What an escape hatch may look at besides the document's answer. */
+export interface RespondRequest {
+  accept: string | undefined;
+  /** The bytes of a file of the caller's organisation by its signed URL. */
+  readFile(url: string): Promise<Buffer>;
 }
 
 /**
@@ -46,8 +54,13 @@ export interface Route {
     /** Unknown fields are ignored (chat, embeddings) instead of refused. */
     open?: boolean;
   };
+  /**
+   * Escape hatch: the request may (or, without `body`, must) be multipart/form-data. Its fields are the body, the file of this form field
+   * reaches the resolver beside it. The limit is a number of bytes, or the plan's for knowledge files.
+   */
+  upload?: { field: string; limit: number | 'knowledge' };
   /** Escape hatch: what the document answered, rewritten. */
-  respond?(body: Record<string, unknown>): RouteAnswer;
+  respond?(body: Record<string, unknown>, request: RespondRequest): RouteAnswer | Promise<RouteAnswer>;
   /**
    * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
    * `run-events`: the source events are shown as contract 6.2 has them.
@@ -55,6 +68,8 @@ export interface Route {
   raw?: 'chat' | 'run' | 'run-events';
   /** The document that streams the same call as Server-Sent Events (`stream: true`). */
   streamDocument?: string;
+  /** Content types of further forms of the answer, bytes or text. */
+  alsoAnswers?: readonly string[];
   /** Name of the answer's schema in the description. */
   schemaName: string;
   /** The answer's schema where `respond` rewrites the answer: from that of the document. */

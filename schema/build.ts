@@ -12,9 +12,11 @@ import { printSubgraph, toSubgraph } from './federation/subgraph.js';
 import { enforce, guardOf } from './guard.js';
 import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
+import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { OrganizationResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
+import { SpeechResolver } from './speech/speech.resolver.js';
 import { UsageRecordResolver } from './usage/usage-record.resolver.js';
 import { VersionResolver } from './version.resolver.js';
 import { WebhookResolver } from './webhook/webhook.resolver.js';
@@ -30,9 +32,11 @@ const schemaResolvers: ResolverClass[] = [
   EstimateResolver,
   ImageResolver,
   JobResolver,
+  KnowledgeResolver,
   ModelResolver,
   OrganizationResolver,
   QuotaResolver,
+  SpeechResolver,
   UsageRecordResolver,
   VersionResolver,
   WebhookResolver,

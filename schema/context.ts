@@ -11,6 +11,8 @@ export interface GraphqlContext {
    * so its bodies reach the service uncoerced and are refused there, in that order, with the contract's messages.
    */
   body?: Record<string, unknown>;
+  /** A file that came with a multipart body. */
+  upload?: { filename: string; bytes: Buffer };
   /** The first job that a generation of this operation made or resumed: what the header `X-Job-Id` names. */
   onJob?(job: Job): void;
 }

@@ -26,6 +26,11 @@ export const ImageResponseFormat = words(
   ['url', 'b64_json'] as const,
   'Whether images come as signed URLs or as base64.',
 );
+export const SpeechFormat = words(
+  'SpeechFormat',
+  ['mp3', 'wav', 'opus', 'aac'] as const,
+  'Container of generated speech.',
+);
 export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,
@@ -45,4 +50,9 @@ export const AgentStepType = words(
   'AgentStepType',
   ['thinking', 'tool_call', 'tool_result', 'response', 'error'] as const,
   'What a step of a run is.',
+);
+export const KnowledgeStatus = words(
+  'KnowledgeStatus',
+  ['pending', 'processing', 'completed', 'failed'] as const,
+  'Whether a knowledge file can be searched yet.',
 );

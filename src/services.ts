@@ -1,5 +1,11 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
-import type { AgentRunService, AgentService, RunEvents } from './agents/index.js';
+import type {
+  AgentRunService,
+  AgentService,
+  KnowledgeService,
+  MemoryService,
+  RunEvents,
+} from './agents/index.js';
 import type { Config } from './config.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
@@ -12,6 +18,8 @@ import type { WebhookService } from './webhooks/index.js';
 
 /** What the faces (schema, subscriptions, REST) may call: built once by `boot/`, passed down, never global. */
 export interface Services {
+  knowledge: KnowledgeService;
+  memories: MemoryService;
   agents: AgentService;
   agentRuns: AgentRunService;
   runEvents: RunEvents;

@@ -9,6 +9,7 @@ import { inputSchema, outputSchema, parameterSchema } from './json-schema.js';
 const TAGS: Record<string, string> = {
   Chat: 'Conversations, in one piece or streamed.',
   Images: 'Images from text.',
+  Audio: 'Speech, transcription and music.',
   Embeddings: 'Vectors of texts.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
   Quota: "What is left of the organisation's plan.",
@@ -102,14 +103,14 @@ function operationOf(endpoint: Endpoint): JsonSchema {
     tags: [tag],
     'x-graphql': `${document.operation.operation} ${document.field.name}`,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: bodyOf(endpoint) } : {}),
+    ...((route.body ?? route.upload) ? { requestBody: requestBodyOf(endpoint) } : {}),
     responses: { '200': successOf(endpoint), ...errorReferences(errorStatuses(endpoint)) },
   };
 }
 
 function errorStatuses({ route }: Endpoint): number[] {
   const ofPath = route.path.includes('{') ? [404] : [];
-  const ofBody = route.body ? [402, 409, 413, 415, 422] : [];
+  const ofBody = (route.body ?? route.upload) ? [402, 409, 413, 415, 422] : [];
   return [400, 401, 403, ...ofPath, ...ofBody, 429, 500, 503].sort((a, b) => a - b);
 }
 
@@ -162,6 +163,22 @@ function headersOf({ route, document }: Described): JsonSchema[] {
   ];
 }
 
+function requestBodyOf(endpoint: Endpoint): JsonSchema {
+  const { upload, body } = endpoint.route;
+  const json = body ? bodyOf(endpoint) : null;
+  if (!upload) return json as JsonSchema;
+  const form = {
+    type: 'object',
+    properties: { [upload.field]: { type: 'string', format: 'binary' } },
+    required: [upload.field],
+  };
+  const content = {
+    ...(json?.['content'] as JsonSchema | undefined),
+    'multipart/form-data': { schema: form },
+  };
+  return { required: true, content };
+}
+
 function bodyOf({ route, document }: Endpoint): JsonSchema {
   const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
   if (!input || !route.body)
@@ -178,7 +195,7 @@ function bodyOf({ route, document }: Endpoint): JsonSchema {
 function successOf({ route, document, stream }: Endpoint): JsonSchema {
   const schema = (name: string): JsonSchema => ({ schema: { $ref: `#/components/schemas/${name}` } });
   const isStream = document.operation.operation === 'subscription';
-  const isGeneration = route.describe?.name === 'describeGeneration';
+  const isGeneration = route.describe?.name.endsWith('Generation') === true;
   return {
     description: isStream ? 'The events as they come.' : 'The answer.',
     headers: {
@@ -188,6 +205,12 @@ function successOf({ route, document, stream }: Endpoint): JsonSchema {
     content: {
       [isStream ? 'text/event-stream' : 'application/json']: schema(route.schemaName),
       ...(stream ? { 'text/event-stream': schema(`${route.schemaName}Chunk`) } : {}),
+      ...Object.fromEntries(
+        (route.alsoAnswers ?? []).map((type) => [
+          type,
+          { schema: type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {} },
+        ]),
+      ),
     },
   };
 }

@@ -4,18 +4,22 @@ import { chatRoutes } from './chat.js';
 import { embeddingRoutes } from './embeddings.js';
 import { imageRoutes } from './images.js';
 import { jobRoutes } from './jobs.js';
+import { knowledgeRoutes } from './knowledge.js';
 import { modelRoutes } from './models.js';
 import { quotaRoutes } from './quota.js';
+import { speechRoutes } from './speech.js';
 import { webhookRoutes } from './webhooks.js';
 
 /** The table: every endpoint of /api/v1. */
 export const routes: readonly Route[] = [
   ...chatRoutes,
   ...imageRoutes,
+  ...speechRoutes,
   ...embeddingRoutes,
   ...jobRoutes,
   ...quotaRoutes,
   ...modelRoutes,
   ...agentRoutes,
+  ...knowledgeRoutes,
   ...webhookRoutes,
 ];

@@ -17,7 +17,10 @@ import {
   type GraphqlWsServer,
   type OperationEngine,
 } from '../../subscriptions/index.js';
+import type { Plan } from '../access/index.js';
+import { notFound } from '../errors.js';
 import { createIdempotency } from '../idempotency/index.js';
+import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
 import type { HttpEdge } from '../http/index.js';
@@ -71,10 +74,16 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     schema,
     edge,
     context: (call, extra) => ({ ...contextOf(call), ...extra }),
+    knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
     completeChat: async (call, body) => (await services.chat.complete(call, body)).bytes,
     joinRun: (call, runId) =>
       services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
+    readFile: async (call, url) => {
+      const file = await services.files.resolveOwn(call.principal.orgId, url);
+      if (file === null) throw notFound();
+      return await services.files.read(call.principal.orgId, file.id);
+    },
     openapi: printApi(schema),
   });
   const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
@@ -82,6 +91,17 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     api: { rest, graphql: (request, response) => graphql.handle(request, response), graphqlSse: sse },
     ws,
   };
+}
+
+/** A plan without agents reads no more than a form of a knowledge upload. */
+function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } {
+  if (agents === null)
+    return { bytes: 0, refusal: new ApiError('plan_required', 'AI Agents are not available') };
+  const mb = agents.maxKnowledgeFileMb;
+  const refusal = new ApiError('payload_too_large', `File exceeds the maximum size of ${mb} MB`, {
+    param: 'file',
+  });
+  return { bytes: mb * 1024 * 1024, refusal };
 }
 
 function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddress: ClientAddress): HttpEdge {

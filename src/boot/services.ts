@@ -5,6 +5,7 @@ import {
   createEmbeddingService,
   createGenerationService,
   createImageKind,
+  createSpeechKind,
   jobHandlersOf,
 } from '../generation/index.js';
 import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
@@ -13,7 +14,7 @@ import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
 import { createJobHub, type JobHub } from '../../subscriptions/index.js';
 import { openAgents, type Agents } from './agents.js';
-import { withoutKnowledge, withoutMemory } from './agents-absent.js';
+import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
 
@@ -41,7 +42,8 @@ export async function compose(
   const inputs = createInputFetcher({ egress, files });
   const jobs = createJobService({ database, logger });
   closers.add('the job service', () => jobs.close());
-  const kinds = [createImageKind({ models, providers, files, imaging: foundation.imaging, logger })];
+  const media = { models, providers, files, inputs, audio: foundation.audio, imaging: foundation.imaging, logger };
+  const kinds = [createImageKind(media), createSpeechKind(media)];
   const shared = {
     config,
     logger,
@@ -67,17 +69,21 @@ export async function compose(
     logger,
   });
   closers.add('the subscription hub', () => hub.close());
+  const knowledge = createKnowledgeService({ database, files });
+  const memories = createMemoryService({ database });
   const agents = await openAgents({
     foundation,
     closers,
     egress,
     inputs,
     search,
-    knowledge: withoutKnowledge(),
-    memory: withoutMemory(),
+    knowledge,
+    memory: memories,
   });
   const services: Services = {
     ...agents.services,
+    knowledge,
+    memories,
     webhooks: createWebhookService({ database, egress, files, secrets, config }),
     config,
     database,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createRunWorker } from '../agents/index.js';
+import { createKnowledgeWorker, createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
 import type { Config } from '../config.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
@@ -111,9 +111,11 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   worker.start();
   const runs = createRunWorker(composition.agents.execution);
   runs.start();
+  const reader = createKnowledgeWorker({ database, files: files.service, logger });
+  reader.start();
   return async () => {
     const graceMs = DRAIN_TIMEOUT_MS;
-    await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs })]);
+    await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs }), reader.stop()]);
   };
 }
 

@@ -20,9 +20,13 @@ export function requireJson(request: IncomingMessage): void {
  * The body's bytes, never more than the limit: a declared length over it is refused unread, an undeclared one while reading.
  * @throws ApiError payload_too_large
  */
-export function readBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  refusal: () => ApiError = tooLarge,
+): Promise<Buffer> {
   const declared = request.headers['content-length'];
-  if (declared !== undefined && Number(declared) > limitBytes) return Promise.reject(tooLarge());
+  if (declared !== undefined && Number(declared) > limitBytes) return Promise.reject(refusal());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -30,7 +34,7 @@ export function readBody(request: IncomingMessage, limitBytes: number): Promise<
       size += chunk.length;
       if (size > limitBytes) {
         request.off('data', onData);
-        reject(tooLarge());
+        reject(refusal());
       } else chunks.push(chunk);
     };
     request.on('data', onData);

@@ -10,5 +10,7 @@ export {
   setRate,
   visibleError,
 } from './answer.js';
+export { isMultipart, parseMultipart } from './multipart.js';
+export type { MultipartBody, UploadedFile } from './multipart.js';
 export type { HttpAnswer, HttpEdge } from './http.types.js';
 export type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../idempotency/idempotency.types.js';

@@ -1,0 +1,112 @@
+import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import type { KnowledgeFile, Memory } from '../../src/agents/index.js';
+import { invalid } from '../../src/errors.js';
+import { checkFirst, toConnection } from '../connection.js';
+import type { Connection } from '../connection.js';
+import type { GraphqlContext } from '../context.js';
+import { Scope } from '../guard.js';
+import {
+  AgentMemoryConnection,
+  DeleteKnowledgeResult,
+  KnowledgeFileType,
+  UploadKnowledgeInput,
+} from './knowledge.type.js';
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** The file of a multipart request, or the input's base64. @throws ApiError invalid_request */
+function fileOf(
+  { body, upload }: GraphqlContext,
+  input: UploadKnowledgeInput | null,
+): { filename: string; bytes: Buffer } {
+  if (upload) return upload;
+  if (body || input === null) throw invalid('file is required', 'file');
+  if (!BASE64.test(input.content)) throw invalid('content must be base64', 'content');
+  return { filename: input.filename, bytes: Buffer.from(input.content, 'base64') };
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+@Resolver(() => KnowledgeFileType)
+export class KnowledgeResolver {
+  @Scope('agents')
+  @Query(() => [KnowledgeFileType], { description: "An agent's knowledge files, newest first." })
+  knowledgeFiles(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+  ): Promise<KnowledgeFile[]> {
+    return services.knowledge.list(call.principal, agentId);
+  }
+
+  @Scope('agents')
+  @Query(() => KnowledgeFileType)
+  knowledgeFile(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+    @Arg('id', () => ID) id: string,
+  ): Promise<KnowledgeFile> {
+    return services.knowledge.get(call.principal, agentId, id);
+  }
+
+  @Scope('agents')
+  @Mutation(() => KnowledgeFileType, {
+    description: 'PDF, Markdown, TXT, CSV or DOCX; read in the background.',
+  })
+  uploadKnowledgeFile(
+    @Ctx() context: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+    @Arg('input', () => UploadKnowledgeInput, { nullable: true }) input:
+      | UploadKnowledgeInput
+      | null
+      | undefined,
+  ): Promise<KnowledgeFile> {
+    const { call, services } = context;
+    const read = (): AsyncGenerator<Buffer> => once(fileOf(context, input ?? null).bytes);
+    // The plan and the agent are looked at before the file (decisions.md 1): it is opened when it is read.
+    const filename = context.upload?.filename ?? input?.filename ?? '';
+    return services.knowledge.upload(call.principal, agentId, {
+      filename,
+      content: { [Symbol.asyncIterator]: () => read() },
+    });
+  }
+
+  @Scope('agents')
+  @Mutation(() => DeleteKnowledgeResult, { description: 'Its passages are gone at once.' })
+  async deleteKnowledgeFile(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+    @Arg('id', () => ID) id: string,
+  ): Promise<DeleteKnowledgeResult> {
+    await services.knowledge.delete(call.principal, agentId, id);
+    return { success: true };
+  }
+
+  @Scope('agents')
+  @Query(() => AgentMemoryConnection, { description: 'What users told an agent, newest first.' })
+  async agentMemories(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('agentId', () => ID) agentId: string,
+    @Arg('user', () => String, { nullable: true }) user: string | null | undefined,
+    @Arg('first', () => Int, { defaultValue: 20, description: '1 to 100.' }) first: number,
+    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+  ): Promise<Connection<Memory>> {
+    const page = await services.memories.list(call.principal, agentId, {
+      first: checkFirst(first),
+      ...(user == null ? {} : { endUser: user }),
+      ...(after == null ? {} : { after }),
+    });
+    return toConnection(page);
+  }
+
+  @Scope('agents')
+  @Mutation(() => DeleteKnowledgeResult)
+  async deleteAgentMemory(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID) id: string,
+  ): Promise<DeleteKnowledgeResult> {
+    await services.memories.delete(call.principal, id);
+    return { success: true };
+  }
+}

@@ -1,0 +1,71 @@
+import busboy from 'busboy';
+import { ApiError, invalid } from '../errors.js';
+import { checkText } from './body.js';
+
+/** A file of a multipart body. */
+export interface UploadedFile {
+  filename: string;
+  bytes: Buffer;
+}
+
+export interface MultipartBody {
+  /** `name[]`, and a name that comes more than once, is a list under its bare name. */
+  fields: Record<string, string | string[]>;
+  /** By the name of their form field; the first of each. */
+  files: Map<string, UploadedFile>;
+}
+
+const MAX_FIELD_BYTES = 64 * 1024;
+const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100, fieldSize: MAX_FIELD_BYTES };
+
+const malformed = (): ApiError => invalid('Malformed multipart body');
+
+export function isMultipart(contentType: string | undefined): boolean {
+  return /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
+}
+
+/**
+ * A body of multipart/form-data that was read whole.
+ * @throws ApiError invalid_request `Malformed multipart body` for a truncated or broken one
+ */
+export async function parseMultipart(bytes: Buffer, contentType: string): Promise<MultipartBody> {
+  const parser = openParser(contentType);
+  const fields: MultipartBody['fields'] = Object.create(null) as MultipartBody['fields'];
+  const files: MultipartBody['files'] = new Map();
+  const failure = await new Promise<ApiError | null>((resolve) => {
+    const broken = (): void => resolve(malformed());
+    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
+      if (nameTruncated || valueTruncated) return broken();
+      const bare = name.replace(/\[\]$/, '');
+      const known = fields[bare];
+      fields[bare] =
+        bare === name && known === undefined
+          ? value
+          : [...(known === undefined ? [] : [known].flat()), value];
+    });
+    parser.on('file', (name, stream, { filename }) => {
+      const parts: Buffer[] = [];
+      stream.on('data', (part: Buffer) => parts.push(part));
+      stream.on('error', broken);
+      stream.on('end', () => {
+        if (!files.has(name)) files.set(name, { filename: filename ?? '', bytes: Buffer.concat(parts) });
+      });
+    });
+    for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit', 'error'] as const)
+      parser.on(event, broken);
+    parser.on('close', () => resolve(null));
+    parser.end(bytes);
+  });
+  if (failure !== null) throw failure;
+  for (const value of Object.values(fields).flat()) checkText(value);
+  return { fields: { ...fields }, files };
+}
+
+function openParser(contentType: string): busboy.Busboy {
+  try {
+    return busboy({ headers: { 'content-type': contentType }, limits: LIMITS, defParamCharset: 'utf8' });
+  } catch {
+    // No boundary.
+    throw malformed();
+  }
+}

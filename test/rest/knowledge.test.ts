@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import PDFDocument from 'pdfkit';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
+
+let penstock: TestServer;
+let key: string;
+let orgId: string;
+let agentId: string;
+
+interface FileRecord {
+  id: string;
+  status: string;
+  error_message: string | null;
+  chunk_count: number;
+}
+
+beforeAll(async () => {
+  penstock = await startPenstock();
+  ({ key, orgId } = await penstock.createOrg({ plan: 'pro_monthly' }));
+  agentId = await createAgent(key);
+});
+
+afterAll(() => penstock.close());
+
+async function createAgent(owner: string): Promise<string> {
+  const body = { name: 'Reader', system_prompt: 'Answer out of the files.' };
+  const answer = await penstock.rest<{ agent: { id: string } }>('POST', '/agents', { key: owner, body });
+  expect(answer.status).toBe(200);
+  return answer.body.agent.id;
+}
+
+async function upload(
+  bytes: Uint8Array | string,
+  filename: string,
+  options: { key?: string; agent?: string } = {},
+) {
+  const form = new FormData();
+  form.append('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), filename);
+  const response = await fetch(`${penstock.baseUrl}/agents/${options.agent ?? agentId}/knowledge`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${options.key ?? key}` },
+    body: form,
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { file: FileRecord; error?: string; param?: string },
+  };
+}
+
+async function finished(fileId: string): Promise<FileRecord> {
+  return await eventually(async () => {
+    const { body } = await penstock.rest<{ file: FileRecord }>(
+      'GET',
+      `/agents/${agentId}/knowledge/${fileId}`,
+      { key },
+    );
+    return (body.file.status === 'completed' || body.file.status === 'failed') && body.file;
+  });
+}
+
+async function remove(fileId: string): Promise<void> {
+  const answer = await penstock.rest('DELETE', `/agents/${agentId}/knowledge/${fileId}`, { key });
+  expect(answer.body).toEqual({ success: true });
+}
+
+function search(query: string) {
+  return penstock.services.knowledge.search({ agentId, agentOrgId: orgId, query, limit: 3 });
+}
+
+function pdf(text: string): Promise<Buffer> {
+  const document = new PDFDocument();
+  const parts: Buffer[] = [];
+  document.on('data', (part: Buffer) => parts.push(part));
+  document.text(text);
+  document.end();
+  return new Promise((resolve) => document.on('end', () => resolve(Buffer.concat(parts))));
+}
+
+test('an uploaded text goes from pending to completed, is listed, found, and gone at once when deleted', async () => {
+  const text = `# Turbines\n\nThe spare rotor lies in hall seven.\n\n${'Nothing of note. '.repeat(200)}`;
+  const { status, body } = await upload(text, '../../notes.md');
+  expect(status).toBe(200);
+  expect(body.file).toMatchObject({
+    id: expect.stringMatching(/^kf_/),
+    agent_id: agentId,
+    filename: 'notes.md',
+    content_type: 'text/markdown',
+    size_bytes: Buffer.byteLength(text),
+    status: 'pending',
+    error_message: null,
+  });
+  const done = await finished(body.file.id);
+  expect(done).toMatchObject({ status: 'completed' });
+  expect(done.chunk_count).toBeGreaterThan(2);
+  const list = await penstock.rest<{ files: FileRecord[] }>('GET', `/agents/${agentId}/knowledge`, { key });
+  expect(list.body.files.map(({ id }) => id)).toEqual([body.file.id]);
+  const [first] = await search('where is the spare rotor?');
+  expect(first).toMatchObject({ filename: 'notes.md', position: 0 });
+  await remove(body.file.id);
+  expect(await search('spare rotor')).toEqual([]);
+});
+
+test('PDF and CSV are read, and a PDF is known by its content whatever it is called', async () => {
+  const table = await upload('city;rain\nBergen;2250\nOslo;763\n', 'rain.csv');
+  const paper = await upload(await pdf('The weir was finished in 1911 by Ada Berg.'), 'report.txt');
+  expect(paper.body.file).toMatchObject({ content_type: 'application/pdf' });
+  for (const { body } of [table, paper])
+    expect(await finished(body.file.id)).toMatchObject({ status: 'completed' });
+  expect((await search('rain in Bergen'))[0]?.text).toContain('city: Bergen; rain: 2250');
+  expect((await search('who finished the weir'))[0]?.text).toContain('Ada Berg');
+  for (const { body } of [table, paper]) await remove(body.file.id);
+});
+
+test.each([
+  ['an EXE named .pdf', Buffer.from('4d5a90000300000004000000ffff0000b8', 'hex'), 'invoice.pdf'],
+  ['a zip that is no document', Buffer.from('PK\x03\x04rubbish', 'latin1'), 'x.docx'],
+  ['nothing', Buffer.alloc(0), 'x.txt'],
+])('%s is an unsupported type', async (_what, bytes, name) => {
+  expect(await upload(bytes, name)).toMatchObject({
+    status: 400,
+    body: { error: 'Unsupported file type', param: 'file' },
+  });
+});
+
+test('a broken PDF ends as failed, with the reason', async () => {
+  const { body } = await upload('%PDF-1.7\nthis is not a document', 'broken.pdf');
+  expect(await finished(body.file.id)).toMatchObject({
+    status: 'failed',
+    error_message: 'The file cannot be read',
+  });
+  await remove(body.file.id);
+});
+
+test("a file over the plan's size is refused while it is read", async () => {
+  const answer = await upload(Buffer.alloc(10 * 1024 * 1024 + 1, 'a'), 'big.txt');
+  expect(answer).toMatchObject({ status: 413, body: { error: 'File exceeds the maximum size of 10 MB' } });
+});
+
+test("the plan's number of files holds, also for uploads at the same time", async () => {
+  const answers = await Promise.all(Array.from({ length: 7 }, (_, n) => upload(`file ${n}`, `${n}.txt`)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+  expect(answers.find(({ status }) => status !== 200)).toMatchObject({
+    status: 402,
+    body: { error: 'Knowledge file limit reached' },
+  });
+  for (const { status, body } of answers) if (status === 200) await remove(body.file.id);
+});
+
+test('a truncated multipart body and one without a file are 400, JSON is 415', async () => {
+  const path = `/agents/${agentId}/knowledge`;
+  const send = (body: string, type: string) =>
+    penstock.rest('POST', path, { key, body, headers: { 'content-type': type } });
+  const form = 'multipart/form-data; boundary=x';
+  const cut = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhal';
+  expect(await send(cut, form)).toMatchObject({ status: 400 });
+  expect(
+    await send('--x\r\nContent-Disposition: form-data; name="other"\r\n\r\n1\r\n--x--\r\n', form),
+  ).toMatchObject({
+    status: 400,
+    body: { error: 'file is required', param: 'file' },
+  });
+  expect(await send('{}', 'application/json')).toMatchObject({ status: 415 });
+});
+
+test("another organisation's agent is not found, and the Free plan has none", async () => {
+  const stranger = await penstock.createOrg({ plan: 'pro_monthly' });
+  expect(await upload('text', 'a.txt', { key: stranger.key })).toMatchObject({
+    status: 404,
+    body: { error: 'Agent not found' },
+  });
+  const free = await penstock.createOrg({ plan: 'free' });
+  expect(await upload('text', 'a.txt', { key: free.key })).toMatchObject({
+    status: 403,
+    body: { error: 'AI Agents are not available' },
+  });
+});
+
+test('a duplicate has files of its own', async () => {
+  const { body } = await upload('The lock gate opens at noon.', 'lock.txt');
+  await finished(body.file.id);
+  const copy = await penstock.rest<{ agent: { id: string } }>('POST', `/agents/${agentId}/duplicate`, {
+    key,
+  });
+  await remove(body.file.id);
+  const copied = copy.body.agent.id;
+  const list = await penstock.rest<{ files: FileRecord[] }>('GET', `/agents/${copied}/knowledge`, { key });
+  expect(list.body.files).toMatchObject([{ filename: 'lock.txt', status: 'completed' }]);
+  const found = await penstock.services.knowledge.search({
+    agentId: copied,
+    agentOrgId: orgId,
+    query: 'lock gate',
+    limit: 1,
+  });
+  expect(found).toMatchObject([{ text: 'The lock gate opens at noon.' }]);
+});
