@@ -5,6 +5,8 @@ export { effectivePlan } from './effective-plan.js';
 export type { EffectivePlan, SubscriptionState } from './effective-plan.js';
 export { createKeyService } from './keys.js';
 export type { KeyRecord, KeyService, NewKey } from './keys.js';
+export { createMemberService, MEMBER_ROLES } from './members.js';
+export type { MemberRole, MemberService, MemberView } from './members.js';
 export { createOrganizationService } from './organizations.js';
 export type { OrganizationService, OrganizationView } from './organizations.js';
 export { createPlanCatalogue, loadPlans } from './plan-file.js';

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { addKeyCommands } from './key-commands.js';
+import { addMemberCommands } from './member-commands.js';
 import { addOperatorCommands } from './operator-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
@@ -12,6 +13,7 @@ function createProgram(): Command {
   addOrgCommands(program);
   addQuotaCommands(program);
   addKeyCommands(program);
+  addMemberCommands(program);
   addOperatorCommands(program);
   for (const command of program.commands) inherit(command);
   return program;

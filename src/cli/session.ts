@@ -1,7 +1,12 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { createKeyService, createOrganizationService, createPlanCatalogue } from '../access/index.js';
-import type { KeyService, OrganizationService, PlanCatalogue } from '../access/index.js';
+import {
+  createKeyService,
+  createMemberService,
+  createOrganizationService,
+  createPlanCatalogue,
+} from '../access/index.js';
+import type { KeyService, MemberService, OrganizationService, PlanCatalogue } from '../access/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { createSystemDatabase } from '../database/index.js';
@@ -18,6 +23,7 @@ export interface Session {
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
+  members: MemberService;
   metering: Metering;
 }
 
@@ -33,6 +39,7 @@ function createServices(database: SystemDatabase, plans: PlanCatalogue, logger: 
   return {
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
+    members: createMemberService({ database }),
     metering: createMetering({
       database,
       plans,

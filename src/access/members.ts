@@ -1,0 +1,143 @@
+import type { Sql, SystemDatabase } from '../database/index.js';
+import { ApiError, invalid, notFound } from '../errors.js';
+import { newId } from '../ids.js';
+
+/** Roles of people in an organisation, strongest first (decisions.md 5). */
+export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
+export interface MemberView {
+  userId: string;
+  email: string;
+  role: MemberRole;
+  /** Only in the answer to a change of role. */
+  previousRole?: MemberRole;
+}
+
+/** Who belongs to an organisation. Each change emits its `team.member.*` event in its own transaction. */
+export interface MemberService {
+  /** A person who is new to the installation gets a user. @throws ApiError invalid_request, conflict, not_found */
+  add(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
+  /** The person stays a user. @throws ApiError not_found, invalid_request for the last owner */
+  remove(orgId: string, email: string): Promise<MemberView>;
+  /** The same role again changes nothing. @throws ApiError not_found, invalid_request for the last owner */
+  changeRole(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
+  list(orgId: string): Promise<MemberView[]>;
+}
+
+type MemberEvent = 'team.member.added' | 'team.member.removed' | 'team.member.role_changed';
+
+const MAX_EMAIL = 254;
+const EMAIL = /^[^\s@\p{C}]+@[^\s@\p{C}.]+(?:\.[^\s@\p{C}.]+)+$/u;
+
+/** @throws ApiError invalid_request */
+function checkEmail(value: string): string {
+  const email = value.trim().toLowerCase();
+  if (email.length > MAX_EMAIL || !EMAIL.test(email)) throw invalid('Invalid email', 'email');
+  return email;
+}
+
+/** @throws ApiError invalid_request */
+function checkRole(role: string): MemberRole {
+  const known = MEMBER_ROLES.find((candidate) => candidate === role);
+  if (known === undefined) throw invalid(`role must be one of ${MEMBER_ROLES.join(', ')}`, 'role');
+  return known;
+}
+
+async function emit(sql: Sql, orgId: string, type: MemberEvent, member: MemberView): Promise<void> {
+  await sql.query(`SELECT penstock_emit('events', $2, penstock_event($1, $2, $3::jsonb))`, [
+    type,
+    orgId,
+    JSON.stringify(member),
+  ]);
+}
+
+/** Changes of one organisation's members wait for each other, so that the last owner stays. @throws ApiError not_found */
+async function lock(sql: Sql, orgId: string): Promise<void> {
+  const rows = await sql.query('SELECT id FROM organizations WHERE id = $1 FOR UPDATE', [orgId]);
+  if (rows.length === 0) throw notFound('Organization not found');
+}
+
+const SELECT = `SELECT m.user_id AS "userId", u.email, m.role FROM members m JOIN users u ON u.id = m.user_id WHERE m.org_id = $1`;
+
+async function find(sql: Sql, orgId: string, email: string): Promise<MemberView | null> {
+  const [row] = await sql.query<MemberView>(`${SELECT} AND lower(u.email) = $2`, [orgId, email]);
+  return row ?? null;
+}
+
+async function get(sql: Sql, orgId: string, email: string): Promise<MemberView> {
+  const member = await find(sql, orgId, email);
+  if (member === null) throw notFound('Member not found');
+  return member;
+}
+
+async function keepAnOwner(sql: Sql, orgId: string, member: MemberView): Promise<void> {
+  if (member.role !== 'owner') return;
+  const others = await sql.query(`${SELECT} AND m.role = 'owner' AND m.user_id <> $2`, [
+    orgId,
+    member.userId,
+  ]);
+  if (others.length === 0) throw invalid('The last owner cannot be removed or changed', 'email');
+}
+
+async function ensureUser(sql: Sql, email: string): Promise<string> {
+  await sql.query(
+    `INSERT INTO users (id, email, kind) VALUES ($1, $2, 'person') ON CONFLICT (lower(email)) DO NOTHING`,
+    [newId('usr'), email],
+  );
+  const [user] = await sql.query<{ id: string }>('SELECT id FROM users WHERE lower(email) = $1', [email]);
+  if (user === undefined) throw new Error('a user that was just written is not there');
+  return user.id;
+}
+
+export function createMemberService({ database }: { database: SystemDatabase }): MemberService {
+  const change = <T>(orgId: string, work: (sql: Sql) => Promise<T>): Promise<T> =>
+    database.transaction(async (sql) => {
+      await lock(sql, orgId);
+      return await work(sql);
+    });
+  return {
+    async add(orgId, address, asked) {
+      const [email, role] = [checkEmail(address), checkRole(asked)];
+      return await change(orgId, async (sql) => {
+        if ((await find(sql, orgId, email)) !== null)
+          throw new ApiError('conflict', 'Already a member', { param: 'email' });
+        const member = { userId: await ensureUser(sql, email), email, role };
+        await sql.query('INSERT INTO members (org_id, user_id, role) VALUES ($1, $2, $3)', [
+          orgId,
+          member.userId,
+          role,
+        ]);
+        await emit(sql, orgId, 'team.member.added', member);
+        return member;
+      });
+    },
+    async remove(orgId, address) {
+      const email = checkEmail(address);
+      return await change(orgId, async (sql) => {
+        const member = await get(sql, orgId, email);
+        await keepAnOwner(sql, orgId, member);
+        await sql.query('DELETE FROM members WHERE org_id = $1 AND user_id = $2', [orgId, member.userId]);
+        await emit(sql, orgId, 'team.member.removed', member);
+        return member;
+      });
+    },
+    async changeRole(orgId, address, asked) {
+      const [email, role] = [checkEmail(address), checkRole(asked)];
+      return await change(orgId, async (sql) => {
+        const before = await get(sql, orgId, email);
+        if (before.role === role) return before;
+        await keepAnOwner(sql, orgId, before);
+        await sql.query('UPDATE members SET role = $3 WHERE org_id = $1 AND user_id = $2', [
+          orgId,
+          before.userId,
+          role,
+        ]);
+        const member = { ...before, role, previousRole: before.role };
+        await emit(sql, orgId, 'team.member.role_changed', member);
+        return member;
+      });
+    },
+    list: (orgId) => database.system.query<MemberView>(`${SELECT} ORDER BY m.created_at, m.user_id`, [orgId]),
+  };
+}
