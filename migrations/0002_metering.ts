@@ -16,6 +16,7 @@ export class Migration0002 extends Migration {
     this.addSql(tenancySql('balances', { system: true, tenant: 'read' }));
     this.addSql(tenancySql('usage_ledger', { system: true, tenant: 'read' }));
     this.addSql(`GRANT SELECT, INSERT, UPDATE, DELETE ON rate_windows, processes TO ${SYSTEM_ROLE}`);
-    for (const sql of [...PERIODS, ...SETTLEMENT, ...WINDOWS, ...ADMISSION, ...QUOTAS, ...PROCESSES]) this.addSql(sql);
+    for (const sql of [...PERIODS, ...SETTLEMENT, ...WINDOWS, ...ADMISSION, ...QUOTAS, ...PROCESSES])
+      this.addSql(sql);
   }
 }
