@@ -1,5 +1,6 @@
 import busboy from 'busboy';
-import { ApiError, invalid } from '../errors.js';
+import { invalid } from '../errors.js';
+import type { ApiError } from '../errors.js';
 import { checkText } from './body.js';
 
 /** A file of a multipart body. */

@@ -9,6 +9,9 @@ export const CONTENT_TYPES: Record<FileKind, string> = {
   txt: 'text/plain',
 };
 
+const CONTROL = /\p{Cc}/gu;
+const UNPRINTABLE = /(?![\t-\r\u{1b}\u{80}-\u{9f}])\p{Cc}/u;
+
 /** What a file is by its content; the name only tells kinds of text apart. Null: none of the formats. */
 export function kindOf(bytes: Buffer, filename: string): FileKind | null {
   if (bytes.length === 0) return null;
@@ -26,9 +29,8 @@ export function kindOf(bytes: Buffer, filename: string): FileKind | null {
 function isText(bytes: Buffer): boolean {
   const text = decodeText(bytes);
   if (text === null) return false;
-  // A NUL or another control character that no text editor writes.
-  // oxlint-disable-next-line no-control-regex
-  return !/[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(text);
+  // A NUL or another control character that no text editor writes (tab to carriage return and escape are).
+  return !UNPRINTABLE.test(text);
 }
 
 /** UTF-8, or UTF-16 with its mark; null where the bytes are neither. */
@@ -44,14 +46,7 @@ export function decodeText(bytes: Buffer): string | null {
 
 /** The name's last part without anything that could lead elsewhere. */
 export function baseName(filename: string): string {
-  // oxlint-disable-next-line no-control-regex
-  const last =
-    filename
-      .replaceAll('\\', '/')
-      .split('/')
-      .at(-1)
-      ?.replace(/[\x00-\x1f\x7f]/g, '')
-      .trim() ?? '';
-  const name = last.toWellFormed().slice(-255);
+  const last = filename.replaceAll('\\', '/').split('/').at(-1) ?? '';
+  const name = last.replace(CONTROL, '').trim().toWellFormed().slice(-255);
   return name === '' || name === '.' || name === '..' ? 'file' : name;
 }
