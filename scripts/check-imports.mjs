@@ -13,10 +13,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Modules of the engine, lowest first; a module imports only lower ones. Modules of one row do not import each other. */
 const ENGINE = [
   ['vocabulary', 'ids', 'errors'],
-  ['config'],
+  ['config', 'processes'],
   ['database'],
   ['events'],
-  ['egress', 'imaging'],
+  ['egress', 'imaging', 'audio'],
   ['files', 'providers', 'search'],
   ['models'],
   ['access'],

@@ -29,21 +29,63 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
   };
 }
 
-/** The schema of {@link generationAnswer}: a result, or the job that was made. */
-export function describeGeneration(schema: JsonSchema): JsonSchema {
-  const { job: made, ...properties } = schema['properties'] as {
+/** Escape hatch of speech and transcription: the fields of `data` stand beside the others (contract 2.8, 2.9). */
+export function flatAnswer(body: Record<string, unknown>): RouteAnswer {
+  const { body: shown, headers } = generationAnswer([])(body);
+  const { data, created, ...rest } = shown as Record<string, unknown>;
+  const flat = data === undefined ? shown : { created, ...(data as object), ...rest };
+  return { body: flat, ...(headers ? { headers } : {}) };
+}
+
+interface Described {
+  result: Record<string, JsonSchema>;
+  job: JsonSchema;
+}
+
+function described(schema: JsonSchema): Described {
+  const { job: made, ...result } = schema['properties'] as {
     [name: string]: JsonSchema;
     job: { properties: Record<string, JsonSchema> };
   };
   const { id, status, estimated_credits } = made.properties;
-  const { created, model } = properties;
-  const result = { ...schema, properties: withResult(properties), required: Object.keys(properties) };
+  const { created, model } = result;
   const job = { id, status, created, model, estimated_credits };
-  return { anyOf: [result, { type: 'object', properties: job, required: Object.keys(job) }] };
+  return { result, job: { type: 'object', properties: job, required: Object.keys(job) } };
+}
+
+function either(
+  properties: Record<string, JsonSchema>,
+  job: JsonSchema,
+  optional: string[] = [],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { anyOf: [{ type: 'object', properties, required }, job] };
+}
+
+/** The schema of {@link generationAnswer}: a result, or the job that was made. */
+export function describeGeneration(schema: JsonSchema): JsonSchema {
+  const { result, job } = described(schema);
+  return either(withResult(result, 'array'), job);
+}
+
+/** The same where `data` is one object. */
+export function describeObjectGeneration(schema: JsonSchema): JsonSchema {
+  const { result, job } = described(schema);
+  return either(withResult(result, 'object'), job);
+}
+
+/** The schema of {@link flatAnswer}. */
+export function describeFlatGeneration(schema: JsonSchema): JsonSchema {
+  const { result, job } = described(schema);
+  const { created = {}, data = {}, ...rest } = withResult(result, 'object');
+  return either({ created, ...(data['properties'] as Record<string, JsonSchema>), ...rest }, job);
 }
 
 /** A synchronous answer always has its data and usage; the optional fields of an item are left out where they do not apply. */
-function withResult(properties: Record<string, JsonSchema>): Record<string, JsonSchema> {
+function withResult(
+  properties: Record<string, JsonSchema>,
+  type: 'array' | 'object',
+): Record<string, JsonSchema> {
   const { data = {}, usage = {} } = properties;
-  return { ...properties, data: { ...data, type: 'array' }, usage: { ...usage, type: 'object' } };
+  return { ...properties, data: { ...data, type }, usage: { ...usage, type: 'object' } };
 }

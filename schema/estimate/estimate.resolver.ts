@@ -8,15 +8,19 @@ import { contractNames } from '../names.js';
 import { bucketAmounts } from '../usage/usage-record.type.js';
 import { EstimateInput, EstimateType } from './estimate.type.js';
 
-const KINDS = ['chat', 'embeddings', 'image'] as const;
+/** Generations: the scope and the tool of each. */
+const GENERATIONS = { image: ['image', 'image'], speech: ['tts', 'tts'] } as const;
+const KINDS = ['chat', 'embeddings', ...(Object.keys(GENERATIONS) as (keyof typeof GENERATIONS)[])] as const;
 
 function price({ call, services }: GraphqlContext, input: EstimateInput): Promise<Estimate> {
-  const { chat, embeddings, image } = input;
+  const { chat, embeddings } = input;
   if (KINDS.filter((kind) => input[kind] != null).length !== 1)
     throw invalid(`input must name exactly one of ${KINDS.join(', ')}`, 'input');
-  if (image) {
-    requireScope(call, 'image');
-    return services.generation.estimate('image', call, contractNames(image));
+  for (const [kind, [scope, tool]] of Object.entries(GENERATIONS)) {
+    const asked = input[kind as keyof typeof GENERATIONS];
+    if (asked == null) continue;
+    requireScope(call, scope);
+    return services.generation.estimate(tool, call, contractNames(asked));
   }
   requireScope(call, 'chat');
   if (embeddings) return services.embeddings.estimate(call, contractNames(embeddings));

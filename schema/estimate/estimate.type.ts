@@ -2,6 +2,7 @@ import { Field, InputType, ObjectType } from 'type-graphql';
 import { ChatCompletionInput } from '../chat/chat.input.js';
 import { CreateEmbeddingsInput } from '../embedding/embedding.input.js';
 import { GenerateImageInput } from '../image/image.input.js';
+import { CreateSpeechInput } from '../speech/speech.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
 
 @InputType({ description: 'Exactly one of the calls whose price is asked.' })
@@ -14,6 +15,9 @@ export class EstimateInput {
 
   @Field(() => GenerateImageInput, { nullable: true })
   image?: GenerateImageInput | null;
+
+  @Field(() => CreateSpeechInput, { nullable: true })
+  speech?: CreateSpeechInput | null;
 }
 
 @ObjectType('Estimate', { simpleResolvers: true, description: 'What a call would reserve.' })

@@ -3,6 +3,8 @@ export type { GenerationOptions } from './pipeline.js';
 export { jobHandlersOf } from './pipeline-handlers.js';
 export { createImageKind } from './image.js';
 export type { ImageKindOptions } from './image.js';
+export { createSpeechKind } from './speech.js';
+export type { SpeechKindOptions } from './speech.js';
 export { createChatService } from './chat.js';
 export type { ChatOptions } from './chat.js';
 export { createEmbeddingService } from './embeddings.js';

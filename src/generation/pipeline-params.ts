@@ -42,6 +42,36 @@ export class Params {
     return value;
   }
 
+  /** @throws ApiError with `message` for anything but a number in the range */
+  number(name: string, range: { min: number; max: number; message: string }): number | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !(value >= range.min && value <= range.max))
+      throw invalid(range.message, name);
+    return value;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.value(name) ?? fallback;
+    if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`, name);
+    return value;
+  }
+
+  /** A JSON object. */
+  fields(name: string): Record<string, unknown> | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw invalid(`${name} must be an object`, name);
+    return value as Record<string, unknown>;
+  }
+
+  /** Absent, null or an empty string: undefined. */
+  raw(name: string): unknown {
+    const value = this.value(name);
+    return value === '' ? undefined : value;
+  }
+
   private value(name: string): unknown {
     return Object.hasOwn(this.body, name) ? (this.body[name] ?? undefined) : undefined;
   }

@@ -1,5 +1,6 @@
 import type { EmbeddingModelV4, ImageModelV4 } from '@ai-sdk/provider';
 import type { ModelType, Tier } from '../vocabulary.js';
+import type { SpeechModel } from './speech.types.js';
 
 /** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
 export type ChatBody = Record<string, unknown> & { messages: unknown[] };
@@ -64,6 +65,7 @@ export interface Provider {
   retry: RetryPolicy;
   chat?: ChatProvider;
   image?(modelId: string): ImageModelV4;
+  speech?(modelId: string): SpeechModel;
   embedding?(modelId: string): EmbeddingModelV4;
   close(): Promise<void>;
 }

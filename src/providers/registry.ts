@@ -1,17 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
+import type { Audio } from '../audio/index.js';
 import type { Egress } from '../egress/index.js';
 import { NO_PROVIDERS, parseProvidersFile, SANDBOX_ID } from './providers-file.js';
 import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
 import { createSandboxEmbedding } from './sandbox/embedding.js';
+import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
 import type { Tokenizer } from './sandbox/tokens.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
 import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
 import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
+import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
 import { Transport } from './upstream/transport.js';
 
 export interface RegistryOptions {
@@ -22,6 +25,8 @@ export interface RegistryOptions {
   tokenizer: Tokenizer;
   /** The sandbox's images. */
   sandboxImage?: (modelId: string) => ImageModelV4;
+  /** The sandbox's sound; without it the sandbox has none. */
+  audio?: Audio;
   /** For images that an upstream answers as URLs of another host than its own. */
   egress?: Egress;
   logger: Logger;
@@ -55,12 +60,13 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
     chat: createOpenAiCompatibleChat(transport),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
     image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
+    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
     close: () => transport.close(),
     retire: () => transport.retire(),
   };
 }
 
-function openSandbox({ tokenizer, sandboxImage }: RegistryOptions): OpenProvider {
+function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenProvider {
   const nothing = (): Promise<void> => Promise.resolve();
   return {
     id: SANDBOX_ID,
@@ -68,6 +74,7 @@ function openSandbox({ tokenizer, sandboxImage }: RegistryOptions): OpenProvider
     chat: createSandboxChat(tokenizer),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
+    ...(audio ? { speech: createSandboxSpeech(audio) } : {}),
     close: nothing,
     retire: nothing,
   };

@@ -41,8 +41,12 @@ export function createSandboxSpeech(audio: Audio): (modelId: string) => SpeechMo
         format: (outputFormat ?? 'mp3') as AudioFormat,
       };
       try {
-        const { bytes } = await audio.speak(task, { signal: abortSignal, onProgress: report });
-        return { audio: bytes, warnings: [], response: { timestamp: new Date(), modelId } };
+        const { bytes, durationSeconds } = await audio.speak(task, {
+          signal: abortSignal,
+          onProgress: report,
+        });
+        const providerMetadata = { penstock: { durationSeconds } };
+        return { audio: bytes, warnings: [], providerMetadata, response: { timestamp: new Date(), modelId } };
       } catch (error) {
         throw abortSignal?.aborted === true ? abortedError() : error;
       }

@@ -59,11 +59,31 @@ export class Transport {
   }
 
   /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
-  postJson(path: string, body: string, signal: AbortSignal | undefined): Promise<string> {
+  async postJson(path: string, body: string, signal: AbortSignal | undefined): Promise<string> {
+    return (await this.postForBytes(path, body, signal)).toString('utf8');
+  }
+
+  /**
+   * POST of a JSON body, or of another one with its content type; then the whole answer as bytes.
+   * @throws UpstreamError for anything but a 2xx answer
+   */
+  postForBytes(
+    path: string,
+    body: string | { bytes: Buffer; contentType: string },
+    signal: AbortSignal | undefined,
+  ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
-      this.dispatch(path, body, new JsonExchange({ resolve, reject, signal, secrets: this.secrets }));
+      const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets });
+      if (typeof body === 'string') return this.dispatch(path, body, exchange);
+      const headers = this.headersWith(body.contentType);
+      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: body.bytes }, exchange);
     });
+  }
+
+  private headersWith(contentType: string): string[] {
+    const { 'content-type': _, ...others } = { 'content-type': '', ...this.options.headers };
+    return Object.entries({ ...others, 'content-type': contentType }).flat();
   }
 
   /** GET of a path of the same origin (the base path does not count), as bytes. @throws UpstreamError */
@@ -105,22 +125,22 @@ export class Transport {
   }
 }
 
-interface JsonExchangeOptions {
-  resolve(text: string): void;
+interface WholeExchangeOptions {
+  resolve(bytes: Buffer): void;
   reject(error: Error): void;
   signal: AbortSignal | undefined;
   secrets: readonly string[];
 }
 
 /** Reads one answer whole. An object without closures: it stands on the hot path. */
-class JsonExchange implements Dispatcher.DispatchHandler {
+class WholeExchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
   private status = 0;
   private retryAfter: string | string[] | undefined;
   private readonly chunks: Buffer[] = [];
   private size = 0;
 
-  constructor(private readonly options: JsonExchangeOptions) {
+  constructor(private readonly options: WholeExchangeOptions) {
     options.signal?.addEventListener('abort', this);
   }
 
@@ -155,7 +175,7 @@ class JsonExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.finish(this.text());
+    this.finish();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -165,15 +185,19 @@ class JsonExchange implements Dispatcher.DispatchHandler {
     );
   }
 
-  private text(): string {
+  private bytes(): Buffer {
     const only = this.chunks.length === 1 ? this.chunks[0] : undefined;
-    return (only ?? Buffer.concat(this.chunks)).toString('utf8');
+    return only ?? Buffer.concat(this.chunks);
   }
 
-  private finish(text: string): void {
+  private text(): string {
+    return this.bytes().toString('utf8');
+  }
+
+  private finish(): void {
     this.options.signal?.removeEventListener('abort', this);
-    if (this.status >= 200 && this.status < 300) this.options.resolve(text);
-    else this.options.reject(this.statusError(text));
+    if (this.status >= 200 && this.status < 300) this.options.resolve(this.bytes());
+    else this.options.reject(this.statusError(this.text()));
   }
 
   private statusError(body: string): Error {

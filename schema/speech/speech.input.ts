@@ -1,0 +1,40 @@
+import { Extensions, Field, Float, InputType } from 'type-graphql';
+import { SpeechFormat } from '../enums.js';
+import { Json } from '../scalars.js';
+
+@InputType({ description: 'Contract 4.6.' })
+export class CreateSpeechInput {
+  @Extensions({ jsonSchema: { minLength: 1, maxLength: 10_000 } })
+  @Field(() => String, { description: 'The text to say, up to 10,000 characters.' })
+  input!: string;
+
+  @Field(() => String, { nullable: true })
+  model?: string | null;
+
+  @Extensions({ jsonSchema: { default: 'nova' } })
+  @Field(() => String, {
+    nullable: true,
+    description: 'alloy, echo, fable, onyx, nova (default), shimmer, or any name with referenceAudio.',
+  })
+  voice?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: 0.25, maximum: 4, default: 1 } })
+  @Field(() => Float, { nullable: true, description: '0.25 to 4, default 1.' })
+  speed?: number | null;
+
+  @Extensions({ jsonSchema: { default: 'mp3' } })
+  @Field(() => SpeechFormat, { nullable: true, description: 'Default mp3.' })
+  responseFormat?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'A sample of the voice to imitate: URL, data: URL or base64, up to 25 MB.',
+  })
+  referenceAudio?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'What is said in the sample.' })
+  referenceText?: string | null;
+
+  @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
+  modelInputs?: Record<string, unknown> | null;
+}

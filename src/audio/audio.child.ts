@@ -1,0 +1,48 @@
+/** The audio process (see audio.ts): speaks, listens, composes, and reads strangers' files. Ends with its parent. */
+import { answerTasks } from '../processes/index.js';
+import type { AudioTask, ConvertTask, SpeakTask } from './audio.types.js';
+import { decodeMono } from './decode/decode.js';
+import { probe } from './decode/probe.js';
+import { encodeSpeech } from './encode/encode.js';
+import { likenessOf } from './voice/likeness.js';
+import { speak } from './voice/speak.js';
+import { likenessShape, presetShape } from './voice/voices.js';
+
+/** Longest upstream speech that is converted. */
+const MAX_CONVERTED_SECONDS = 3600;
+/** Speaking counts as so much of the whole; the rest is encoding. */
+const SPEAKING_SHARE = 85;
+
+type Progress = (percent: number) => void;
+
+async function runSpeak(task: SpeakTask, onProgress: Progress) {
+  const { text, voice, reference, speed, seed, format } = task;
+  const shape = reference
+    ? likenessShape(await likenessOf(reference.bytes, reference.text))
+    : presetShape(voice ?? 'nova');
+  const samples = await speak({ text, shape, speed, seed }, (percent) =>
+    onProgress((percent * SPEAKING_SHARE) / 100),
+  );
+  const bytes = await encodeSpeech(samples, format, { text });
+  return { bytes, durationSeconds: samples.pcm.length / samples.sampleRate };
+}
+
+async function runConvert({ bytes, format }: ConvertTask) {
+  const probed = await probe(bytes);
+  const samples = await decodeMono(bytes, probed, MAX_CONVERTED_SECONDS);
+  return {
+    bytes: await encodeSpeech(samples, format, null),
+    durationSeconds: samples.pcm.length / samples.sampleRate,
+  };
+}
+
+answerTasks<AudioTask>(async (task, onProgress) => {
+  switch (task.kind) {
+    case 'speak':
+      return await runSpeak(task, onProgress);
+    case 'probe':
+      return await probe(task.bytes);
+    case 'convert':
+      return await runConvert(task);
+  }
+});

@@ -1,0 +1,117 @@
+import decode from 'audio-decode';
+import { UnreadableAudioError } from '../audio.types.js';
+import { decodeAacPackets } from './aac-packets.js';
+import type { Probed } from './probe.js';
+
+/** A stretch of decoded sound, one array for each channel. */
+export interface Decoded {
+  channels: readonly Float32Array[];
+  sampleRate: number;
+}
+
+/** Fed in small pieces: even the best compressed silence then decodes to little at a time. */
+const PIECE_BYTES = 4096;
+const WAVE_PIECE_BYTES = 1 << 16;
+const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
+
+interface Decoder {
+  (piece?: Uint8Array): Promise<{ channelData: Float32Array[]; sampleRate: number }>;
+  free(): void;
+}
+
+function openDecoder({ contentType, codec }: Probed): Promise<Decoder> | null {
+  switch (contentType) {
+    case 'audio/mpeg':
+      return decode.mp3();
+    case 'audio/wav':
+      return decode.wav();
+    case 'audio/flac':
+      return decode.flac();
+    case 'audio/webm':
+      return decode.webm();
+    case 'audio/ogg':
+      return codec === 'opus' ? decode.opus() : codec === 'vorbis' ? decode.oga() : null;
+    default:
+      return null;
+  }
+}
+
+/**
+ * Decodes piece by piece, never more than `maxSeconds`.
+ * @throws UnreadableAudioError for what cannot be decoded
+ */
+export async function* decodeAudio(
+  bytes: Uint8Array,
+  probed: Probed,
+  maxSeconds: number,
+): AsyncGenerator<Decoded> {
+  let frames = 0;
+  for await (const piece of piecesOf(bytes, probed)) {
+    const length = piece.channels[0]?.length ?? 0;
+    if (length === 0 || piece.sampleRate === 0) continue;
+    frames += length;
+    yield piece;
+    if (frames > maxSeconds * piece.sampleRate) return;
+    if (process.memoryUsage.rss() > MAX_RESIDENT_BYTES)
+      throw new UnreadableAudioError('too much memory is needed');
+  }
+  if (frames === 0) throw new UnreadableAudioError('audio without samples');
+}
+
+async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Decoded> {
+  if (probed.codec === 'aac') {
+    yield* decodeAacPackets(bytes);
+    return;
+  }
+  const decoder = await openDecoder(probed);
+  if (decoder === null)
+    throw new UnreadableAudioError(`no decoder for ${probed.codec ?? probed.contentType}`);
+  const size = probed.contentType === 'audio/wav' ? WAVE_PIECE_BYTES : PIECE_BYTES;
+  let heard = false;
+  try {
+    for (let at = 0; at < bytes.length; at += size) {
+      const { channelData, sampleRate } = await decoder(bytes.slice(at, at + size));
+      heard ||= channelData.length > 0;
+      yield { channels: channelData, sampleRate };
+    }
+    const { channelData, sampleRate } = await decoder();
+    yield { channels: channelData, sampleRate };
+  } catch (error) {
+    // A file that breaks off has what came before.
+    if (!heard) throw new UnreadableAudioError(error instanceof Error ? error.message : 'broken');
+  } finally {
+    decoder.free();
+  }
+}
+
+/** Channels as one. */
+export function mixed({ channels }: Decoded): Float32Array {
+  const [first, ...others] = channels;
+  if (first === undefined || others.length === 0) return first ?? new Float32Array(0);
+  const out = Float32Array.from(first);
+  for (const channel of others)
+    for (let at = 0; at < out.length; at++) out[at] = (out[at] ?? 0) + (channel[at] ?? 0);
+  for (let at = 0; at < out.length; at++) out[at] = (out[at] ?? 0) / channels.length;
+  return out;
+}
+
+/** The whole, mixed to mono; for short files only. */
+export async function decodeMono(
+  bytes: Uint8Array,
+  probed: Probed,
+  maxSeconds: number,
+): Promise<{ pcm: Float32Array; sampleRate: number }> {
+  const parts: Float32Array[] = [];
+  let sampleRate = probed.sampleRate;
+  for await (const piece of decodeAudio(bytes, probed, maxSeconds)) {
+    sampleRate = piece.sampleRate;
+    parts.push(Float32Array.from(mixed(piece)));
+  }
+  const pcm = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    pcm.set(part, at);
+    at += part.length;
+  }
+  return { pcm: pcm.subarray(0, Math.floor(maxSeconds * sampleRate)), sampleRate };
+}

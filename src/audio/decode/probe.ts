@@ -1,0 +1,47 @@
+import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
+import { UnreadableAudioError } from '../audio.types.js';
+import type { AudioFacts } from '../audio.types.js';
+
+/** Containers by mediabunny's names, and how their content type is called here. */
+const CONTENT_TYPES: Record<string, string> = {
+  MP3: 'audio/mpeg',
+  WAVE: 'audio/wav',
+  MP4: 'audio/mp4',
+  'QuickTime File Format': 'audio/mp4',
+  FLAC: 'audio/flac',
+  Ogg: 'audio/ogg',
+  WebM: 'audio/webm',
+  Matroska: 'audio/webm',
+  ADTS: 'audio/aac',
+};
+
+export interface Probed extends AudioFacts {
+  /** As mediabunny names it; null where it knows no name. */
+  codec: string | null;
+}
+
+/**
+ * What a file is, from its packets: right for truncated files and live recordings too, and nothing is decoded, so that a small file which
+ * would be hours of sound is known for what it is first.
+ * @throws UnreadableAudioError
+ */
+export async function probe(bytes: Uint8Array): Promise<Probed> {
+  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  try {
+    const format = await input.getFormat();
+    const contentType = CONTENT_TYPES[format.name];
+    const track = await input.getPrimaryAudioTrack();
+    if (contentType === undefined || track === null)
+      throw new UnreadableAudioError('no audio of a known format');
+    const first = await track.getFirstTimestamp();
+    const durationSeconds = (await track.computeDuration()) - Math.max(0, first);
+    const { sampleRate, numberOfChannels: channels, codec } = track;
+    if (!(durationSeconds > 0) || !(sampleRate > 0)) throw new UnreadableAudioError('audio without samples');
+    return { contentType, durationSeconds, sampleRate, channels, codec };
+  } catch (error) {
+    if (error instanceof UnreadableAudioError) throw error;
+    throw new UnreadableAudioError(error instanceof Error ? error.message : 'unreadable');
+  } finally {
+    input.dispose();
+  }
+}

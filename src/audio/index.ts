@@ -1,0 +1,6 @@
+export { createAudio } from './audio.js';
+export { UnreadableAudioError } from './audio.types.js';
+export type * from './audio.types.js';
+export { unspeakable } from './voice/speakable.js';
+export { PRESET_VOICES } from './voice/voices.js';
+export type { PresetVoice } from './voice/voices.js';

@@ -1,0 +1,90 @@
+import { invalid } from '../errors.js';
+import type { SpeechCapabilities } from '../providers/index.js';
+import type { Model } from '../models/models.types.js';
+import { readModelInputs } from './model-inputs.js';
+import type { ModelInputs } from './model-inputs.js';
+import { Params } from './pipeline-params.js';
+
+const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
+const MAX_CHARACTERS = 10_000;
+const MAX_VOICE = 200;
+/** A URL, or 25 MB in base64. */
+const MAX_REFERENCE = 40_000_000;
+const NOTHING: SpeechCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
+
+/** A checked request of contract 4.6, defaults filled in; also the job's inputParams (then with `model`, and the sample as a file). */
+export interface SpeechInput {
+  input: string;
+  voice: string;
+  speed: number;
+  response_format: (typeof FORMATS)[number];
+  /** As it was given; a reference to the stored file once it is one. */
+  reference_audio?: string | { $file: string };
+  reference_text?: string;
+  model_inputs?: ModelInputs;
+}
+
+const NAMES: ReadonlySet<string> = new Set([
+  'input',
+  'model',
+  'voice',
+  'speed',
+  'response_format',
+  'reference_audio',
+  'reference_text',
+  'model_inputs',
+]);
+
+/** Characters are code points: what a reader counts, whatever their encoding. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+function readText(params: Params): string {
+  const text = params.raw('input');
+  if (text === undefined) throw invalid('input is required', 'input');
+  if (typeof text !== 'string') throw invalid('input must be a string', 'input');
+  if (text.trim() === '') throw invalid('input is required', 'input');
+  if (text.length > MAX_CHARACTERS && characterCount(text) > MAX_CHARACTERS)
+    throw invalid('input text exceeds maximum length', 'input');
+  return text;
+}
+
+/** @throws ApiError invalid_request with the field in `param` */
+export function parseSpeechInput(
+  body: Record<string, unknown>,
+  model: Model,
+  capabilities: SpeechCapabilities = NOTHING,
+): SpeechInput {
+  const params = new Params(body);
+  params.allowOnly(NAMES);
+  const input = readText(params);
+  const speed = params.number('speed', { min: 0.25, max: 4, message: 'speed must be between 0.25 and 4.0' });
+  const format = params.choice('response_format', FORMATS, 'mp3');
+  const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
+  const reference = params.text('reference_audio', MAX_REFERENCE)?.trim();
+  const transcript = params.text('reference_text', MAX_CHARACTERS);
+  const inputs = readModelInputs(params, capabilities.modelInputs);
+  if (reference && !capabilities.referenceAudio)
+    throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
+  if (transcript !== undefined && !reference)
+    throw invalid('reference_text needs reference_audio', 'reference_text');
+  if (!reference && capabilities.voices !== null && !capabilities.voices.includes(voice))
+    throw invalid(
+      `voice must be one of ${capabilities.voices.join(', ')}, or come with reference_audio`,
+      'voice',
+    );
+  const refusal = capabilities.refusal?.(input);
+  if (refusal != null) throw invalid(`Model ${model.id} ${refusal}`, 'input');
+  return {
+    input,
+    voice,
+    speed: speed ?? 1,
+    response_format: format,
+    ...(reference ? { reference_audio: reference } : {}),
+    ...(transcript === undefined ? {} : { reference_text: transcript }),
+    ...(inputs === undefined ? {} : { model_inputs: inputs }),
+  };
+}

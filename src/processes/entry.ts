@@ -1,0 +1,11 @@
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The file of a child process or worker thread: beside the bundle; under the tests, which run the sources, in the repository's build.
+ *
+ * @param name as in `dist/`, such as `audio.child.js`
+ */
+export function processEntry(name: string): string {
+  const path = import.meta.url.endsWith('.ts') ? `../../dist/${name}` : `./${name}`;
+  return fileURLToPath(new URL(path, import.meta.url));
+}

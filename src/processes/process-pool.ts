@@ -1,0 +1,158 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { TaskError } from './process.types.js';
+import type { TaskReply } from './process.types.js';
+
+const IDLE_MS = 20_000;
+
+export interface ProcessPoolOptions {
+  /** The bundled file that the processes run; it calls `answerTasks`. */
+  entry: string;
+  /** Its arguments. */
+  args?: readonly string[];
+  /** Most processes at once. */
+  size: number;
+  /** Nothing else of the server's environment: it holds secrets. */
+  environment?: Record<string, string>;
+  /** Megabytes of JavaScript heap of each. */
+  heapMb: number;
+  /** A task that takes longer is ended with its process. */
+  taskTimeoutMs: number;
+}
+
+export interface TaskOptions {
+  signal?: AbortSignal | undefined;
+  /** 0 to 100. */
+  onProgress?: ((percent: number) => void) | undefined;
+}
+
+interface Waiting {
+  task: object;
+  options: TaskOptions;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+interface Worker {
+  process: ChildProcess;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/**
+ * A few processes that come when there is work and go when there has been none for a while. One task at a time in each; aborting a task
+ * kills the process that runs it.
+ */
+export class ProcessPool {
+  private readonly waiting: Waiting[] = [];
+  private readonly resting: Worker[] = [];
+  private readonly workers = new Set<Worker>();
+  private closed = false;
+  private nextId = 1;
+
+  constructor(private readonly options: ProcessPoolOptions) {}
+
+  /** @throws TaskError what the task threw; the signal's reason; Error where the process died */
+  run(task: object, options: TaskOptions = {}): Promise<unknown> {
+    if (this.closed) return Promise.reject(new Error('The process pool is closed'));
+    return new Promise((resolve, reject) => {
+      const entry = { task, options, resolve, reject };
+      this.waiting.push(entry);
+      options.signal?.addEventListener('abort', () => this.leave(entry), { once: true });
+      this.next();
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const { reject } of this.waiting.splice(0)) reject(new Error('The process pool is closed'));
+    for (const worker of this.workers) worker.process.kill('SIGKILL');
+  }
+
+  /** An aborted task that has not begun is given up at once. */
+  private leave(entry: Waiting): void {
+    const at = this.waiting.indexOf(entry);
+    if (at < 0) return;
+    this.waiting.splice(at, 1);
+    entry.reject(entry.options.signal?.reason);
+  }
+
+  private next(): void {
+    while (this.waiting.length > 0) {
+      const worker = this.resting.pop() ?? (this.workers.size < this.options.size ? this.start() : undefined);
+      if (worker === undefined) return;
+      const entry = this.waiting.shift();
+      if (entry === undefined || entry.options.signal?.aborted === true) {
+        entry?.reject(entry.options.signal?.reason);
+        this.rest(worker);
+      } else this.work(worker, entry);
+    }
+  }
+
+  private start(): Worker {
+    const { entry, args = [], environment = {}, heapMb } = this.options;
+    const child = fork(entry, [...args], {
+      env: environment,
+      execArgv: [`--max-old-space-size=${heapMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const worker: Worker = { process: child, idle: undefined };
+    this.workers.add(worker);
+    child.on('error', () => this.forget(worker));
+    child.on('exit', () => this.forget(worker));
+    return worker;
+  }
+
+  private forget(worker: Worker): void {
+    clearTimeout(worker.idle);
+    this.workers.delete(worker);
+    const at = this.resting.indexOf(worker);
+    if (at >= 0) this.resting.splice(at, 1);
+    if (!this.closed) this.next();
+  }
+
+  private rest(worker: Worker): void {
+    worker.process.unref();
+    worker.process.channel?.unref();
+    worker.idle = setTimeout(() => worker.process.kill(), IDLE_MS);
+    worker.idle.unref();
+    this.resting.push(worker);
+  }
+
+  private work(worker: Worker, { task, options, resolve, reject }: Waiting): void {
+    const { signal, onProgress } = options;
+    const child = worker.process;
+    const id = this.nextId++;
+    clearTimeout(worker.idle);
+    child.ref();
+    child.channel?.ref();
+    const stop = () => child.kill('SIGKILL');
+    const deadline = setTimeout(stop, this.options.taskTimeoutMs);
+    const finish = (settle: () => void, reuse: boolean) => {
+      clearTimeout(deadline);
+      signal?.removeEventListener('abort', stop);
+      child.off('message', onReply).off('exit', onExit).off('error', onExit);
+      settle();
+      if (reuse) {
+        this.rest(worker);
+        this.next();
+      }
+    };
+    const onReply = (reply: TaskReply) => {
+      if (reply.id !== id) return;
+      if ('progress' in reply) onProgress?.(reply.progress);
+      else if ('result' in reply) finish(() => resolve(reply.result), true);
+      else finish(() => reject(new TaskError(reply.fault)), true);
+    };
+    const onExit = () =>
+      finish(
+        () => reject(signal?.aborted === true ? signal.reason : new Error('The working process died')),
+        false,
+      );
+    child.on('message', onReply).once('exit', onExit).once('error', onExit);
+    signal?.addEventListener('abort', stop, { once: true });
+    child.send({ id, task }, (error) => {
+      if (error !== null) child.kill('SIGKILL');
+    });
+  }
+}

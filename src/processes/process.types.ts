@@ -1,0 +1,25 @@
+/** What a pool sends to its processes. */
+export interface TaskRequest {
+  id: number;
+  task: object;
+}
+
+export interface TaskFault {
+  /** The error's `name`: callers tell kinds of faults apart by it. */
+  name: string;
+  message: string;
+}
+
+/** What they answer: progress any number of times, then a result or a fault. */
+export type TaskReply =
+  | { id: number; progress: number }
+  | { id: number; result: unknown }
+  | { id: number; fault: TaskFault };
+
+/** What a task threw in its process; `fault` is the original's name and message. */
+export class TaskError extends Error {
+  constructor(readonly fault: TaskFault) {
+    super(fault.message);
+    this.name = 'TaskError';
+  }
+}

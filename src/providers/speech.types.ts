@@ -1,0 +1,27 @@
+import type { SpeechModelV4, SpeechModelV4CallOptions } from '@ai-sdk/provider';
+
+/** A speech call beyond the specification's words. `providerOptions.penstock` holds the checked `model_inputs`. */
+export type SpeechCallOptions = SpeechModelV4CallOptions & {
+  /** A custom voice's sample. */
+  reference?: { bytes: Uint8Array; text: string | null };
+  /** 0 to 100, from models that know it. */
+  onProgress?: (percent: number) => void;
+};
+
+/** What a speech model can do; a request for more is refused before it costs anything. */
+export interface SpeechCapabilities {
+  /** Names of its voices; null: any name is passed on. */
+  voices: readonly string[] | null;
+  /** Whether it imitates a voice from a sample. */
+  referenceAudio: boolean;
+  /** Names that it knows in `model_inputs`. */
+  modelInputs: readonly string[];
+  /** Why it cannot say a text (`speaks text in Latin letters only`), or null. */
+  refusal?(text: string): string | null;
+}
+
+export type SpeechModel = Omit<SpeechModelV4, 'doGenerate'> & {
+  doGenerate(options: SpeechCallOptions): ReturnType<SpeechModelV4['doGenerate']>;
+  /** Absent: no sample, no further inputs, any voice. */
+  capabilities?: SpeechCapabilities;
+};

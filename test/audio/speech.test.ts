@@ -1,0 +1,275 @@
+import { parseBuffer } from 'music-metadata';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
+
+interface Speech {
+  created: number;
+  audio_url: string;
+  duration_seconds: number;
+  character_count: number;
+  model: string;
+  model_tier: string;
+  usage: { chars_used: number; quota_multiplier: number; chars_remaining: number };
+}
+
+let server: TestServer;
+let org: Awaited<ReturnType<TestServer['createOrg']>>;
+let free: Awaited<ReturnType<TestServer['createOrg']>>;
+
+beforeAll(async () => {
+  server = await startPenstock({ plans: { endpointLimits: { tts: { limit: 1000, windowSeconds: 60 } } } });
+  org = await server.createOrg({ plan: 'business_monthly' });
+  free = await server.createOrg({ plan: 'free' });
+});
+afterAll(() => server?.close());
+
+async function say(body: object): Promise<Speech> {
+  const answer = await server.rest<Speech>('POST', '/audio/speech', { key: org.key, body });
+  expect(answer.body).not.toHaveProperty('error');
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+async function download(url: string): Promise<{ bytes: Buffer; type: string | null }> {
+  const answer = await fetch(url);
+  return { bytes: Buffer.from(await answer.arrayBuffer()), type: answer.headers.get('content-type') };
+}
+
+/** Crossings of zero in a second: rises with the pitch of a voice. */
+function crossings(wave: Buffer): number {
+  let count = 0;
+  let above = false;
+  let samples = 0;
+  for (let at = 44; at + 1 < wave.length - 2000; at += 2, samples++) {
+    const value = wave.readInt16LE(at);
+    if (value > 800 && !above) [count, above] = [count + 1, true];
+    else if (value < -800) above = false;
+  }
+  return (count * 16_000) / samples;
+}
+
+describe('speech', () => {
+  it('answers as the contract has it, with the characters counted and charged by the tier', async () => {
+    const input = `${TEXT} 😀`;
+    const answer = await say({ input });
+    expect(answer).toEqual({
+      created: expect.any(Number) as number,
+      audio_url: expect.stringMatching(/\/files\/.*\.mp3\?|\.mp3$/) as string,
+      duration_seconds: expect.any(Number) as number,
+      character_count: [...input].length,
+      model: 'sandbox/tts-standard',
+      model_tier: 'standard',
+      usage: {
+        chars_used: [...input].length * 1.25,
+        quota_multiplier: 1.25,
+        chars_remaining: expect.any(Number) as number,
+      },
+    });
+  });
+
+  it.each([
+    ['mp3', 'audio/mpeg', 'MPEG', /Layer 3/],
+    ['wav', 'audio/wav', 'WAVE', /PCM/],
+    ['opus', 'audio/ogg', 'Ogg', /Opus/i],
+    ['aac', 'audio/aac', 'ADTS', /AAC/],
+  ])(
+    'comes as %s: the type, the container and the length are right',
+    async (format, type, container, codec) => {
+      const answer = await say({ input: TEXT, response_format: format });
+      const file = await download(answer.audio_url);
+      expect(file.type).toBe(type);
+      const { format: found } = await parseBuffer(file.bytes, undefined, { duration: true });
+      expect(found.container).toMatch(container);
+      expect(found.codec).toMatch(codec);
+      expect(Math.abs((found.duration ?? 0) - answer.duration_seconds)).toBeLessThan(0.15);
+      expect(answer.duration_seconds).toBeGreaterThan(3);
+    },
+  );
+
+  it.each([0.25, 0.5, 1.5, 4])('at speed %d takes exactly so much of the time', async (speed) => {
+    const [usual, changed] = [await say({ input: TEXT }), await say({ input: TEXT, speed })];
+    expect(changed.duration_seconds).toBeCloseTo(usual.duration_seconds / speed, 2);
+  });
+
+  it('has six presets that sound different, each the same every time', async () => {
+    const heard = new Map<string, Buffer>();
+    for (const voice of ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']) {
+      const { audio_url: url } = await say({
+        input: 'Hello, how are you today?',
+        voice,
+        response_format: 'wav',
+      });
+      heard.set(voice, (await download(url)).bytes);
+    }
+    expect(new Set([...heard.values()].map((bytes) => bytes.toString('base64'))).size).toBe(6);
+    const again = await say({ input: 'Hello, how are you today?', voice: 'onyx', response_format: 'wav' });
+    expect((await download(again.audio_url)).bytes.equals(heard.get('onyx') ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  it('imitates the pitch and the pace of a sample, given as URL, data: URL or base64', async () => {
+    const speak = async (extra: object) => {
+      const answer = await say({ input: TEXT, response_format: 'wav', ...extra });
+      return { ...answer, bytes: (await download(answer.audio_url)).bytes };
+    };
+    const low = await speak({ voice: 'onyx' });
+    const high = await speak({ voice: 'shimmer' });
+    const asLow = await speak({ voice: 'mine', reference_audio: low.audio_url });
+    const asHigh = await speak({
+      voice: 'mine',
+      reference_audio: `data:audio/wav;base64,${high.bytes.toString('base64')}`,
+    });
+    expect(crossings(asHigh.bytes)).toBeGreaterThan(crossings(asLow.bytes) * 1.2);
+    const slow = await speak({ voice: 'onyx', speed: 0.7 });
+    const asSlow = await speak({
+      voice: 'mine',
+      reference_audio: slow.bytes.toString('base64'),
+      reference_text: TEXT,
+    });
+    expect(asSlow.duration_seconds).toBeGreaterThan(asLow.duration_seconds * 1.05);
+    const { body } = await server.rest<{ jobs: { inputParams: { reference_audio: string } }[] }>(
+      'GET',
+      '/jobs?tool=tts&limit=1',
+      { key: org.key },
+    );
+    expect((await download(body.jobs[0]?.inputParams.reference_audio ?? '')).bytes.equals(slow.bytes)).toBe(
+      true,
+    );
+  });
+
+  it('varies with a seed', async () => {
+    const of = async (seed?: number) =>
+      (await say({ input: TEXT, ...(seed === undefined ? {} : { model_inputs: { seed } }) }))
+        .duration_seconds;
+    const [one, again, two] = [await of(1), await of(1), await of(2)];
+    expect(again).toBe(one);
+    expect(two).not.toBe(one);
+  });
+
+  it('obeys the rehearsal directive', async () => {
+    const failed = await server.rest('POST', '/audio/speech', {
+      key: org.key,
+      body: { input: 'Hello @sandbox{"fail":"no"}' },
+    });
+    expect(failed).toMatchObject({ status: 500, body: { error: 'Generation failed', code: 'server_error' } });
+  });
+
+  it('is made by an asynchronous job with the outputData of the contract', async () => {
+    const { body } = await server.rest<{ id: string; status: string }>('POST', '/audio/speech?async=true', {
+      key: org.key,
+      body: { input: TEXT },
+    });
+    expect(body.status).toBe('pending');
+    const job = await server.rest<{ status: string; tool: string; outputData: Record<string, unknown> }>(
+      'GET',
+      `/jobs/${body.id}?poll=true`,
+      { key: org.key },
+    );
+    expect(job.body).toMatchObject({
+      status: 'completed',
+      tool: 'tts',
+      progress: 100,
+      inputParams: { input: TEXT, voice: 'nova', speed: 1, response_format: 'mp3' },
+      outputData: {
+        audio_url: expect.stringContaining('/files/') as string,
+        duration_seconds: expect.any(Number) as number,
+      },
+    });
+    expect(Object.keys(job.body.outputData).sort()).toEqual(['audio_url', 'duration_seconds']);
+  });
+
+  it('answers with the bytes themselves where the official client asks for them', async () => {
+    const client = new OpenAI({
+      apiKey: org.key,
+      baseURL: `${server.baseUrl}/api/v1`.replace(/(\/api\/v1)+$/, '/api/v1'),
+    });
+    const response = await client.audio.speech.create({
+      model: 'sandbox/tts-fast',
+      voice: 'alloy',
+      input: TEXT,
+    });
+    expect(response.headers.get('content-type')).toBe('audio/mpeg');
+    expect(response.headers.get('x-job-id')).toMatch(/^job_/);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect((await parseBuffer(bytes)).format.container).toBe('MPEG');
+  });
+
+  it('is the same by GraphQL, and its price is told beforehand', async () => {
+    const { data, errors } = await server.graphql<{
+      createSpeech: {
+        data: { audioUrl: string; durationSeconds: number; characterCount: number };
+        usage: object;
+      };
+    }>(
+      `mutation ($input: CreateSpeechInput!) { createSpeech(input: $input) {
+        job { id status } data { audioUrl durationSeconds characterCount } modelTier usage { charsUsed quotaMultiplier } } }`,
+      { key: org.key, variables: { input: { input: TEXT, responseFormat: 'wav' } } },
+    );
+    expect(errors).toEqual([]);
+    expect(data?.createSpeech).toMatchObject({
+      data: { characterCount: TEXT.length },
+      usage: { charsUsed: TEXT.length * 1.25, quotaMultiplier: 1.25 },
+    });
+    const estimate = await server.graphql(
+      `query ($speech: CreateSpeechInput!) { estimate(input: { speech: $speech }) { model amounts { bucket amount } } }`,
+      { key: org.key, variables: { speech: { input: TEXT } } },
+    );
+    expect(estimate.data).toEqual({
+      estimate: {
+        model: 'sandbox/tts-standard',
+        amounts: [{ bucket: 'tts_chars', amount: TEXT.length * 1.25 }],
+      },
+    });
+  });
+});
+
+describe('speech is refused', () => {
+  const wave = Buffer.from('nothing that sounds').toString('base64');
+  it.each<[object, number, string, string | undefined]>([
+    [{}, 400, 'input is required', 'input'],
+    [{ input: '' }, 400, 'input is required', 'input'],
+    [{ input: 'a'.repeat(10_001) }, 400, 'input text exceeds maximum length', 'input'],
+    [{ input: 'a', speed: 4.01 }, 400, 'speed must be between 0.25 and 4.0', 'speed'],
+    [{ input: 'a', speed: '1' }, 400, 'speed must be between 0.25 and 4.0', 'speed'],
+    [
+      { input: 'a', response_format: 'flac' },
+      400,
+      'response_format must be one of mp3, wav, opus, aac',
+      'response_format',
+    ],
+    [{ input: 'a', model_inputs: { voice: 1 } }, 400, 'Unknown model input: voice', 'model_inputs'],
+    [{ input: 'a', pitch: 1 }, 400, 'Unknown parameter: pitch', 'pitch'],
+    [
+      { input: 'a', voice: 'ghost' },
+      400,
+      'voice must be one of alloy, echo, fable, onyx, nova, shimmer, or come with reference_audio',
+      'voice',
+    ],
+    [{ input: 'a', reference_text: 'b' }, 400, 'reference_text needs reference_audio', 'reference_text'],
+    [{ input: 'a', reference_audio: 'http://127.0.0.1/x.wav' }, 400, 'Invalid URL', 'reference_audio'],
+    [
+      { input: 'a', reference_audio: wave },
+      400,
+      'reference_audio must be audio: MP3, WAV, M4A, FLAC, OGG, WebM',
+      'reference_audio',
+    ],
+    [{ input: '日本語' }, 400, 'Model sandbox/tts-standard speaks text in Latin letters only', 'input'],
+  ])('%#', async (body, status, error, param) => {
+    expect(await server.rest('POST', '/audio/speech', { key: org.key, body })).toMatchObject({
+      status,
+      body: { error, ...(param === undefined ? {} : { param }) },
+    });
+  });
+
+  it('where the plan does not allow the tier, and where the characters are used up', async () => {
+    const refuse = async (body: object) =>
+      await server.rest('POST', '/audio/speech', { key: free.key, body: { input: 'Hello', ...body } });
+    expect(await refuse({})).toMatchObject({ status: 403, body: { error: 'Model tier not allowed' } });
+    expect(await refuse({ model: 'sandbox/tts-fast' })).toMatchObject({
+      status: 402,
+      body: { error: 'TTS character limit exceeded', code: 'quota_exceeded' },
+    });
+  });
+});
