@@ -7,7 +7,7 @@ import { table, verdict, type Verdict } from './report.js';
 const PROMPT = 'Explain in a few sentences how a penstock feeds a turbine, and what a surge tank is for. ';
 export const CONCURRENCIES = [1, 16, 64];
 const STREAMS = 16;
-const WARM_UP_MS = 1500;
+const WARM_UP_MS = 5000;
 
 export interface Effort {
   rounds: number;
@@ -83,7 +83,7 @@ export async function benchJson(
 ): Promise<Verdict[]> {
   const contenders = [field.direct, field.raw, field.portkey, field.penstock];
   const warmUp = { rounds: 1, durationMs: WARM_UP_MS };
-  await rounds({ places, effort: warmUp, contenders, concurrency: 16, stream: false });
+  await rounds({ places, effort: warmUp, contenders, concurrency: 32, stream: false });
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const results = await rounds({ places, effort: options, contenders, concurrency, stream: false });

@@ -118,7 +118,7 @@ export async function benchDocuments(
   for (const concurrency of CONCURRENCIES) {
     const samples = contenders.map((): Sample[] => []);
     for (let round = 0; round <= effort.rounds; round += 1) {
-      for (const [index, { pid, url, headers }] of contenders.entries()) {
+      for (const [index, { name, pid, url, headers }] of contenders.entries()) {
         const spec = {
           url,
           method: 'GET' as const,
@@ -129,7 +129,7 @@ export async function benchDocuments(
         };
         const sample = await measure(
           join(places.programs, 'load.process.js'),
-          { pid, postmaster: penstock.postmaster },
+          { name, pid, postmaster: penstock.postmaster },
           spec,
         );
         if (round > 0) samples[index]?.push(sample); // The first round warms up.

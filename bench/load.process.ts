@@ -25,8 +25,8 @@ async function call(record: boolean): Promise<void> {
   let text = '';
   for await (const part of body as AsyncIterable<Buffer>) {
     if (first === 0) first = performance.now() - start;
-    if (spec.stream) chunks += countEvents(part);
-    else if (statusCode >= 300) text += part.toString();
+    if (statusCode >= 300) text += part.toString();
+    else if (spec.stream) chunks += countEvents(part);
   }
   if (statusCode >= 300) failures.push(`${statusCode} ${text.slice(0, 200)}`);
   if (!record) return;

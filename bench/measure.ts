@@ -11,6 +11,7 @@ export interface Sample extends LoadResult {
 }
 
 export interface Target {
+  name: string;
   pid: number | null;
   postmaster?: number;
 }
@@ -26,7 +27,8 @@ export async function measure(program: string, target: Target, spec: LoadSpec): 
     target.pid === null ? 0 : cpuMs(target.pid),
     target.postmaster ? treeCpuMs(target.postmaster) : 0,
   ];
-  if (result.failures.length > 0) throw new Error(`${spec.url} failed: ${result.failures.join('; ')}`);
+  if (result.failures.length > 0)
+    throw new Error(`${target.name} failed at ${spec.url}: ${result.failures.join('; ')}`);
   return {
     ...result,
     cpuMs: (after[0] ?? 0) - (before[0] ?? 0),
