@@ -25,11 +25,16 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     return { status: 200, headers: JSON_HEADERS, body: bytes };
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  const shown = endpoint.route.respond?.(result as Record<string, unknown>) ?? { body: result };
+  if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
+  const readFile = (url: string) => options.readFile(call, url);
+  const shown = await endpoint.route.respond(result as Record<string, unknown>, {
+    accept: rest.accept,
+    readFile,
+  });
   return {
     status: 200,
     headers: shown.headers ? { ...JSON_HEADERS, ...shown.headers } : JSON_HEADERS,
-    body: JSON.stringify(shown.body),
+    body: Buffer.isBuffer(shown.body) ? shown.body : JSON.stringify(shown.body),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type Authenticator,
   type LivePlanCatalogue,
 } from '../access/index.js';
+import { createAudio, type Audio } from '../audio/index.js';
 import type { Config } from '../config.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
 import { createInProcessBus, createKafkaBus, createRelay, type Bus } from '../events/index.js';
@@ -36,6 +37,7 @@ export interface Foundation {
   bus: Bus;
   files: Files;
   imaging: Imaging;
+  audio: Audio;
   tokenizer: Tokenizer;
   providers: ProviderRegistry;
   models: ModelCatalogue;
@@ -69,16 +71,19 @@ export async function openFoundation({ config, logger, closers }: Opening): Prom
 async function openModels({ config, logger, closers }: Opening) {
   const imaging = createImaging({ config });
   closers.add('the imaging processes', () => imaging.close());
+  const audio = createAudio();
+  closers.add('the audio processes', () => audio.close());
   const tokenizer = createTokenizer();
   const providers = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
     tokenizer,
     sandboxImage: createSandboxImage(imaging),
+    audio,
     logger,
   });
   closers.add('the providers', () => providers.close());
-  return { imaging, tokenizer, providers, models: createModelCatalogue({ providers }) };
+  return { imaging, audio, tokenizer, providers, models: createModelCatalogue({ providers }) };
 }
 
 function openAccess(opening: Opening & { database: Database; plans: LivePlanCatalogue }) {

@@ -42,7 +42,15 @@ export async function compose(
   const inputs = createInputFetcher({ egress, files });
   const jobs = createJobService({ database, logger });
   closers.add('the job service', () => jobs.close());
-  const media = { models, providers, files, inputs, audio: foundation.audio, imaging: foundation.imaging, logger };
+  const media = {
+    models,
+    providers,
+    files,
+    inputs,
+    audio: foundation.audio,
+    imaging: foundation.imaging,
+    logger,
+  };
   const kinds = [createImageKind(media), createSpeechKind(media)];
   const shared = {
     config,
