@@ -99,6 +99,33 @@ describe('a chat over an upstream', () => {
     ]);
   });
 
+  it('reads pictures of this installation from storage, and those of another organisation not at all', async () => {
+    const bytes = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const file = await engine.files.save({
+      orgId: org.orgId,
+      bytes,
+      contentType: 'image/png',
+      extension: 'png',
+    });
+    const images = [engine.files.url(file)];
+    await complete({ model: 'acme/alone', messages: [{ role: 'user', content: 'See', images }] });
+    const sent = upstream.requests[0]?.body as
+      | { messages: { content: { image_url?: { url: string } }[] }[] }
+      | undefined;
+    expect(sent?.messages[0]?.content[1]?.image_url?.url).toBe(
+      `data:image/png;base64,${bytes.toString('base64')}`,
+    );
+    const stranger = await engine.createOrg();
+    const refused = await refuseChat(engine, stranger, {
+      model: 'acme/alone',
+      messages: [{ role: 'user', content: 'See', images }],
+    });
+    expect(refused).toMatchObject({ message: 'Invalid URL', details: { param: 'images' } });
+  });
+
   it('keeps its connection for the next call', async () => {
     await complete(ask());
     const before = upstream.connections();

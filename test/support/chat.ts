@@ -11,6 +11,7 @@ import {
 import { ApiError } from '../../src/errors.js';
 import { createEgress } from '../../src/egress/index.js';
 import { createInputFetcher, openFiles } from '../../src/files/index.js';
+import type { FileService } from '../../src/files/index.js';
 import { createChatService, createEmbeddingService } from '../../src/generation/index.js';
 import type { ChatService, EmbeddingService } from '../../src/generation/index.js';
 import { createMetering } from '../../src/metering/index.js';
@@ -40,6 +41,7 @@ export interface ChatEngine {
   chat: ChatService;
   embeddings: EmbeddingService;
   metering: Metering;
+  files: FileService;
   tokenizer: Tokenizer;
   createOrg(plan?: PlanCode): Promise<ChatOrg>;
   close(): Promise<void>;
@@ -84,6 +86,7 @@ export async function createChatEngine(
   return {
     test,
     metering,
+    files: files.service,
     tokenizer,
     chat: createChatService({ ...shared, inputs, files: files.service, search }),
     embeddings: createEmbeddingService(shared),
