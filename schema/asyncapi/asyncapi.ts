@@ -73,6 +73,47 @@ function channel({ prefix, address, description, specs, extra = {} }: ChannelSpe
   return { address, description, messages: Object.fromEntries(refs), ...extra };
 }
 
+interface Specs {
+  jobs: MessageSpec[];
+  agents: MessageSpec[];
+  events: MessageSpec[];
+}
+
+function channels({ jobs, agents, events }: Specs): Record<string, unknown> {
+  const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
+  return {
+    jobs: channel({
+      prefix: 'jobs',
+      address: '{prefix}.jobs',
+      description: 'What happens to jobs. Key: job id; in order within a job.',
+      specs: jobs,
+      extra: kafka,
+    }),
+    agents: channel({
+      prefix: 'agents',
+      address: '{prefix}.agents',
+      description: 'What happens in agent runs. Key: run id; in order within a run.',
+      specs: agents,
+      extra: kafka,
+    }),
+    events: channel({
+      prefix: 'events',
+      address: '{prefix}.events',
+      description: 'The events that webhooks are about. Key: organisation id.',
+      specs: events,
+      extra: kafka,
+    }),
+    webhooks: channel({
+      prefix: 'webhooks',
+      address: '{path}',
+      description:
+        "HTTP POST to a registration's URL. Any 2xx acknowledges; five attempts; ten failed ones in a row disable.",
+      specs: events,
+      extra: { parameters: { path: { description: 'The URL of the registration.' } } },
+    }),
+  };
+}
+
 /**
  * What `schema/asyncapi.yaml` holds: the Kafka topics and the webhooks (design.md 5, decisions.md 6 "Kafka messages").
  * @param job JSON Schema of a job as GET /jobs/{jobId} shows it
@@ -82,7 +123,6 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
   const jobs = JOB_EVENT_TYPES.map((type) => numbered(type, job));
   const agents = Object.entries(RUN_EVENT_DATA).map(([type, data]) => numbered(type, data));
   const events = Object.entries(WEBHOOK_EVENT_DATA).map(([type, data]) => ({ type, data, numbered: false }));
-  const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
   return {
     asyncapi: '3.0.0',
     info: {
@@ -93,37 +133,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',
-    channels: {
-      jobs: channel({
-        prefix: 'jobs',
-        address: '{prefix}.jobs',
-        description: 'What happens to jobs. Key: job id; in order within a job.',
-        specs: jobs,
-        extra: kafka,
-      }),
-      agents: channel({
-        prefix: 'agents',
-        address: '{prefix}.agents',
-        description: 'What happens in agent runs. Key: run id; in order within a run.',
-        specs: agents,
-        extra: kafka,
-      }),
-      events: channel({
-        prefix: 'events',
-        address: '{prefix}.events',
-        description: 'The events that webhooks are about. Key: organisation id.',
-        specs: events,
-        extra: kafka,
-      }),
-      webhooks: channel({
-        prefix: 'webhooks',
-        address: '{path}',
-        description:
-          "HTTP POST to a registration's URL. Any 2xx acknowledges; five attempts; ten failed ones in a row disable.",
-        specs: events,
-        extra: { parameters: { path: { description: 'The URL of the registration.' } } },
-      }),
-    },
+    channels: channels({ jobs, agents, events }),
     operations: Object.fromEntries(
       ['jobs', 'agents', 'events', 'webhooks'].map((name) => [
         `send_${name}`,

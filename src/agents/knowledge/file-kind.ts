@@ -10,7 +10,6 @@ export const CONTENT_TYPES: Record<FileKind, string> = {
 };
 
 const CONTROL = /\p{Cc}/gu;
-const UNPRINTABLE = /(?![\t-\r\u{1b}\u{80}-\u{9f}])\p{Cc}/u;
 
 /** What a file is by its content; the name only tells kinds of text apart. Null: none of the formats. */
 export function kindOf(bytes: Buffer, filename: string): FileKind | null {
@@ -29,8 +28,16 @@ export function kindOf(bytes: Buffer, filename: string): FileKind | null {
 function isText(bytes: Buffer): boolean {
   const text = decodeText(bytes);
   if (text === null) return false;
-  // A NUL or another control character that no text editor writes (tab to carriage return and escape are).
-  return !UNPRINTABLE.test(text);
+  return !hasUnprintable(text);
+}
+
+/** A NUL or another control character that no text editor writes (tab to carriage return and escape are). */
+function hasUnprintable(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x7f || (code < 0x20 && (code < 0x09 || code > 0x0d) && code !== 0x1b)) return true;
+  }
+  return false;
 }
 
 /** UTF-8, or UTF-16 with its mark; null where the bytes are neither. */

@@ -35,25 +35,71 @@ export interface KnowledgeWorkerOptions {
 }
 
 /** pending → processing → completed | failed: one file at a time, its text read in a process of its own. */
-export function createKnowledgeWorker({ database, files, logger }: KnowledgeWorkerOptions): KnowledgeWorker {
-  const workerId = newId('wrk');
-  const stopping = new AbortController();
-  let timer: NodeJS.Timeout | null = null;
-  let off: (() => void) | null = null;
-  let working: Promise<void> | null = null;
-  let again = false;
+export function createKnowledgeWorker(options: KnowledgeWorkerOptions): KnowledgeWorker {
+  return new Worker(options);
+}
 
-  const processFile = async (claimed: Claimed): Promise<void> => {
+class Worker implements KnowledgeWorker {
+  private readonly id = newId('wrk');
+  private readonly stopping = new AbortController();
+  private timer: NodeJS.Timeout | null = null;
+  private off: (() => void) | null = null;
+  private working: Promise<void> | null = null;
+  private again = false;
+
+  constructor(private readonly options: KnowledgeWorkerOptions) {}
+
+  start(): void {
+    this.off = this.options.database.hints.on('knowledge', () => this.wake());
+    this.timer = setInterval(() => this.wake(), SWEEP_MS);
+    this.timer.unref();
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.off?.();
+    if (this.timer !== null) clearInterval(this.timer);
+    await this.working;
+  }
+
+  private wake(): void {
+    this.again = true;
+    if (this.stopping.signal.aborted) return;
+    this.working ??= this.drain().finally(() => {
+      this.working = null;
+    });
+  }
+
+  private async drain(): Promise<void> {
+    const { system } = this.options.database;
+    try {
+      await system.query(EXPIRE);
+      while (!this.stopping.signal.aborted) {
+        this.again = false;
+        const [claimed] = await system.query<Claimed>(CLAIM, [this.id, LEASE_MS]);
+        if (claimed !== undefined) await this.read(claimed);
+        else if (!this.again) return;
+      }
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'knowledge files could not be claimed');
+    }
+  }
+
+  private async read(claimed: Claimed): Promise<void> {
+    const { database, files, logger } = this.options;
     const { system } = database;
     try {
       const bytes = await files.read(claimed.org_id, claimed.file_id);
-      const text = await extractText(bytes, kindFrom(claimed.content_type), stopping.signal);
+      const text = await extractText(bytes, kindFrom(claimed.content_type), this.stopping.signal);
       const chunks = chunksOf(text);
       if (chunks.length === 0) throw new ExtractionError('The file has no text');
-      const vectors = await vectorsOf(chunks);
-      await system.query(COMPLETE, [claimed.id, claimed.fence, chunks, vectors]);
+      await system.query(COMPLETE, [claimed.id, claimed.fence, chunks, await vectorsOf(chunks)]);
     } catch (error) {
-      if (stopping.signal.aborted) return void (await system.query(GIVE_BACK, [claimed.id, claimed.fence]));
+      if (this.stopping.signal.aborted) {
+        await system.query(GIVE_BACK, [claimed.id, claimed.fence]);
+        return;
+      }
       const known = error instanceof ExtractionError || error instanceof RangeError;
       if (!known)
         logger.error({ err: error, knowledgeFileId: claimed.id }, 'a knowledge file could not be read');
@@ -63,45 +109,7 @@ export function createKnowledgeWorker({ database, files, logger }: KnowledgeWork
         known ? error.message : 'The file cannot be read',
       ]);
     }
-  };
-
-  const drain = async (): Promise<void> => {
-    try {
-      await database.system.query(EXPIRE);
-      for (;;) {
-        again = false;
-        if (stopping.signal.aborted) return;
-        const [claimed] = await database.system.query<Claimed>(CLAIM, [workerId, LEASE_MS]);
-        if (claimed !== undefined) await processFile(claimed);
-        else if (!again) return;
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'knowledge files could not be claimed');
-    }
-  };
-
-  const wake = (): void => {
-    again = true;
-    if (stopping.signal.aborted) return;
-    working ??= drain().finally(() => {
-      working = null;
-    });
-  };
-
-  return {
-    start() {
-      off = database.hints.on('knowledge', wake);
-      timer = setInterval(wake, SWEEP_MS);
-      timer.unref();
-      wake();
-    },
-    async stop() {
-      stopping.abort();
-      off?.();
-      if (timer !== null) clearInterval(timer);
-      await working;
-    },
-  };
+  }
 }
 
 function kindFrom(contentType: string): FileKind {
