@@ -38,7 +38,14 @@ export async function rateFor(
   const carried = error === undefined ? null : edge.rateOf(error);
   if (carried) return carried;
   if (call === null) return null;
-  return call.rate ?? (await edge.currentRate(call).catch(() => null));
+  if (call.rate) return call.rate;
+  try {
+    return await edge.currentRate(call);
+  } catch (fault) {
+    // The answer stands without its headers.
+    edge.onFault(fault, call.requestId);
+    return null;
+  }
 }
 
 /** An unknown fault is told to the log; the caller sees the masked ApiError. */

@@ -3,19 +3,22 @@ import type { Database } from '../database/index.js';
 import type { RateState } from './metering.types.js';
 import { keyRule } from './rates.js';
 
+/** The window's log (see `rate_windows`) read only: slots that are free now, and when the next one comes. */
 const PEEK = {
   name: 'penstock_rate_peek',
-  text: `SELECT COALESCE(sum(u.count), 0)::int AS used, min(u.stamp) AS oldest, n.us AS now
+  text: `SELECT n.us AS now, e.expired * w.grain + CASE WHEN e.expired = cardinality(w.stamps) THEN 0 ELSE w.grain - w.fill END AS slots,
+      w.stamps[e.expired + 1] + $3 AS gains_at
     FROM (SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint AS us) n
     LEFT JOIN rate_windows w ON w.key_id = $1 AND w.name = $2
-    LEFT JOIN LATERAL unnest(w.stamps, w.counts) AS u(stamp, count) ON u.stamp > n.us - $3
-    GROUP BY n.us`,
+    LEFT JOIN LATERAL (SELECT width_bucket(n.us - $3::bigint, w.stamps) AS expired) e ON true`,
 };
 
 interface Row {
-  used: number;
-  oldest: number | null;
   now: number;
+  /** Null: the key has not called yet. */
+  slots: number | null;
+  /** Null: every slot is free. */
+  gains_at: number | null;
 }
 
 /**
@@ -28,8 +31,8 @@ export function createRatePeek(
   return async ({ keyId, plan }) => {
     const { limit, lengthUs } = keyRule(plan);
     const [row] = await database.system.query<Row>(PEEK, [keyId, 'key', lengthUs]);
-    const { used, oldest, now } = row ?? { used: 0, oldest: null, now: Date.now() * 1000 };
-    const gainsAt = (oldest ?? now) + (oldest === null ? 0 : lengthUs);
-    return { limit, remaining: Math.max(0, limit - used), reset: Math.ceil(gainsAt / 1_000_000) };
+    if (row === undefined) throw new Error('the clock answered nothing');
+    const remaining = Math.min(limit, row.slots ?? limit);
+    return { limit, remaining, reset: Math.ceil((row.gains_at ?? row.now) / 1_000_000) };
   };
 }

@@ -208,6 +208,26 @@ describe('a parameter', () => {
   });
 });
 
+describe('the rate limit headers', () => {
+  it('of a refusal before the window report it as it stands, and take nothing from it', async () => {
+    const org = await server.createOrg({ plan: 'free', scopes: ['image'] });
+    const remaining = async (method: string, path: string, body?: string) => {
+      const answer = await server.rest(method, path, {
+        key: org.key,
+        ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      });
+      expect(Number(answer.headers['x-ratelimit-reset'])).toBeGreaterThan(0);
+      return [answer.headers['x-ratelimit-limit'], answer.headers['x-ratelimit-remaining']];
+    };
+    expect(await remaining('POST', '/images/generations', '{')).toEqual(['30', '30']);
+    expect(await remaining('GET', '/models')).toEqual(['30', '29']);
+    expect(await remaining('GET', '/models')).toEqual(['30', '28']);
+    expect(await remaining('POST', '/images/generations', '{')).toEqual(['30', '28']);
+    expect(await remaining('GET', '/quota')).toEqual(['30', '28']);
+    expect(await remaining('GET', '/nope')).toEqual(['30', '27']);
+  });
+});
+
 describe('the order of checks', () => {
   it('is key, body, scope, rate, plan, fields', async () => {
     const free = await server.createOrg({ plan: 'free', scopes: ['image', 'chat'] });
