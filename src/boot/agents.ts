@@ -1,11 +1,12 @@
 import {
   createAgentService,
-  createGenerateTextTool,
+  createAgentWork,
   createModelCaller,
   createRunService,
-  createToolbox,
-  createWebSearchTool,
+  createTools,
   installTemplates,
+  openToolbox,
+  readMcpFile,
 } from '../agents/index.js';
 import type { KnowledgeService, MemoryService, RunWorkerOptions } from '../agents/index.js';
 import type { Egress } from '../egress/index.js';
@@ -34,13 +35,18 @@ export interface Agents {
 }
 
 export async function openAgents(options: AgentsOptions): Promise<Agents> {
-  const { foundation, closers, inputs, search, knowledge, memory } = options;
+  const { foundation, closers, inputs, search, egress, knowledge, memory } = options;
   const { database, models, metering, authenticator, logger, bus } = foundation;
   const files = foundation.files.service;
   await installTemplates(database, models);
   const { tokenizer, providers } = foundation;
   const caller = createModelCaller({ models, providers, tokenizer, logger });
-  const toolbox = createToolbox([createWebSearchTool({ search }), createGenerateTextTool({ caller })]);
+  const work = createAgentWork();
+  closers.add('the threads of tools', () => work.close());
+  const { imaging } = foundation;
+  const shared = { search, egress, inputs, files, imaging, models, providers, caller, work, logger };
+  const servers = await readMcpFile(foundation.config.mcpFile, foundation.config.variables);
+  const toolbox = await openToolbox({ tools: createTools(shared), servers, logger });
   closers.add('the tools of agents', () => toolbox.close());
   const knownTools = () => toolbox.ids();
   const agents = createAgentService({ database, models, knowledge, knownTools });

@@ -131,8 +131,7 @@ async function stream(
   const { chunks, first } = value;
   try {
     reader.take(first);
-    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
-      reader.take(parseChunk(raw));
+    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) reader.take(parseChunk(raw));
   } catch (error) {
     chunks.cancel();
     throw error;

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { FileService } from '../../files/index.js';
+import type { Imaging } from '../../imaging/index.js';
+import type { AgentWork } from '../work/work-pool.js';
+import { defineTool } from './define-tool.js';
+import { storeMade } from './stored-file.js';
+import type { AgentTool } from './tool.types.js';
+
+/** Pixels of the picture for each of the drawing's: sharp on screens of today. */
+const SCALE = 2;
+
+const Point = z.object({
+  label: z.union([z.string().max(200), z.number()]).describe('Place on the x axis, or name of a slice'),
+  value: z.number().describe('Height, or size of a slice'),
+  series: z.string().max(100).optional().describe('Name of the group, where there are several'),
+});
+
+/** Contract 4.8: a chart as PNG. The specification is ours; the model gives numbers and words only. */
+export function createGenerateChartTool(options: {
+  files: FileService;
+  imaging: Imaging;
+  work: AgentWork;
+}): AgentTool {
+  const { files, imaging, work } = options;
+  return defineTool({
+    id: 'generate_chart',
+    description:
+      'Draw a chart (bar, line, area, pie or scatter) of given numbers. Answers the address of a PNG.',
+    credits: 2,
+    input: z.object({
+      type: z.enum(['bar', 'line', 'area', 'pie', 'scatter']).default('bar'),
+      title: z.string().max(200).default(''),
+      x_label: z.string().max(100).default(''),
+      y_label: z.string().max(100).default(''),
+      data: z.array(Point).min(1).max(500),
+    }),
+    async run({ type, title, x_label: xLabel, y_label: yLabel, data }, context) {
+      const points = data.map(({ series, ...point }) =>
+        series === undefined ? point : { ...point, series },
+      );
+      const drawing = await work.chart({ type, title, xLabel, yLabel, data: points }, context.signal);
+      const size = { width: drawing.width * SCALE, height: drawing.height * SCALE };
+      const { bytes, width, height } = await imaging.render(drawing.svg, size, context.signal);
+      const stored = await storeMade(files, context, {
+        bytes,
+        contentType: 'image/png',
+        extension: 'png',
+        width,
+        height,
+      });
+      return {
+        output: { url: stored.reference, content_type: 'image/png', width, height, title },
+        text: `The chart is at ${stored.url}`,
+      };
+    },
+  });
+}

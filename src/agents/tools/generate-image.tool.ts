@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { FileService } from '../../files/index.js';
+import { makeImages } from '../../generation/index.js';
+import type { Router } from '../../generation/index.js';
+import type { Imaging } from '../../imaging/index.js';
+import type { ModelCatalogue } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import { defineTool } from './define-tool.js';
+import { storeMade } from './stored-file.js';
+import { ToolError } from './tool.types.js';
+import type { AgentTool } from './tool.types.js';
+
+const SIZES = ['512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'] as const;
+
+/** Contract 4.8: one picture by the default image model; its price is the tool's credits and nothing else (decisions.md 2). */
+export function createGenerateImageTool(options: {
+  models: ModelCatalogue;
+  router: Router;
+  files: FileService;
+  imaging: Imaging;
+}): AgentTool {
+  const { models, router, files, imaging } = options;
+  return defineTool({
+    id: 'generate_image',
+    description: 'Make a picture from a description. Answers the address of a PNG.',
+    credits: 15,
+    timeoutMs: 180_000,
+    input: z.object({
+      prompt: z.string().trim().min(1).max(4000),
+      size: z.enum(SIZES).default('1024x1024'),
+    }),
+    async run({ prompt, size }, context) {
+      const model = models.resolve('image', null);
+      const [width = 1024, height = 1024] = size.split('x').map(Number);
+      try {
+        const made = await makeImages(router, model, {
+          prompt,
+          n: 1,
+          size,
+          aspectRatio: undefined,
+          seed: undefined,
+          files: undefined,
+          mask: undefined,
+          providerOptions: { penstock: {} },
+          abortSignal: context.signal,
+        });
+        const [image] = made.images;
+        if (image === undefined) throw new ToolError('No image was made');
+        // An upstream's picture is always read and written anew: its size may deviate, and it may be no picture at all.
+        const { bytes } = await imaging.fit(image.bytes, { width, height }, context.signal);
+        const file = { bytes, contentType: 'image/png', extension: 'png', width, height };
+        const stored = await storeMade(files, context, file);
+        return {
+          output: { url: stored.reference, content_type: 'image/png', width, height, model: made.model.id },
+          text: `The image is at ${stored.url}`,
+        };
+      } catch (error) {
+        if (error instanceof UpstreamError && !context.signal.aborted)
+          throw new ToolError('The image could not be made', error);
+        throw error;
+      }
+    },
+  });
+}

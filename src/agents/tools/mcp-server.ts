@@ -1,0 +1,151 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { McpServerSettings } from './mcp-file.js';
+import { ToolError } from './tool.types.js';
+import type { AgentTool } from './tool.types.js';
+
+const DEFAULT_CREDITS = 3;
+const CONNECT_TIMEOUT_MS = 5_000;
+const CALL_TIMEOUT_MS = 60_000;
+const RECONNECT_MS = 15_000;
+const MAX_TEXT = 50_000;
+const MAX_NAME = 64;
+
+/** One MCP server: connected as long as it lets itself be connected to, its tools as agents use them. */
+export class McpServer {
+  private client: Client | null = null;
+  private listed: AgentTool[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly name: string,
+    private readonly settings: McpServerSettings,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Those that it offered last; they stay granted while it is away. */
+  get tools(): readonly AgentTool[] {
+    return this.listed;
+  }
+
+  /** Never rejects: a server that is away is tried again. */
+  async connect(): Promise<void> {
+    const client = new Client({ name: 'penstock', version: '1' });
+    try {
+      const timeout = { timeout: CONNECT_TIMEOUT_MS };
+      await client.connect(this.transport(), timeout);
+      const { tools } = await client.listTools(undefined, timeout);
+      if (this.closed) return await client.close();
+      this.client = client;
+      this.listed = tools.flatMap((tool) => this.toolOf(tool));
+      client.onclose = () => this.lost();
+    } catch (error) {
+      await client.close().catch(() => undefined);
+      this.logger.warn(
+        { err: error, server: this.name },
+        'an MCP server cannot be reached; it is tried again',
+      );
+      this.lost();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.timer);
+    await this.client?.close();
+  }
+
+  private lost(): void {
+    this.client = null;
+    if (this.closed) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.connect(), RECONNECT_MS).unref();
+  }
+
+  private transport(): Transport {
+    const { settings } = this;
+    if ('url' in settings) {
+      const requestInit = { headers: settings.headers ?? {} };
+      return new StreamableHTTPClientTransport(new URL(settings.url), { requestInit }) as Transport;
+    }
+    const { command, args = [], env } = settings;
+    // Nothing of the server's own environment but what the operator names: it holds secrets.
+    return new StdioClientTransport({
+      command,
+      args,
+      ...(env === undefined ? {} : { env }),
+      stderr: 'ignore',
+    });
+  }
+
+  private toolOf(offered: {
+    name: string;
+    description?: string | undefined;
+    inputSchema: object;
+  }): AgentTool[] {
+    const { name, description = '', inputSchema } = offered;
+    const { tools, credits = DEFAULT_CREDITS } = this.settings;
+    const own = tools?.[name];
+    if (tools !== undefined && own === undefined) return [];
+    const schema = schemaOf(inputSchema);
+    return [
+      {
+        id: `mcp:${this.name}/${name}`,
+        name: `mcp__${this.name}__${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
+        description: description.slice(0, 2000),
+        credits: own?.credits ?? credits,
+        inputSchema: inputSchema as Record<string, unknown>,
+        timeoutMs: CALL_TIMEOUT_MS,
+        parse(input) {
+          const parsed = schema.safeParse(input);
+          if (parsed.success) return input;
+          const faults = parsed.error.issues.map(
+            ({ path, message }) => `${path.join('.') || 'input'}: ${message}`,
+          );
+          throw new ToolError(`Invalid input: ${faults.slice(0, 5).join('; ')}`);
+        },
+        run: async (input, { signal }) => {
+          const text = await this.call(name, input as Record<string, unknown>, signal);
+          return { output: { text }, text, source: `mcp:${this.name}/${name}` };
+        },
+      },
+    ];
+  }
+
+  private async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<string> {
+    if (this.client === null) throw new ToolError('The MCP server cannot be reached now');
+    let result: Awaited<ReturnType<Client['callTool']>>;
+    try {
+      const options = { signal, timeout: CALL_TIMEOUT_MS };
+      result = await this.client.callTool({ name, arguments: input }, undefined, options);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.logger.warn({ err: error, server: this.name, tool: name }, 'an MCP tool failed');
+      throw new ToolError('The MCP server failed', error);
+    }
+    const content = Array.isArray(result.content)
+      ? (result.content as { type: string; text?: unknown }[])
+      : [];
+    const texts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`));
+    const structured =
+      result.structuredContent === undefined ? [] : [JSON.stringify(result.structuredContent)];
+    const text = (texts.length > 0 ? texts : structured).join('\n').slice(0, MAX_TEXT);
+    if (result.isError === true)
+      throw new ToolError(text === '' ? 'The MCP tool failed' : text.slice(0, 2000));
+    return text;
+  }
+}
+
+/** The tool's JSON Schema; where it cannot be read, any object. The server checks again. */
+function schemaOf(schema: object): z.ZodType {
+  try {
+    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  } catch {
+    return z.record(z.string(), z.unknown());
+  }
+}

@@ -1,0 +1,22 @@
+import { fileReference } from '../../files/index.js';
+import type { FileService } from '../../files/index.js';
+import type { ToolContext } from './tool.types.js';
+
+interface MadeFile {
+  bytes: Uint8Array;
+  contentType: string;
+  extension: string;
+  width?: number;
+  height?: number;
+}
+
+/** Stores what a tool made. The step holds the reference, signed where it is shown; the model reads an address it can pass on. */
+export async function storeMade(
+  files: FileService,
+  { orgId }: ToolContext,
+  file: MadeFile,
+): Promise<{ reference: { $file: string }; url: string }> {
+  const stored = await files.save({ orgId, ...file });
+  const { id, extension } = stored;
+  return { reference: fileReference(stored), url: files.url({ orgId, id, extension }) };
+}
