@@ -23,6 +23,8 @@ const GRAPHQL_ONLY = new Set([
   'query version',
   'query estimate',
   'query usageRecords',
+  'query agentMemories',
+  'mutation deleteAgentMemory',
   'query _entities',
   'query _service',
   'subscription jobUpdates',
