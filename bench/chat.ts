@@ -7,7 +7,8 @@ import { table, verdict, type Verdict } from './report.js';
 const PROMPT = 'Explain in a few sentences how a penstock feeds a turbine, and what a surge tank is for. ';
 export const CONCURRENCIES = [1, 16, 64];
 const STREAMS = 16;
-const WARM_UP_MS = 5000;
+/** Compilers need thousands of calls; the slower a contender, the longer that takes. */
+const WARM_UP_ROUNDS = 3;
 
 export interface Effort {
   rounds: number;
@@ -82,7 +83,7 @@ export async function benchJson(
   options: Effort & { fsync: number },
 ): Promise<Verdict[]> {
   const contenders = [field.direct, field.raw, field.portkey, field.penstock];
-  const warmUp = { rounds: 1, durationMs: WARM_UP_MS };
+  const warmUp = { rounds: 1, durationMs: WARM_UP_ROUNDS * options.durationMs };
   await rounds({ places, effort: warmUp, contenders, concurrency: 32, stream: false });
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {

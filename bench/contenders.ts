@@ -71,9 +71,8 @@ async function startRaw(places: Places, upstream: string): Promise<Contender> {
 
 async function startPortkey(places: Places, upstream: string): Promise<Contender> {
   const port = await freePort();
-  const program = join(places.root, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   const child = start({
-    args: [program, `--port=${port}`, '--headless'],
+    args: [join(places.programs, 'portkey.process.js'), places.root, `--port=${port}`, '--headless'],
     env: { NODE_ENV: 'production' },
     logFile: join(places.scratch, 'portkey.log'),
   });
