@@ -5,8 +5,14 @@ import { startCluster, tally, type Cluster } from './cluster.js';
 const RETRIES = 200;
 
 let cluster: Cluster;
+/** One address for all, as behind a balancer: the files' URLs in equal answers are equal. */
+const env = { PUBLIC_URL: 'http://127.0.0.1:4000' };
 beforeAll(async () => {
-  cluster = await startCluster([{ role: 'api' }, { role: 'api' }, { role: 'all' }]);
+  cluster = await startCluster([
+    { role: 'api', env },
+    { role: 'api', env },
+    { role: 'all', env },
+  ]);
 });
 afterAll(() => cluster?.close());
 
