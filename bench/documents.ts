@@ -1,7 +1,10 @@
 /** A stored document over REST (`GET /jobs/{jobId}`) beside a bare server that runs the same SQL and writes the same JSON. */
 import { join } from 'node:path';
 import type { Effort } from './chat.js';
-import type { Field, Places } from './contenders.js';
+import type { Plan, Principal } from '../src/access/access.types.js';
+import { encode, gather } from '../src/metering/admission-batch.js';
+import { keyRule } from '../src/metering/rates.js';
+import { RATE, type Field, type Places } from './contenders.js';
 import { figuresOf, measure, type Sample } from './measure.js';
 import { freePort, start, untilAnswers } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
@@ -31,47 +34,19 @@ async function finishedJob(penstock: Field['penstock']): Promise<JobBody & Recor
   return job as JobBody & Record<string, unknown>;
 }
 
-/** The parameter of `penstock_admit` for one request that takes a slot of its key's window and reserves nothing. */
-function admissionOf(job: JobBody, keyId: string): string {
-  const single = {
-    op: null,
-    kind: null,
-    model: null,
-    req: null,
-    job: null,
-    run: null,
-    sc: null,
-    cn: null,
-    ua: null,
-  };
-  return JSON.stringify({
-    holder: 'bench',
-    ck: [keyId],
-    cu: [job.userId],
-    cv: [1],
-    ce: [false],
-    co: [0],
-    wc: [1],
-    wn: ['key'],
-    wl: [1_000_000],
-    wd: [60_000_000],
-    oi: [],
-    ov: [],
-    oa: [],
-    k: [1],
-    x: [1],
-    y: [0],
-    ...Object.fromEntries(Object.entries(single).map(([name, value]) => [name, [value]])),
-    q: [0],
-    tp: [0],
-    tm: [0],
-    mu: [0],
-    fx: [null],
-    ps: [1],
-    pc: [0],
-    pb: [],
-    pa: [],
-  });
+/** The parameters of `penstock_admit` for one request that takes a slot of its key's window and reserves nothing. */
+function admissionOf(job: JobBody, keyId: string): string[] {
+  const client = { serviceClient: null, clientName: null, userAgent: null };
+  const principal = {
+    keyId,
+    orgId: job.orgId,
+    userId: job.userId,
+    orgVersion: 1,
+    entitled: true,
+  } as Principal;
+  const request = { principal, requestId: 'bench', client, keyWindow: true };
+  const key = keyRule({ rate: RATE } as Plan);
+  return encode(gather([{ request, key, endpoint: null, allowance: '{}' }]), 'bench');
 }
 
 async function startRaw(
@@ -86,7 +61,7 @@ async function startRaw(
       PORT: String(port),
       DATA_DIR: penstock.dataDir,
       ORG_ID: job.orgId,
-      ADMISSION: admissionOf(job, penstock.keyId),
+      ADMISSION: JSON.stringify(admissionOf(job, penstock.keyId)),
       ANSWER: JSON.stringify(job),
       NODE_ENV: 'production',
     },

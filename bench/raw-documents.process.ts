@@ -9,9 +9,13 @@ import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryAsOrg } from '../src/database/org-query.js';
 import { JOB_COLUMNS, type JobRow } from '../src/jobs/job.row.js';
 
-const { PORT, DATA_DIR = '', ORG_ID = '', ADMISSION = '', ANSWER = '{}' } = process.env;
+const { PORT, DATA_DIR = '', ORG_ID = '', ADMISSION = '[]', ANSWER = '{}' } = process.env;
 const template = JSON.parse(ANSWER) as Record<string, unknown>;
-const ADMIT = { name: 'admit', text: 'SELECT penstock_admit($1::jsonb) AS answer', values: [ADMISSION] };
+const ADMIT = {
+  name: 'admit',
+  text: 'SELECT penstock_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answer',
+  values: JSON.parse(ADMISSION) as string[],
+};
 const GET = { name: 'job', text: `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $1` };
 
 const embedded = await useEmbeddedPostgres({ dataDir: DATA_DIR, logger: pino({ level: 'silent' }) });
