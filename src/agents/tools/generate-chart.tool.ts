@@ -8,6 +8,7 @@ import type { AgentTool } from './tool.types.js';
 
 /** Pixels of the picture for each of the drawing's: sharp on screens of today. */
 const SCALE = 2;
+const MAX_SIDE = 5000;
 
 const Point = z.object({
   label: z.union([z.string().max(200), z.number()]).describe('Place on the x axis, or name of a slice'),
@@ -39,7 +40,8 @@ export function createGenerateChartTool(options: {
         series === undefined ? point : { ...point, series },
       );
       const drawing = await work.chart({ type, title, xLabel, yLabel, data: points }, context.signal);
-      const size = { width: drawing.width * SCALE, height: drawing.height * SCALE };
+      const scale = Math.min(SCALE, MAX_SIDE / Math.max(drawing.width, drawing.height));
+      const size = { width: Math.round(drawing.width * scale), height: Math.round(drawing.height * scale) };
       const { bytes, width, height } = await imaging.render(drawing.svg, size, context.signal);
       const stored = await storeMade(files, context, {
         bytes,

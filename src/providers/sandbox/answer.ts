@@ -28,13 +28,15 @@ interface Tool {
 }
 
 const EXCERPT = 200;
+/** Of a tool's answer: long enough for the address of a file. */
+const LONG_EXCERPT = 500;
 /** Tokens of a tool call besides its arguments: the name and the frame around it. */
 const TOOL_CALL_FRAME = 4;
 
-function excerpt(text: string): string {
+function excerpt(text: string, length = EXCERPT): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  const points = [...line.slice(0, EXCERPT * 2)];
-  return points.length > EXCERPT ? `${points.slice(0, EXCERPT).join('')}…` : points.join('');
+  const points = [...line.slice(0, length * 2)];
+  return points.length > length ? `${points.slice(0, length).join('')}…` : points.join('');
 }
 
 /** What the tools answered: an agent's tools by name. */
@@ -44,8 +46,8 @@ function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
     return prompt.toolResults.length === 0
       ? []
       : [`The tool answered: "${excerpt(prompt.toolResults.join(' '))}".`];
-  if (known.length === 1) return [`The tool answered: "${excerpt(known[0]!.result)}".`];
-  return known.map(({ name, result }) => `The tool ${name} answered: "${excerpt(result)}".`);
+  if (known.length === 1) return [`The tool answered: "${excerpt(known[0]!.result, LONG_EXCERPT)}".`];
+  return known.map(({ name, result }) => `The tool ${name} answered: "${excerpt(result, LONG_EXCERPT)}".`);
 }
 
 function openingOf(modelId: string, prompt: ReadPrompt, progress: AgentProgress): string {
