@@ -14,7 +14,7 @@ export const STALLED = 4013;
 export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
-const MAX_OPERATIONS = 128;
+const MAX_OPERATIONS = 1000;
 const RESULT_END = Buffer.from('}');
 /** Results of this size and more go out from the bytes that all their readers share, as the middle frame of three, uncopied. */
 const SHARED_BYTES = 2048;
