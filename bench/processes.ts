@@ -55,14 +55,16 @@ export async function run(args: string[], env: Record<string, string> = {}): Pro
 /** Waits until the address answers anything but a refused connection, at most 60 s. */
 export async function untilAnswers(url: string, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + 60_000;
+  let status = 0;
   while (Date.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(' ')} ended with ${child.exitCode}`);
     const response = await fetch(url).catch(() => null);
     await response?.arrayBuffer();
-    if (response !== null && response.status < 500) return;
+    status = response?.status ?? 0;
+    if (status > 0 && status < 500) return;
     await sleep(50);
   }
-  throw new Error(`${url} did not answer`);
+  throw new Error(`${url} did not answer, or with ${status}`);
 }
 
 /** SIGTERM, and SIGKILL to what is still there after 20 s. */
