@@ -39,8 +39,12 @@ export function readBody(
     };
     request.on('data', onData);
     request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    // Every request closes, most of them whole: an error and its stack are made for the others only.
+    const onBroken = () => {
+      if (!request.complete) reject(malformed());
+    };
     request.once('error', () => reject(malformed()));
-    request.once('close', () => reject(malformed()));
+    request.once('close', onBroken);
   });
 }
 
