@@ -10,6 +10,7 @@ import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
 import { enforce, guardOf } from './guard.js';
+import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
@@ -17,6 +18,7 @@ import { ModelResolver } from './model/model.resolver.js';
 import { OrganizationResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
+import { TranscriptionResolver } from './transcription/transcription.resolver.js';
 import { UsageRecordResolver } from './usage/usage-record.resolver.js';
 import { VersionResolver } from './version.resolver.js';
 import { WebhookResolver } from './webhook/webhook.resolver.js';
@@ -30,6 +32,7 @@ const schemaResolvers: ResolverClass[] = [
   ChatResolver,
   EmbeddingResolver,
   EstimateResolver,
+  ImageEditResolver,
   ImageResolver,
   JobResolver,
   KnowledgeResolver,
@@ -37,6 +40,7 @@ const schemaResolvers: ResolverClass[] = [
   OrganizationResolver,
   QuotaResolver,
   SpeechResolver,
+  TranscriptionResolver,
   UsageRecordResolver,
   VersionResolver,
   WebhookResolver,

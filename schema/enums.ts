@@ -31,6 +31,16 @@ export const SpeechFormat = words(
   ['mp3', 'wav', 'opus', 'aac'] as const,
   'Container of generated speech.',
 );
+export const TranscriptionFormat = words(
+  'TranscriptionFormat',
+  ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const,
+  'Form of a transcript; verbose_json is another name of json.',
+);
+export const TimestampGranularity = words(
+  'TimestampGranularity',
+  ['segment', 'word'] as const,
+  'Of what a transcript tells the times.',
+);
 export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,
@@ -55,4 +65,9 @@ export const KnowledgeStatus = words(
   'KnowledgeStatus',
   ['pending', 'processing', 'completed', 'failed'] as const,
   'Whether a knowledge file can be searched yet.',
+);
+export const EditDirection = words(
+  'EditDirection',
+  ['left', 'right', 'top', 'bottom', 'all'] as const,
+  'Where outpainting extends an image.',
 );

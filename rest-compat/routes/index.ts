@@ -2,19 +2,23 @@ import type { Route } from '../route.types.js';
 import { agentRoutes } from './agents.js';
 import { chatRoutes } from './chat.js';
 import { embeddingRoutes } from './embeddings.js';
+import { imageEditRoutes } from './image-edits.js';
 import { imageRoutes } from './images.js';
 import { jobRoutes } from './jobs.js';
 import { knowledgeRoutes } from './knowledge.js';
 import { modelRoutes } from './models.js';
 import { quotaRoutes } from './quota.js';
 import { speechRoutes } from './speech.js';
+import { transcriptionRoutes } from './transcriptions.js';
 import { webhookRoutes } from './webhooks.js';
 
 /** The table: every endpoint of /api/v1. */
 export const routes: readonly Route[] = [
   ...chatRoutes,
   ...imageRoutes,
+  ...imageEditRoutes,
   ...speechRoutes,
+  ...transcriptionRoutes,
   ...embeddingRoutes,
   ...jobRoutes,
   ...quotaRoutes,

@@ -4,8 +4,10 @@ import {
   createChatService,
   createEmbeddingService,
   createGenerationService,
+  createImageEditKind,
   createImageKind,
   createSpeechKind,
+  createTranscriptionKind,
   jobHandlersOf,
 } from '../generation/index.js';
 import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
@@ -51,7 +53,12 @@ export async function compose(
     imaging: foundation.imaging,
     logger,
   };
-  const kinds = [createImageKind(media), createSpeechKind(media)];
+  const kinds = [
+    createImageKind(media),
+    createImageEditKind(media),
+    createSpeechKind(media),
+    createTranscriptionKind(media),
+  ];
   const shared = {
     config,
     logger,

@@ -1,10 +1,13 @@
 export { createGenerationService } from './pipeline.js';
 export type { GenerationOptions } from './pipeline.js';
 export { jobHandlersOf } from './pipeline-handlers.js';
+export { createImageEditKind } from './image-edit.js';
 export { createImageKind } from './image.js';
 export type { ImageKindOptions } from './image.js';
 export { createSpeechKind } from './speech.js';
 export type { SpeechKindOptions } from './speech.js';
+export { createTranscriptionKind } from './transcription.js';
+export type { TranscriptionKindOptions } from './transcription.js';
 export { createChatService } from './chat.js';
 export type { ChatOptions } from './chat.js';
 export { createEmbeddingService } from './embeddings.js';

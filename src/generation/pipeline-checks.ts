@@ -23,7 +23,12 @@ export function checkRequest<Input>(
   try {
     const asked = body['model'];
     if (asked != null && typeof asked !== 'string') throw invalid('model must be a string', 'model');
-    const model = context.models.resolve(kind.modelType, asked);
+    const { operation } = body;
+    const model = context.models.resolve(
+      kind.modelType,
+      asked,
+      typeof operation === 'string' ? operation : undefined,
+    );
     if (!isTierAllowed(context.plan, model))
       throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
     return { ok: true, model, input: kind.parse(body, model) };

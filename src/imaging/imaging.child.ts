@@ -3,6 +3,8 @@
  * every loader but JPEG, PNG and WebP blocked. Ends with its parent.
  */
 import sharp from 'sharp';
+import type { Sharp } from 'sharp';
+import { edit } from './edits/edit.js';
 import type { ImagingReply, ImagingRequest } from './imaging.types.js';
 
 /** More than the largest result (1792 × 1024, four times as long on each side). */
@@ -17,24 +19,39 @@ if (mode === 'photos') {
   sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
 }
 
-async function run(request: ImagingRequest): Promise<ImagingReply> {
-  const { id, width, height } = request;
-  if (request.kind === 'render') {
-    const { data, info } = await sharp(Buffer.from(request.svg), { limitInputPixels: MAX_PIXELS })
-      .resize(width, height, { fit: 'fill' })
-      .removeAlpha()
-      .png(PNG)
-      .toBuffer({ resolveWithObject: true });
-    return { id, image: { bytes: data, width: info.width, height: info.height } };
+type Output = Extract<ImagingReply, { image: unknown }>['image'];
+
+async function perform(request: ImagingRequest): Promise<Output> {
+  switch (request.kind) {
+    case 'render':
+      return await raster(sharp(Buffer.from(request.svg), { limitInputPixels: MAX_PIXELS }), (image) =>
+        image.resize(request.width, request.height, { fit: 'fill' }).removeAlpha(),
+      );
+    case 'fit':
+      return await raster(sharp(request.bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }), (image) =>
+        image.autoOrient().resize(request.width, request.height, { fit: 'cover', kernel: 'lanczos3' }),
+      );
+    case 'inspect': {
+      const { autoOrient } = await sharp(request.bytes, { limitInputPixels: false }).metadata();
+      return { bytes: new Uint8Array(0), width: autoOrient.width, height: autoOrient.height };
+    }
+    case 'edit':
+      return await edit(request.task);
   }
+}
+
+async function raster(image: Sharp, change: (image: Sharp) => Sharp): Promise<Output> {
+  const { data, info } = await change(image).png(PNG).toBuffer({ resolveWithObject: true });
+  return { bytes: data, width: info.width, height: info.height };
+}
+
+async function run(request: ImagingRequest): Promise<ImagingReply> {
+  const { id } = request;
   try {
-    const { data, info } = await sharp(request.bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
-      .autoOrient()
-      .resize(width, height, { fit: 'cover', kernel: 'lanczos3' })
-      .png(PNG)
-      .toBuffer({ resolveWithObject: true });
-    return { id, image: { bytes: data, width: info.width, height: info.height } };
+    return { id, image: await perform(request) };
   } catch (error) {
+    // Our own drawings are never at fault; anything else was not readable.
+    if (request.kind === 'render') throw error;
     return { id, unreadable: error instanceof Error ? error.message : 'unreadable' };
   }
 }

@@ -27,6 +27,11 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     render: async (svg, dimensions, signal) =>
       await artPool().run({ kind: 'render', svg, ...dimensions }, signal),
     fit: async (bytes, dimensions, signal) => await photos.run({ kind: 'fit', bytes, ...dimensions }, signal),
+    async inspect(bytes, signal) {
+      const { width, height } = await photos.run({ kind: 'inspect', bytes }, signal);
+      return { width, height };
+    },
+    edit: async (task, signal) => await photos.run({ kind: 'edit', task }, signal),
     close() {
       art?.close();
       photos.close();

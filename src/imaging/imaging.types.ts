@@ -1,7 +1,12 @@
+import type { EditedImage, EditTask } from './edits/edit.js';
+
 /** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
 export type ImagingTask =
   | { kind: 'render'; svg: string; width: number; height: number }
-  | { kind: 'fit'; bytes: Uint8Array; width: number; height: number };
+  | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
+  /** Size and format from the header alone. */
+  | { kind: 'inspect'; bytes: Uint8Array }
+  | { kind: 'edit'; task: EditTask };
 
 export interface RasterImage {
   /** PNG. */
@@ -27,6 +32,13 @@ export interface Imaging {
    * @throws UnreadableImageError
    */
   fit(bytes: Uint8Array, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
+  /**
+   * An image's size as it is seen (turned as its camera says), from its header alone: a bomb is told before it goes off.
+   * @throws UnreadableImageError
+   */
+  inspect(bytes: Uint8Array, signal?: AbortSignal): Promise<{ width: number; height: number }>;
+  /** One operation of contract 4.3. @throws UnreadableImageError */
+  edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
   close(): void;
 }
 

@@ -1,0 +1,33 @@
+import type { Route } from '../route.types.js';
+import { BODY_LIMITS } from '../route.types.js';
+import { describeGeneration, generationAnswer } from './generation.js';
+
+export const imageEditRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/images/edits',
+    operationId: 'editImage',
+    tag: 'Images',
+    summary: 'Edit an image',
+    description:
+      'Inpainting, outpainting, background removal and replacement, object removal, super resolution, face enhancement, colorization, style transfer. With `?async=true` the answer is the job that does it.',
+    document: `mutation ($input: EditImageInput!, $async: Boolean = false) {
+      body: editImage(input: $input, async: $async) {
+        job { id status estimated_credits: estimatedCredits }
+        created
+        data { url width height }
+        model
+        model_tier: modelTier
+        usage { edits_used: editsUsed quota_multiplier: quotaMultiplier edits_remaining: editsRemaining }
+      }
+    }`,
+    parameters: { async: { description: 'True answers at once with the job.' } },
+    body: {
+      limitBytes: BODY_LIMITS.edits,
+      example: { image: 'https://example.com/photo.jpg', operation: 'superResolution', scale: 2 },
+    },
+    respond: generationAnswer([]),
+    describe: describeGeneration,
+    schemaName: 'ImageEdit',
+  },
+];

@@ -1,0 +1,48 @@
+import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
+import { EditDirection } from '../enums.js';
+import { Json } from '../scalars.js';
+
+@InputType({ description: 'Contract 4.3; which extras an operation takes is told there.' })
+export class EditImageInput {
+  @Field(() => String, { description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.' })
+  image!: string;
+
+  @Field(() => String, {
+    description:
+      'inpainting, outpainting, backgroundRemoval, backgroundReplace, objectRemoval, superResolution, faceEnhancement, colorization or styleTransfer.',
+  })
+  operation!: string;
+
+  @Field(() => String, { nullable: true, description: "Default: the operation's own." })
+  model?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: 0, maximum: 1, default: 0.95 } })
+  @Field(() => Float, { nullable: true, description: '0 to 1, default 0.95.' })
+  strength?: number | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'As large as the image; white marks the area to edit (inpainting, objectRemoval).',
+  })
+  mask?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'inpainting, styleTransfer (required), outpainting.' })
+  prompt?: string | null;
+
+  @Field(() => EditDirection, { nullable: true, description: 'outpainting (required).' })
+  direction?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 2048, default: 256 } })
+  @Field(() => Int, { nullable: true, description: 'outpainting: 1 to 2048, default 256.' })
+  expandPixels?: number | null;
+
+  @Field(() => String, { nullable: true, description: 'backgroundReplace (required).' })
+  newBackground?: string | null;
+
+  @Extensions({ jsonSchema: { enum: [2, 4], default: 2 } })
+  @Field(() => Int, { nullable: true, description: 'superResolution: 2 (default) or 4 times each side.' })
+  scale?: number | null;
+
+  @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
+  modelInputs?: Record<string, unknown> | null;
+}

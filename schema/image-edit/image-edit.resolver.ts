@@ -1,0 +1,19 @@
+import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
+import type { GraphqlContext } from '../context.js';
+import { generate } from '../generation.js';
+import { Metered } from '../guard.js';
+import { EditImageInput } from './image-edit.input.js';
+import { ImageEdit } from './image-edit.type.js';
+
+@Resolver()
+export class ImageEditResolver {
+  @Metered('image', 'image_edit')
+  @Mutation(() => ImageEdit, { description: 'Edits an image; with `async` it answers at once with the job.' })
+  editImage(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => EditImageInput) input: EditImageInput,
+    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+  ): Promise<ImageEdit> {
+    return generate<ImageEdit>('image_edit', context, { input, async: isAsync ?? false });
+  }
+}

@@ -1,0 +1,224 @@
+import { randomInt } from 'node:crypto';
+import type { Logger } from 'pino';
+import { ApiError, invalid } from '../errors.js';
+import { fileReference } from '../files/index.js';
+import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
+import { MAX_EDIT_PIXELS, UnreadableImageError } from '../imaging/index.js';
+import type { EditedImage, EditTask, Imaging } from '../imaging/index.js';
+import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import { followDirective, SANDBOX_ID, UpstreamError } from '../providers/index.js';
+import type { ProviderRegistry } from '../providers/index.js';
+import type { GenerationKind } from './generation.types.js';
+import { parseImageEditInput } from './image-edit-input.js';
+import type { ImageEditInput } from './image-edit-input.js';
+import { createRouter } from './routing.js';
+import type { Routed, Router } from './routing.js';
+import { priceOfUnits } from './unit-price.js';
+import { callUpstream } from './upstream-call.js';
+
+export interface ImageEditKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  imaging: Imaging;
+  logger: Logger;
+}
+
+/** Images and masks that callers give (decisions.md 6, "Generations"). */
+const MAX_IMAGE_MB = 20;
+/** Each side of a result, and all of it. */
+const MAX_RESULT_PIXELS = 67_200_000;
+const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
+
+/** POST /images/edits (contract 4.3). */
+export function createImageEditKind(given: ImageEditKindOptions): GenerationKind<ImageEditInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'image_edit',
+    endpoint: 'image_edit',
+    scope: 'image',
+    modelType: 'image_edit',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: 'Image edit limit exceeded',
+    failureMessage: 'Generation failed',
+    parse: (body) => parseImageEditInput(body),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    price: (_, model) => priceOfUnits(1, model),
+    inputParams: (input, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as ImageEditInput, model }),
+    usage: (charged, remaining, job) => ({
+      edits_used: (charged.image_edits ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      edits_remaining: remaining('image_edits'),
+    }),
+  };
+}
+
+interface Given {
+  bytes: Buffer;
+  contentType: string;
+  width: number;
+  height: number;
+}
+
+/** Fetches an image and looks at its header; nothing is decoded yet. @throws ApiError invalid_request */
+async function fetchImage(
+  { inputs, imaging }: ImageEditKindOptions,
+  call: CallContext,
+  { value, field }: { value: string; field: string },
+): Promise<Given> {
+  const { orgId } = call.principal;
+  const { bytes, contentType } = await inputs.fetch({
+    orgId,
+    value,
+    field,
+    maxMb: MAX_IMAGE_MB,
+    signal: call.signal,
+  });
+  if (contentType === null || !FORMATS.includes(contentType))
+    throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
+  let size: { width: number; height: number };
+  try {
+    size = await imaging.inspect(bytes, call.signal);
+  } catch (error) {
+    if (error instanceof UnreadableImageError) throw invalid(`${field} cannot be read`, field);
+    throw error;
+  }
+  if (size.width * size.height > MAX_EDIT_PIXELS)
+    throw invalid(`${field} must have at most ${MAX_EDIT_PIXELS} pixels`, field);
+  return { bytes, contentType, ...size };
+}
+
+/** How large the result will be. @throws ApiError where that is more than can be made */
+function checkResult(
+  { operation, direction, expand_pixels: expand = 0, scale = 1 }: ImageEditInput,
+  image: Given,
+): void {
+  const both = direction === 'all' ? 2 : 1;
+  const across = direction === 'left' || direction === 'right' || direction === 'all' ? expand * both : 0;
+  const down = direction === 'top' || direction === 'bottom' || direction === 'all' ? expand * both : 0;
+  const pixels = (image.width * scale + across) * (image.height * scale + down);
+  if (pixels > MAX_RESULT_PIXELS)
+    throw invalid(`The result would be too large`, operation === 'outpainting' ? 'expand_pixels' : 'scale');
+}
+
+async function prepare(
+  options: ImageEditKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: ImageEditInput; jobId: string },
+): Promise<{ input: ImageEditInput; fileIds: string[] }> {
+  if (typeof input.image !== 'string') return { input, fileIds: [] };
+  const image = await fetchImage(options, call, { value: input.image, field: 'image' });
+  checkResult(input, image);
+  const mask =
+    typeof input.mask === 'string'
+      ? await fetchImage(options, call, { value: input.mask, field: 'mask' })
+      : null;
+  if (mask !== null && (mask.width !== image.width || mask.height !== image.height))
+    throw invalid('mask must have the same dimensions as the image', 'mask');
+  const store = async ({ bytes, contentType, width, height }: Given): Promise<StoredFile> =>
+    await options.files.save({ orgId: call.principal.orgId, bytes, contentType, width, height, jobId });
+  const storedImage = await store(image);
+  const storedMask = mask === null ? null : await store(mask);
+  return {
+    input: {
+      ...input,
+      image: fileReference(storedImage),
+      ...(storedMask === null ? {} : { mask: fileReference(storedMask) }),
+    },
+    fileIds: [storedImage.id, ...(storedMask === null ? [] : [storedMask.id])],
+  };
+}
+
+interface Work {
+  input: ImageEditInput;
+  model: Model;
+}
+
+async function run(
+  options: ImageEditKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { job, signal, progress } = context;
+  const { value: made, model } = await editImage(options, context, work);
+  progress(90);
+  signal.throwIfAborted();
+  const { bytes, width, height } = made;
+  const contentType = work.input.operation === 'backgroundRemoval' ? 'image/png' : 'image/jpeg';
+  const file = await options.files.save({
+    orgId: job.orgId,
+    bytes,
+    contentType,
+    width,
+    height,
+    jobId: job.id,
+  });
+  const data = [{ url: fileReference(file), width, height }];
+  return {
+    outputData: { images: data },
+    result: { data, model: model.id },
+    amounts: priceOfUnits(1, work.model),
+    outputFileId: file.id,
+    fileIds: [file.id],
+  };
+}
+
+async function readReference(files: FileService, orgId: string, reference: unknown): Promise<Buffer> {
+  const [id = ''] = (reference as { $file: string }).$file.split('.');
+  return await files.read(orgId, id);
+}
+
+async function editImage(
+  options: ImageEditKindOptions & { router: Router },
+  { job, signal, progress }: JobContext,
+  { input, model }: Work,
+): Promise<Routed<EditedImage>> {
+  const { files, imaging, router } = options;
+  const image = await readReference(files, job.orgId, input.image);
+  const mask = input.mask === undefined ? undefined : await readReference(files, job.orgId, input.mask);
+  try {
+    return await callUpstream(router, model, {
+      signal,
+      attempt: async (provider) => {
+        if (provider.id !== SANDBOX_ID)
+          throw new UpstreamError('The provider does not edit images', { status: null, retryable: false });
+        const words = input.prompt ?? input.new_background ?? '';
+        const { rest, report } = await followDirective(words, {
+          signal,
+          onProgress: (percent) => progress(percent * 0.9),
+        });
+        report(30);
+        return await imaging.edit(taskOf(input, { image, mask, words: rest }), signal);
+      },
+    });
+  } catch (error) {
+    if (error instanceof UnreadableImageError)
+      throw new ApiError('invalid_request', 'image cannot be read', { param: 'image', cause: error });
+    throw error;
+  }
+}
+
+function taskOf(
+  input: ImageEditInput,
+  { image, mask, words }: { image: Buffer; mask: Buffer | undefined; words: string },
+): EditTask {
+  const seed = input.model_inputs?.['seed'];
+  return {
+    operation: input.operation,
+    image,
+    ...(mask === undefined ? {} : { mask }),
+    prompt: input.prompt === undefined ? '' : words,
+    newBackground: input.new_background === undefined ? '' : words,
+    direction: input.direction ?? 'all',
+    expandPixels: input.expand_pixels ?? 0,
+    scale: input.scale ?? 1,
+    strength: input.strength,
+    seed: typeof seed === 'number' ? seed : randomInt(2 ** 31),
+  };
+}

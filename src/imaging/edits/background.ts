@@ -1,0 +1,85 @@
+import { feather } from './raster.js';
+import type { Raster } from './raster.js';
+
+type Point = [number, number, number];
+
+/** Colours of the image's border, in three groups (k-means): what the background looks like. */
+function borderColours({ data, width, height }: Raster): { centre: Point; spread: number }[] {
+  const points: Point[] = [];
+  const step = Math.max(1, Math.floor((width + height) / 1000));
+  const take = (x: number, y: number): void => {
+    const at = (y * width + x) * 4;
+    points.push([data[at] as number, data[at + 1] as number, data[at + 2] as number]);
+  };
+  for (let x = 0; x < width; x += step) {
+    take(x, 0);
+    take(x, height - 1);
+  }
+  for (let y = 0; y < height; y += step) {
+    take(0, y);
+    take(width - 1, y);
+  }
+  let centres: Point[] = [0, 1 / 3, 2 / 3].map((part) => points[Math.floor(part * points.length)] as Point);
+  for (let round = 0; round < 8; round++) centres = centres.map((_, group) => mean(points, centres, group));
+  return centres.map((centre, group) => {
+    const own = points.filter((point) => nearest(point, centres) === group);
+    const spread = own.reduce((sum, point) => sum + distance(point, centre), 0) / Math.max(1, own.length);
+    return { centre, spread };
+  });
+}
+
+function distance(a: Point, b: Point): number {
+  // Weighted for the eye: green counts most, blue least.
+  return Math.sqrt(2 * (a[0] - b[0]) ** 2 + 4 * (a[1] - b[1]) ** 2 + 3 * (a[2] - b[2]) ** 2) / 3;
+}
+
+function nearest(point: Point, centres: Point[]): number {
+  const distances = centres.map((centre) => distance(point, centre));
+  return distances.indexOf(Math.min(...distances));
+}
+
+function mean(points: Point[], centres: Point[], group: number): Point {
+  const own = points.filter((point) => nearest(point, centres) === group);
+  if (own.length === 0) return centres[group] as Point;
+  return [0, 1, 2].map(
+    (part) => own.reduce((sum, point) => sum + (point[part] as number), 0) / own.length,
+  ) as Point;
+}
+
+/**
+ * How much of the foreground each pixel is, 0 to 255: what is connected to the border and coloured like it is background. Very good on
+ * plain backgrounds, partial on scenes.
+ */
+export async function foreground(image: Raster): Promise<Buffer> {
+  const { data, width, height } = image;
+  const groups = borderColours(image);
+  const isBackground = (pixel: number): boolean => {
+    const at = pixel * 4;
+    if ((data[at + 3] as number) < 16) return true;
+    const point: Point = [data[at] as number, data[at + 1] as number, data[at + 2] as number];
+    return groups.some(({ centre, spread }) => distance(point, centre) < 16 + 2.5 * spread);
+  };
+  const alpha = Buffer.alloc(width * height, 255);
+  const stack: number[] = [];
+  const visit = (pixel: number): void => {
+    if (alpha[pixel] === 0 || !isBackground(pixel)) return;
+    alpha[pixel] = 0;
+    stack.push(pixel);
+  };
+  for (let x = 0; x < width; x++) {
+    visit(x);
+    visit((height - 1) * width + x);
+  }
+  for (let y = 0; y < height; y++) {
+    visit(y * width);
+    visit(y * width + width - 1);
+  }
+  for (let pixel = stack.pop(); pixel !== undefined; pixel = stack.pop()) {
+    const x = pixel % width;
+    if (x > 0) visit(pixel - 1);
+    if (x < width - 1) visit(pixel + 1);
+    if (pixel >= width) visit(pixel - width);
+    if (pixel < width * (height - 1)) visit(pixel + width);
+  }
+  return await feather(alpha, image, 0.8);
+}
