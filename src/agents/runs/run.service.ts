@@ -75,8 +75,8 @@ export function createRunService(options: RunStartOptions): AgentRunService {
       if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.status} run`);
       return toRun(outcome);
     },
-    async events(orgId, runId, after, limit) {
-      return (await database.tenantQuery<EventRow>(orgId, EVENTS, [runId, after, limit])).map(toEvent);
+    async events(orgId, runId, ...range) {
+      return (await database.tenantQuery<EventRow>(orgId, EVENTS, [runId, ...range])).map(toEvent);
     },
     positions: (runIds) => database.system.query<RunPosition>(POSITIONS, [runIds]),
   };

@@ -1,0 +1,96 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { makeAgent, runAgent } from '../support/agents.js';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+
+/** The operator's own server with three tools; it wants a key. */
+function mcpServer(): McpServer {
+  const server = new McpServer({ name: 'docs', version: '1' });
+  const inputSchema = { word: z.string().min(2) };
+  server.registerTool('lookup', { description: 'Looks up a word', inputSchema }, ({ word }) => ({
+    content: [{ type: 'text', text: `${word}: a barrier across a river` }],
+  }));
+  server.registerTool('broken', { description: 'Fails' }, () => ({
+    isError: true,
+    content: [{ type: 'text', text: 'No such page' }],
+  }));
+  server.registerTool('hidden', { description: 'Not for agents' }, () => ({ content: [] }));
+  return server;
+}
+
+const http = createServer((request, response) => {
+  if (request.headers.authorization !== 'Bearer mcp-secret') return void response.writeHead(401).end();
+  const server = mcpServer();
+  const transport = new StreamableHTTPServerTransport({});
+  response.on('close', () => void server.close());
+  void server
+    .connect(transport as Parameters<typeof server.connect>[0])
+    .then(() => transport.handleRequest(request, response));
+});
+
+let penstock: TestServer;
+let key: string;
+let folder: string;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', () => resolve()));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  folder = await mkdtemp(join(tmpdir(), 'penstock-mcp-'));
+  const file = join(folder, 'mcp.json');
+  const docs = {
+    url,
+    headers: { authorization: 'Bearer ${MCP_KEY}' },
+    tools: { lookup: {}, broken: { credits: 7 } },
+  };
+  const away = { url: 'http://127.0.0.1:9/mcp' };
+  await writeFile(file, JSON.stringify({ servers: { docs, away } }));
+  penstock = await startPenstock({ env: { MCP_FILE: file, MCP_KEY: 'mcp-secret' } });
+  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
+});
+afterAll(async () => {
+  await penstock?.close();
+  http.closeAllConnections();
+  await new Promise((resolve) => http.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+const call = (name: string, given: object) => ({
+  input: `@sandbox${JSON.stringify({ tool_call: { name, arguments: given } })}`,
+});
+
+test('an agent uses the tools of a server that the operator lists, for 3 credits each', async () => {
+  const id = await makeAgent(penstock, key, { tools: ['mcp:docs/lookup'] });
+  const run = await runAgent(penstock, key, id, { input: 'Please lookup {"word":"weir"}' });
+  expect(run.steps[1]).toMatchObject({
+    type: 'tool_call',
+    tool: 'mcp:docs/lookup',
+    tool_input: { word: 'weir' },
+  });
+  expect(run.steps[2]).toMatchObject({ tool_output: { text: 'weir: a barrier across a river' } });
+  expect(run.last.output).toContain('<untrusted source="mcp:docs/lookup">');
+  const without = await runAgent(penstock, key, await makeAgent(penstock, key), { input: 'Hello' });
+  expect(run.last.credits_used).toBe(without.last.credits_used! + 3 + 1);
+});
+
+test('what fails there is a result; input that does not fit never gets there', async () => {
+  const id = await makeAgent(penstock, key, { tools: ['mcp:docs/lookup', 'mcp:docs/broken'] });
+  const failed = await runAgent(penstock, key, id, call('mcp__docs__broken', {}));
+  expect(failed.steps.at(-2)).toMatchObject({ tool_output: { error: 'No such page' } });
+  const refused = await runAgent(penstock, key, id, call('mcp__docs__lookup', { word: 7 }));
+  expect(refused.steps.at(-2)).toMatchObject({
+    tool_output: { error: expect.stringMatching(/^Invalid input: word/) },
+  });
+});
+
+test('tools that the file does not list, and those of a server that never answered, cannot be granted', async () => {
+  for (const tool of ['mcp:docs/hidden', 'mcp:away/x', 'mcp:docs/__proto__'])
+    await expect(makeAgent(penstock, key, { tools: [tool] })).rejects.toThrow('Invalid tools');
+});
