@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../src/errors.js';
 import { isMultipart, parseJson, parseMultipart, readBody, requireJson } from '../src/http/index.js';
@@ -37,6 +38,7 @@ export async function readRequest(
     throw matched === null ? new ApiError('not_found', 'Not found') : methodNotAllowed(matched.allow);
   }
   const { target: endpoint, segments } = matched;
+  options.onRoute?.(request, BASE_PATH + endpoint.route.path);
   const { bytes, body, upload } = await receiveBody(options, endpoint.route, { request, call });
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
@@ -88,14 +90,28 @@ async function receiveUpload(
   if (!isMultipart(contentType) || encoding !== 'identity')
     throw new ApiError('unsupported_media_type', 'Unsupported media type');
   const allowed = limit === 'knowledge' ? options.knowledgeLimit(call) : null;
-  const bytes = await readBody(
-    request,
-    (allowed?.bytes ?? Number(limit)) + FORM_BYTES,
-    allowed ? () => allowed.refusal : undefined,
-  );
-  const { fields, files } = await parseMultipart(bytes, contentType);
+  const limitBytes = allowed?.bytes ?? Number(limit);
+  const refusal = allowed?.refusal ?? tooLarge(field, limitBytes);
+  const raw = await readBody(request, limitBytes + FORM_BYTES, () => refusal);
+  const { fields, files } = await parseMultipart(raw, contentType);
   const upload = files.get(field);
-  return { bytes, body: fields, ...(upload ? { upload } : {}) };
+  return { bytes: contentOf(fields, upload), body: fields, ...(upload ? { upload } : {}) };
+}
+
+function tooLarge(field: string, bytes: number): ApiError {
+  const size = Math.floor(bytes / FORM_BYTES);
+  return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${size} MB`, {
+    param: field,
+  });
+}
+
+/** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
+function contentOf(fields: Record<string, unknown>, upload: UploadedFile | undefined): Buffer {
+  const file = upload && {
+    filename: upload.filename,
+    sha256: createHash('sha256').update(upload.bytes).digest('hex'),
+  };
+  return Buffer.from(JSON.stringify({ fields, file }));
 }
 
 const EMPTY = Buffer.from('{}');

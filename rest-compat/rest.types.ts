@@ -30,6 +30,8 @@ export interface RestOptions {
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */
   joinRun(call: Call, runId: string): Promise<AsyncIterable<StreamedEvent>>;
+  /** Told of the row that a request was matched to. */
+  onRoute?(request: IncomingMessage, pattern: string): void;
   /** The OpenAPI description, served as it is. */
   openapi: string;
 }

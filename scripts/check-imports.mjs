@@ -13,10 +13,10 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Modules of the engine, lowest first; a module imports only lower ones. Modules of one row do not import each other. */
 const ENGINE = [
   ['vocabulary', 'ids', 'errors'],
-  ['config', 'processes'],
+  ['config', 'processes', 'telemetry'],
   ['database'],
   ['events'],
-  ['egress', 'imaging', 'audio'],
+  ['egress', 'imaging', 'audio', 'video'],
   ['files', 'providers', 'search'],
   ['models'],
   ['access'],

@@ -70,4 +70,6 @@ export interface ClientInfo {
   serviceClient: string | null;
   clientName: string | null;
   userAgent: string | null;
+  /** Only while traces are exported: the span that the call belongs to (W3C Trace Context). */
+  traceparent?: string;
 }

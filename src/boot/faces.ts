@@ -63,6 +63,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     schema,
     prepare: (request) => documents.prepare(request),
     takeSlot: (call) => takeKeySlot(services, call),
+    meters: foundation.telemetry.metrics,
     context: contextOf,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
@@ -84,11 +85,17 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       if (file === null) throw notFound();
       return await services.files.read(call.principal.orgId, file.id);
     },
+    onRoute: (request, pattern) => foundation.telemetry.names.name(request, pattern),
     openapi: printApi(schema),
   });
   const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
   return {
-    api: { rest, graphql: (request, response) => graphql.handle(request, response), graphqlSse: sse },
+    api: {
+      rest,
+      graphql: (request, response) => graphql.handle(request, response),
+      graphqlSse: sse,
+      strangerRate: (request) => edge.strangerRate(request),
+    },
     ws,
   };
 }

@@ -21,7 +21,18 @@ import {
   type ProviderRegistry,
   type Tokenizer,
 } from '../providers/index.js';
+import { TOOLS } from '../vocabulary.js';
 import type { Closers } from './closers.js';
+import {
+  createTraceLookup,
+  observeMetering,
+  openTelemetry,
+  traceBus,
+  traceProviders,
+  watchDatabase,
+  type Telemetry,
+  type TraceLookup,
+} from './telemetry/index.js';
 
 /** What every role stands on. */
 export interface Foundation {
@@ -41,21 +52,27 @@ export interface Foundation {
   tokenizer: Tokenizer;
   providers: ProviderRegistry;
   models: ModelCatalogue;
+  telemetry: Telemetry;
+  /** Null without traces. */
+  traces: TraceLookup | null;
 }
 
 interface Opening {
   config: Config;
   logger: Logger;
   closers: Closers;
+  telemetry: Telemetry;
 }
 
 /**
  * Files of the operator are read before the database is touched, so that a fault in them ends the start first.
  * @throws ConfigError, ProvidersFileError, FileStoreError, ApiError unavailable
  */
-export async function openFoundation({ config, logger, closers }: Opening): Promise<Foundation> {
+export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promise<Foundation> {
+  const { config, logger, closers } = options;
+  const telemetry = openTelemetry(options);
   const plans = await createPlanCatalogue(config.plansFile);
-  const models = await openModels({ config, logger, closers });
+  const models = await openModels({ config, logger, closers, telemetry });
   const database = await createDatabase({ config, logger });
   closers.add('the database', () => database.close());
   const installation = await openInstallation({ config, database });
@@ -63,18 +80,21 @@ export async function openFoundation({ config, logger, closers }: Opening): Prom
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const files = await openFiles({ config, database, signing, logger });
   closers.add('the files', () => files.close());
-  const access = openAccess({ config, logger, closers, database, plans });
-  const bus = openBus({ config, logger, closers, database });
-  return { config, logger, database, installation, plans, files, bus, ...models, ...access };
+  const access = openAccess({ config, logger, closers, telemetry, database, plans });
+  const traces = telemetry.tracer === null ? null : createTraceLookup(database);
+  watchDatabase(telemetry.metrics, database, TOOLS);
+  const bus = openBus({ config, logger, closers, telemetry, database });
+  const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
+  return { ...opened, ...models, ...access };
 }
 
-async function openModels({ config, logger, closers }: Opening) {
+async function openModels({ config, logger, closers, telemetry }: Opening) {
   const imaging = createImaging({ config });
   closers.add('the imaging processes', () => imaging.close());
   const audio = createAudio();
   closers.add('the audio processes', () => audio.close());
   const tokenizer = createTokenizer();
-  const providers = await createProviderRegistry({
+  const registry = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
     tokenizer,
@@ -82,31 +102,42 @@ async function openModels({ config, logger, closers }: Opening) {
     audio,
     logger,
   });
-  closers.add('the providers', () => providers.close());
+  closers.add('the providers', () => registry.close());
+  const { tracer } = telemetry;
+  const providers = tracer === null ? registry : traceProviders(registry, tracer);
   return { imaging, audio, tokenizer, providers, models: createModelCatalogue({ providers }) };
 }
 
 function openAccess(opening: Opening & { database: Database; plans: LivePlanCatalogue }) {
-  const { config, logger, closers, database, plans } = opening;
+  const { config, logger, closers, telemetry, database, plans } = opening;
+  const { metrics, tracer } = telemetry;
   const authenticator = createAuthenticator({ database, plans, logger });
   closers.add('the authenticator', () => authenticator.close());
   const processId = newId('prc');
   const refresh = authenticator.refresh.bind(authenticator);
-  const metering = createMetering({ database, plans, logger, processId, role: config.role, refresh });
-  metering.start();
-  closers.add('metering', () => metering.close());
+  const { role } = config;
+  const onBatch = metrics.admissionBatch;
+  const core = createMetering({ database, plans, logger, processId, role, refresh, onBatch });
+  core.start();
+  closers.add('metering', () => core.close());
+  const metering = observeMetering(core, metrics, tracer);
   return { authenticator, metering, processId };
 }
 
-function openBus({ config, logger, closers, database }: Opening & { database: Database }): Bus {
+function openBus({ config, logger, closers, telemetry, database }: Opening & { database: Database }): Bus {
   const { kafka } = config;
-  const bus = kafka ? createKafkaBus({ config: kafka, logger }) : createInProcessBus({ database, logger });
+  const bus = kafka
+    ? createKafkaBus({ config: kafka, logger, onLag: telemetry.metrics.consumerLag })
+    : createInProcessBus({ database, logger });
   closers.add('the bus', () => bus.close());
   return bus;
 }
 
 /** The relay runs where every consumer group has a member: in workers. */
-export function startRelay({ database, bus, files, logger }: Foundation, closers: Closers): void {
+export function startRelay(foundation: Foundation, closers: Closers): void {
+  const { database, bus: plain, files, logger, telemetry, traces } = foundation;
+  const { tracer } = telemetry;
+  const bus = tracer === null || traces === null ? plain : traceBus(plain, tracer, traces);
   const render = (orgId: string, data: Record<string, unknown>) => files.service.sign(orgId, data);
   const relay = createRelay({ database, bus, logger, render });
   relay.start();

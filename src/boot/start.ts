@@ -13,6 +13,7 @@ import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
 import { listen, type HttpServer } from './http/http-server.js';
 import { createRouter } from './http/router.js';
+import { observeDeliveries, observeHandlers, observeHttp } from './telemetry/index.js';
 import { compose, type Composition } from './services.js';
 
 /** Time that requests, streams and jobs have to end after a stop was asked for (decisions.md 9). */
@@ -89,7 +90,10 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
 /** A worker's duties. The answer stops the jobs in hand; the rest is the closers'. */
 function startWork(foundation: Foundation, composition: Composition, closers: Closers): () => Promise<void> {
   const { config, logger, database, files } = foundation;
-  const { egress, secrets, handlers } = composition;
+  const { egress, secrets } = composition;
+  const { metrics: meters, tracer } = foundation.telemetry;
+  const lookup = foundation.traces;
+  const handlers = observeHandlers(composition.handlers, { meters, tracer, lookup });
   startRelay(foundation, closers);
   const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
   const { retentionDays, concurrency } = config.jobs;
@@ -104,6 +108,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     secrets,
     config,
     logger,
+    observe: observeDeliveries(meters, tracer, lookup),
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
@@ -130,7 +135,7 @@ interface Serving {
 /** Every role answers on its port: a worker its health only. */
 async function serve(serving: Serving): Promise<Faces | null> {
   const { foundation, composition, closers, server, draining } = serving;
-  const { config, logger, database, installation } = foundation;
+  const { config, logger, database, installation, telemetry } = foundation;
   const accessLog = createAccessLog(logger);
   const cors = createCors(config.http.corsOrigins);
   const checks = { database: () => database.healthy(), signingSecret: () => installation.agrees() };
@@ -144,10 +149,11 @@ async function serve(serving: Serving): Promise<Faces | null> {
     accessLog,
     cors,
     health,
+    metrics: telemetry.metrics,
     files: foundation.files.handler,
     api: faces?.api ?? null,
   });
-  server.serve(route, (request, socket, head) => {
+  server.serve(observeHttp(route, telemetry), (request, socket, head) => {
     const isGraphql = (request.url ?? '').split('?')[0] === '/graphql';
     if (faces && isGraphql && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     socket.on('error', () => socket.destroy());

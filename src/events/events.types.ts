@@ -20,6 +20,8 @@ export interface BusMessage {
   /** Job id, run id or organisation id: order holds within a key. */
   key: string;
   event: EventEnvelope;
+  /** Further headers of the Kafka message (`traceparent`). */
+  headers?: Record<string, string>;
 }
 
 export interface BusSubscription {

@@ -20,16 +20,27 @@ export interface AdmissionOptions {
   connection: Connection;
   processId: string;
   refresh(principal: Principal): Promise<Principal>;
+  /** Told of each statement: how many callers, how long. */
+  onBatch?(size: number, seconds: number): void;
   /** The caller of this operation was refused, though it may be reserved. */
   giveBack(operationId: string): void;
 }
 
 /** Admission, coalesced: see `penstock_admit`. A caller whose copy of the key was out of date reads it again, then tries again. */
-export function createAdmission({ plans, connection, processId, refresh, giveBack }: AdmissionOptions) {
+export function createAdmission({
+  plans,
+  connection,
+  processId,
+  refresh,
+  giveBack,
+  onBatch,
+}: AdmissionOptions) {
   const coalescer = createCoalescer<AdmissionItem, Outcome>({
     async run(items) {
       const batch = gather(items);
+      const startedAt = performance.now();
       const [row] = await connection.query<{ answer: string }>(ADMIT, encode(batch, processId));
+      onBatch?.(items.length, (performance.now() - startedAt) / 1000);
       if (row === undefined) throw new Error('penstock_admit answered nothing');
       return decode(batch, JSON.parse(row.answer) as AdmissionAnswer);
     },

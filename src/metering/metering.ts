@@ -19,6 +19,8 @@ export interface MeteringOptions {
   role: string;
   /** Reads a key and its organisation's plan again, past any cache: called when admission finds the caller's copy out of date. */
   refresh(principal: Principal): Promise<Principal>;
+  /** Told of each admission statement: how many callers, how many seconds. */
+  onBatch?: (size: number, seconds: number) => void;
 }
 
 /**
@@ -32,6 +34,7 @@ export function createMetering({
   processId,
   role,
   refresh,
+  onBatch,
 }: MeteringOptions): Metering {
   const connections = { admit: lazyConnection(database), settle: lazyConnection(database) };
   const settlement = createSettlement({ connection: connections.settle, logger });
@@ -40,7 +43,14 @@ export function createMetering({
       .release(operationId)
       .catch((error: unknown) => logger.warn({ err: error, operationId }, 'not released'));
   };
-  const admission = createAdmission({ plans, connection: connections.admit, processId, refresh, giveBack });
+  const admission = createAdmission({
+    plans,
+    connection: connections.admit,
+    processId,
+    refresh,
+    giveBack,
+    ...(onBatch ? { onBatch } : {}),
+  });
   const lease = createLease({ database, processId, role, logger });
   return {
     async admit(request) {

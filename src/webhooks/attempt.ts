@@ -2,6 +2,7 @@ import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
 import type { FileService } from '../files/files.types.js';
 import type { SecretBox } from './secret-box.js';
+import { currentTraceparent } from '../telemetry/index.js';
 import { signatureHeaders } from './signature.js';
 import type { ClaimedDelivery, DeliveryAttempt } from './webhook.types.js';
 
@@ -48,6 +49,7 @@ export async function attemptDelivery(
   try {
     const event = files.sign(delivery.orgId, delivery.event);
     const body = JSON.stringify(event);
+    const traceparent = currentTraceparent();
     const answer = await egress.request(delivery.url, {
       method: 'POST',
       httpsOnly: true,
@@ -56,6 +58,7 @@ export async function attemptDelivery(
         ...delivery.customHeaders,
         'content-type': 'application/json',
         'user-agent': 'Penstock-Webhooks/1.0',
+        ...(traceparent === null ? {} : { traceparent }),
         ...signatureHeaders(
           {
             body,

@@ -27,7 +27,14 @@ export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Database;
   config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
   logger: Logger;
+  /** Stands around each attempt: counts it, traces it. */
+  observe?: DeliveryObserver;
 }
+
+export type DeliveryObserver = (
+  delivery: ClaimedDelivery,
+  attempt: () => Promise<AttemptResult>,
+) => Promise<AttemptResult>;
 
 export interface DeliveryWorker {
   start(): void;
@@ -148,7 +155,8 @@ class Worker implements DeliveryWorker {
   /** Null: not attempted; its claim runs out, and a process that can open the secret takes it. */
   private async attempt(delivery: ClaimedDelivery): Promise<AttemptResult | null> {
     try {
-      return await attemptDelivery(delivery, this.options);
+      const { observe = (_, attempt) => attempt() } = this.options;
+      return await observe(delivery, () => attemptDelivery(delivery, this.options));
     } catch (error) {
       const { webhookId } = delivery;
       this.options.logger.error({ err: error, webhookId }, "a webhook's secret cannot be opened here");

@@ -1,6 +1,6 @@
 export { createDeliveryWorker } from './delivery.worker.js';
 export { resealSecrets } from './delivery.queries.js';
-export type { DeliveryWorker, DeliveryWorkerOptions } from './delivery.worker.js';
+export type { DeliveryObserver, DeliveryWorker, DeliveryWorkerOptions } from './delivery.worker.js';
 export { createSecretBox } from './secret-box.js';
 export type { SecretBox } from './secret-box.js';
 export { signatureHeaders } from './signature.js';

@@ -58,7 +58,8 @@ async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
   run.call.signal.addEventListener('abort', stop, { once: true });
   try {
     if ('resumable' in iterator) run.onResumable?.();
-    await deliver(run, args, iterator);
+    run.engine.meters?.subscriptions(1);
+    await deliver(run, args, iterator).finally(() => run.engine.meters?.subscriptions(-1));
   } finally {
     run.call.signal.removeEventListener('abort', stop);
     stop();
@@ -76,6 +77,7 @@ async function deliver(
     if (done || run.call.signal.aborted) break;
     const result = () => Promise.resolve(execute({ ...args, rootValue: value })).then((r) => toJson(run, r));
     await run.sink.next(await run.shared.get(value, key, result));
+    run.engine.meters?.subscriptionEvent();
   }
   run.sink.complete();
 }

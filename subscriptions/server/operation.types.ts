@@ -18,6 +18,8 @@ export interface OperationEngine {
   takeSlot(call: CallContext): Promise<void>;
   context(call: CallContext): GraphqlContext;
   present(error: GraphQLError): GraphQLFormattedError;
+  /** Counts open subscriptions and what they are sent. */
+  meters?: { subscriptions(change: 1 | -1): void; subscriptionEvent(): void };
 }
 
 /** Where an operation's results go. A promise holds the operation back until the reader has room. */

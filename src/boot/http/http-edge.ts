@@ -7,6 +7,7 @@ import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { RateState } from '../../metering/metering.types.js';
+import { currentTraceparent } from '../../telemetry/index.js';
 import type { ClientInfo } from '../../vocabulary.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
@@ -42,14 +43,13 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   };
   return {
     async open(request, response) {
-      const requestId = requestIdOf(request);
-      response.setHeader('X-Request-Id', requestId);
+      const requestId = String(response.getHeader('X-Request-Id'));
       try {
         const principal = await dependencies.authenticator.authenticate(authorizationOf(request));
         const call: CallContext = {
           principal,
           requestId,
-          client: clientOf(request),
+          client: tracedClientOf(request),
           signal: goneSignal(response),
           keyWindowOpen: true,
           rate: null,
@@ -116,6 +116,12 @@ export function clientOf(request: IncomingMessage): ClientInfo {
     clientName: cut(headers['x-client-name']),
     userAgent: cut(headers['user-agent']),
   };
+}
+
+/** Jobs keep the trace that made them. */
+function tracedClientOf(request: IncomingMessage): ClientInfo {
+  const traceparent = currentTraceparent();
+  return traceparent === null ? clientOf(request) : { ...clientOf(request), traceparent };
 }
 
 /** Fires when the response closes before its end. */

@@ -22,9 +22,17 @@ const READY_MS = 3_000;
  * The bus on Kafka. Nothing here waits for the broker: topics are made in the background, consumers join when it is there, and a
  * `publish` that it does not take rejects, so that the relay keeps the rows.
  */
-export function createKafkaBus(options: { config: KafkaSettings; logger: Logger }): Bus {
-  return new KafkaBus(options.config, options.logger.child({ component: 'kafka' }));
+export function createKafkaBus(options: {
+  config: KafkaSettings;
+  logger: Logger;
+  /** How far a consumer of this process is behind; `group` is `broadcast` for those that hear everything. */
+  onLag?: LagListener;
+}): Bus {
+  const logger = options.logger.child({ component: 'kafka' });
+  return new KafkaBus(options.config, logger, options.onLag ?? (() => undefined));
 }
+
+export type LagListener = (at: { group: string; topic: string; partition: number }, messages: number) => void;
 
 interface Subscriber {
   group: string | null;
@@ -43,6 +51,7 @@ class KafkaBus implements Bus {
   constructor(
     private readonly config: KafkaSettings,
     private readonly logger: Logger,
+    private readonly onLag: LagListener,
   ) {
     const { signal } = this.stop;
     this.kafka = createKafkaClient(config, logger);
@@ -75,6 +84,8 @@ class KafkaBus implements Bus {
       topics: topics.map((topic) => this.name(topic)),
       durable: group !== null,
       ready: this.ready,
+      onLag: (topic, partition, messages) =>
+        this.onLag({ group: group ?? 'broadcast', topic, partition }, messages),
       onMessage: (payload) => this.handle(payload, subscriber),
     });
     this.subscriptions.add(subscription);

@@ -14,6 +14,8 @@ export interface ConsumerOptions {
   durable: boolean;
   /** Resolves once the topics exist. */
   ready: Promise<void>;
+  /** How far this member is behind on a partition, after each batch. */
+  onLag?(topic: string, partition: number, messages: number): void;
   /** Never throws: a throw would make kafkajs replay the batch for ever (design.md 5). */
   onMessage(payload: EachMessagePayload): Promise<void>;
 }
@@ -46,6 +48,9 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
       await consumer.connect();
       await consumer.subscribe({ topics, fromBeginning: durable });
       const crashed = crashOf(consumer, stop.signal);
+      consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
+        options.onLag?.(payload.topic, payload.partition, Number(payload.offsetLag)),
+      );
       await consumer.run({ autoCommit: durable, eachMessage: onMessage });
       await crashed;
     } finally {

@@ -19,11 +19,11 @@ function reductions(event: EventEnvelope): EventEnvelope['data'][] {
 }
 
 /** Value, key and headers of decisions.md 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
-export function encode({ topic, key, event }: BusMessage): EncodedMessage {
+export function encode({ topic, key, event, headers: further }: BusMessage): EncodedMessage {
   for (const data of reductions(event)) {
     const value = Buffer.from(JSON.stringify({ ...event, data }));
     if (value.length > MAX_BYTES) continue;
-    const headers = { 'event-id': event.id, 'event-type': event.type };
+    const headers = { 'event-id': event.id, 'event-type': event.type, ...further };
     return { topic, bytes: value.length, message: { key, value, headers } };
   }
   throw new Error(`event ${event.id} cannot be made to fit`);

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
 
@@ -52,8 +53,10 @@ export class Transport {
 
   /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
   dispatch(path: string, body: string | null, handler: Dispatcher.DispatchHandler): void {
+    const traceparent = currentTraceparent();
+    const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
     this.pool.dispatch(
-      { path: this.basePath + path, method: body === null ? 'GET' : 'POST', headers: this.headers, body },
+      { path: this.basePath + path, method: body === null ? 'GET' : 'POST', headers, body },
       handler,
     );
   }

@@ -1,0 +1,90 @@
+import { Gauge } from 'prom-client';
+import type { Database } from '../../database/index.js';
+import type { Metrics } from '../../telemetry/index.js';
+
+/** Every part is a partial index or bounded: a scrape costs the database about a millisecond, however much it holds. */
+const READ = {
+  name: 'metrics_gauges',
+  text: `SELECT
+    (SELECT COALESCE(jsonb_object_agg(p.tool, p.n), '{}') FROM (
+      SELECT j.tool, count(*) AS n FROM (SELECT tool FROM jobs WHERE status = 'pending' LIMIT 100000) j GROUP BY j.tool) p) AS pending,
+    (SELECT count(*) FROM jobs WHERE status = 'processing')::int AS processing,
+    (SELECT count(*) FROM (SELECT 1 FROM outbox LIMIT 100000) o)::int AS outbox,
+    (SELECT COALESCE(extract(epoch FROM clock_timestamp() - created_at), 0) FROM outbox ORDER BY id LIMIT 1)::float8 AS outbox_age,
+    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT 100000) d)::int AS deliveries,
+    (SELECT count(*) FROM (SELECT 1 FROM dead_letters LIMIT 100000) l)::int AS dead_letters`,
+};
+
+interface Row {
+  pending: Record<string, number>;
+  processing: number;
+  outbox: number;
+  outbox_age: number | null;
+  deliveries: number;
+  dead_letters: number;
+}
+
+/** Scrapes within this time of each other share one look. */
+const FRESH_MS = 1_000;
+/** A scrape must answer while PostgreSQL is away. */
+const PATIENCE_MS = 2_000;
+
+/** What only the database knows, read when somebody scrapes. */
+export function watchDatabase(
+  metrics: Metrics,
+  database: Pick<Database, 'system'>,
+  tools: readonly string[],
+): void {
+  const registers = [metrics.registry];
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const up = gauge('penstock_database_up', '1 while PostgreSQL answers');
+  const pending = new Gauge({
+    name: 'penstock_jobs_pending',
+    help: 'Jobs that wait for a worker (the whole installation)',
+    labelNames: ['tool'],
+    registers,
+  });
+  const processing = gauge(
+    'penstock_jobs_running',
+    'Jobs that a worker has claimed (the whole installation)',
+  );
+  const outbox = gauge('penstock_outbox_rows', 'Events not yet published, at most 100,000');
+  const age = gauge('penstock_outbox_age_seconds', 'Age of the oldest event not yet published');
+  const deliveries = gauge('penstock_deliveries_pending', 'Webhook deliveries not yet decided');
+  const letters = gauge(
+    'penstock_dead_letters',
+    'Events that a consumer could not take (table dead_letters)',
+  );
+  let readAt = -Infinity;
+  metrics.beforeScrape(async () => {
+    if (performance.now() - readAt < FRESH_MS) return;
+    readAt = performance.now();
+    try {
+      const row = await within(database.system.query<Row>(READ));
+      up.set(1);
+      for (const tool of tools) pending.set({ tool }, row.pending[tool] ?? 0);
+      processing.set(row.processing);
+      outbox.set(row.outbox);
+      age.set(row.outbox_age ?? 0);
+      deliveries.set(row.deliveries);
+      letters.set(row.dead_letters);
+    } catch {
+      // Told as a metric: whoever scrapes every few seconds needs no log line for each.
+      up.set(0);
+    }
+  });
+}
+
+async function within(rows: Promise<Row[]>): Promise<Row> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), PATIENCE_MS);
+  });
+  try {
+    const [row] = await Promise.race([rows, late]);
+    if (row === undefined) throw new Error('no row');
+    return row;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseTraceparent } from '../../telemetry/index.js';
+import type { Metrics, Tracer } from '../../telemetry/index.js';
+import type { Route } from '../http/http-server.js';
+
+/** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
+export interface RouteNames {
+  name(request: IncomingMessage, pattern: string): void;
+  of(request: IncomingMessage): string;
+}
+
+const EXACT = new Set(['/', '/graphql', '/docs', '/healthz', '/readyz', '/metrics', '/api/v1/openapi.json']);
+
+export function createRouteNames(): RouteNames {
+  const names = new WeakMap<IncomingMessage, string>();
+  return {
+    name: (request, pattern) => void names.set(request, pattern),
+    of(request) {
+      const known = names.get(request);
+      if (known !== undefined) return known;
+      const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+      if (EXACT.has(path)) return path;
+      if (path.startsWith('/files/')) return '/files/{file}';
+      return path.startsWith('/api/v1') ? '/api/v1/{unknown}' : '{unknown}';
+    },
+  };
+}
+
+/** Probes and scrapes come every few seconds and say nothing about callers. */
+const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
+
+/** Counts each request by its route's pattern, and makes it a server span where traces are exported. */
+export function observeHttp(
+  route: Route,
+  { metrics, tracer, names }: { metrics: Metrics; tracer: Tracer | null; names: RouteNames },
+): Route {
+  const counted: Route = (request, response) => {
+    const startedAt = performance.now();
+    response.once('close', () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      metrics.http({
+        method: request.method ?? '',
+        route: names.of(request),
+        status: response.statusCode,
+        seconds,
+      });
+    });
+    route(request, response);
+  };
+  return tracer === null ? counted : traced(counted, tracer, names);
+}
+
+function traced(route: Route, tracer: Tracer, names: RouteNames): Route {
+  return (request, response) => {
+    if (UNTRACED.has(request.url ?? '')) return route(request, response);
+    const method = request.method ?? 'GET';
+    const parent = parseTraceparent(request.headers['traceparent']);
+    const span = tracer.start(method, {
+      kind: 'server',
+      parent,
+      attributes: { 'http.request.method': method },
+    });
+    response.once('close', () => {
+      finish(response);
+      span.end();
+    });
+    const finish = (answer: ServerResponse): void => {
+      const pattern = names.of(request);
+      span.rename(`${method} ${pattern}`);
+      span.set({ 'http.route': pattern, 'http.response.status_code': answer.statusCode });
+      if (answer.statusCode >= 500) span.fail(String(answer.statusCode));
+    };
+    tracer.enter(span, () => route(request, response));
+  };
+}

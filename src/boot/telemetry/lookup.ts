@@ -1,0 +1,33 @@
+import type { Database } from '../../database/index.js';
+import { parseTraceparent } from '../../telemetry/index.js';
+import type { SpanContext } from '../../telemetry/index.js';
+
+/** Finds the trace that made a job, on whichever process that was. Used only while traces are exported. */
+export interface TraceLookup {
+  ofJobs(ids: string[]): Promise<Map<string, SpanContext>>;
+}
+
+const REMEMBERED = 4_096;
+
+export function createTraceLookup(database: Pick<Database, 'system'>): TraceLookup {
+  const known = new Map<string, SpanContext | null>();
+  const remember = (id: string, context: SpanContext | null): void => {
+    known.set(id, context);
+    if (known.size <= REMEMBERED) return;
+    const [oldest] = known.keys();
+    if (oldest !== undefined) known.delete(oldest);
+  };
+  return {
+    async ofJobs(ids) {
+      const missing = ids.filter((id) => !known.has(id));
+      if (missing.length > 0) {
+        const rows = await database.system.query<{ id: string; traceparent: string | null }>(
+          `SELECT id, client ->> 'traceparent' AS traceparent FROM jobs WHERE id = ANY ($1::text[])`,
+          [missing],
+        );
+        for (const { id, traceparent } of rows) remember(id, parseTraceparent(traceparent));
+      }
+      return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])));
+    },
+  };
+}

@@ -1,0 +1,144 @@
+import type { Bus, BusMessage } from '../../events/index.js';
+import type { JobHandler } from '../../jobs/index.js';
+import type { Metering } from '../../metering/index.js';
+import { formatTraceparent } from '../../telemetry/index.js';
+import type { Meters, Tracer } from '../../telemetry/index.js';
+import type { DeliveryObserver } from '../../webhooks/index.js';
+import type { TraceLookup } from './lookup.js';
+
+const codeOf = (error: unknown): string => {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : 'error';
+};
+
+/** Counts admissions by their outcome; a span each where traces are exported. */
+export function observeMetering(metering: Metering, meters: Meters, tracer: Tracer | null): Metering {
+  const counted: Metering['admit'] = async (request) => {
+    try {
+      const admitted = await metering.admit(request);
+      meters.admission('admitted');
+      return admitted;
+    } catch (error) {
+      meters.admission(codeOf(error));
+      throw error;
+    }
+  };
+  const admit: Metering['admit'] =
+    tracer === null ? counted : (request) => tracer.within('admission', {}, () => counted(request));
+  return { ...metering, admit };
+}
+
+/** Counts and times a worker's attempts; each is a span of the trace that made the job. */
+export function observeHandlers(
+  handlers: JobHandler[],
+  { meters, tracer, lookup }: { meters: Meters; tracer: Tracer | null; lookup: TraceLookup | null },
+): JobHandler[] {
+  return handlers.map((handler) => {
+    const counted: JobHandler['run'] = async (context) => {
+      const startedAt = performance.now();
+      const end = (outcome: string) =>
+        meters.job(handler.tool, outcome, (performance.now() - startedAt) / 1000);
+      try {
+        const result = await handler.run(context);
+        end('completed');
+        return result;
+      } catch (error) {
+        end(context.signal.aborted ? stopWord(context.signal.reason) : 'failed');
+        throw error;
+      }
+    };
+    if (tracer === null || lookup === null) return { ...handler, run: counted };
+    const run: JobHandler['run'] = async (context) => {
+      const { job } = context;
+      const parent = (await lookup.ofJobs([job.id])).get(job.id) ?? null;
+      const attributes = {
+        'penstock.job.id': job.id,
+        'penstock.job.tool': job.tool,
+        'penstock.job.attempt': job.attempt,
+        'gen_ai.request.model': job.model,
+      };
+      return await tracer.within(`job ${job.tool}`, { kind: 'consumer', parent, attributes }, () =>
+        counted(context),
+      );
+    };
+    return { ...handler, run };
+  });
+}
+
+/** `Job cancelled` of an attempt's abort reason. */
+function stopWord(reason: unknown): string {
+  const [, word] =
+    /^Job (cancelled|lost|timeout|shutdown)$/.exec(reason instanceof Error ? reason.message : '') ?? [];
+  return word ?? 'failed';
+}
+
+const jobIdOf = ({ topic, key, event }: BusMessage): string | null => {
+  if (topic === 'jobs') return key;
+  const { jobId } = event.data;
+  return topic === 'events' && typeof jobId === 'string' ? jobId : null;
+};
+
+/** Messages about traced jobs carry a `traceparent` header, each of a producer span of its own. */
+export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
+  return {
+    subscribe: (options, handler) => bus.subscribe(options, handler),
+    close: () => bus.close(),
+    async publish(messages) {
+      const ids = messages.map(jobIdOf).filter((id) => id !== null);
+      const parents = await lookup.ofJobs([...new Set(ids)]);
+      const spans = messages.map((message) => {
+        const parent = parents.get(jobIdOf(message) ?? '');
+        if (parent === undefined) return null;
+        const attributes = {
+          'messaging.system': 'kafka',
+          'messaging.operation.name': 'send',
+          'messaging.destination.name': message.topic,
+          'messaging.message.id': message.event.id,
+        };
+        return tracer.start(`send ${message.topic}`, { kind: 'producer', parent, attributes });
+      });
+      try {
+        await bus.publish(
+          messages.map((message, i) => {
+            const span = spans[i];
+            return span ? { ...message, headers: { traceparent: formatTraceparent(span.context) } } : message;
+          }),
+        );
+      } catch (error) {
+        for (const span of spans) span?.fail(codeOf(error));
+        throw error;
+      } finally {
+        for (const span of spans) span?.end();
+      }
+    },
+  };
+}
+
+/** Counts and times delivery attempts; one is a span of its job's trace, and the receiver hears of it by `traceparent`. */
+export function observeDeliveries(
+  meters: Meters,
+  tracer: Tracer | null,
+  lookup: TraceLookup | null,
+): DeliveryObserver {
+  const counted: DeliveryObserver = async (_delivery, attempt) => {
+    const result = await attempt();
+    meters.delivery(result.ok ? 'succeeded' : 'failed', result.attempt.durationMs / 1000);
+    return result;
+  };
+  if (tracer === null || lookup === null) return counted;
+  return async (delivery, attempt) => {
+    const { jobId } = (delivery.event['data'] ?? {}) as { jobId?: unknown };
+    const parent = typeof jobId === 'string' ? ((await lookup.ofJobs([jobId])).get(jobId) ?? null) : null;
+    const attributes = {
+      'penstock.webhook.id': delivery.webhookId,
+      'penstock.event.type': String(delivery.event['type']),
+      'server.address': new URL(delivery.url).hostname,
+    };
+    return await tracer.within('POST webhook', { kind: 'client', parent, attributes }, async (span) => {
+      const result = await counted(delivery, attempt);
+      span.set({ 'http.response.status_code': result.attempt.statusCode });
+      if (!result.ok) span.fail(String(result.attempt.statusCode ?? 'failed'));
+      return result;
+    });
+  };
+}
