@@ -169,7 +169,7 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   if (!upload) return json as JsonSchema;
   const form = {
     type: 'object',
-    properties: { [upload.field]: { type: 'string', format: 'binary' } },
+    properties: { ...formProperties(json), [upload.field]: { type: 'string', format: 'binary' } },
     required: [upload.field],
   };
   const content = {
@@ -177,6 +177,12 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
     'multipart/form-data': { schema: form },
   };
   return { required: true, content };
+}
+
+/** A form has the fields of the JSON body. */
+function formProperties(json: JsonSchema | null): JsonSchema {
+  const content = json?.['content'] as { 'application/json': { schema: JsonSchema } } | undefined;
+  return (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
 }
 
 function bodyOf({ route, document }: Endpoint): JsonSchema {
@@ -195,7 +201,7 @@ function bodyOf({ route, document }: Endpoint): JsonSchema {
 function successOf({ route, document, stream }: Endpoint): JsonSchema {
   const schema = (name: string): JsonSchema => ({ schema: { $ref: `#/components/schemas/${name}` } });
   const isStream = document.operation.operation === 'subscription';
-  const isGeneration = route.describe?.name.endsWith('Generation') === true;
+  const isGeneration = route.document.includes('job { id status');
   return {
     description: isStream ? 'The events as they come.' : 'The answer.',
     headers: {

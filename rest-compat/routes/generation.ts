@@ -74,11 +74,13 @@ export function describeObjectGeneration(schema: JsonSchema): JsonSchema {
   return either(withResult(result, 'object'), job);
 }
 
-/** The schema of {@link flatAnswer}. */
-export function describeFlatGeneration(schema: JsonSchema): JsonSchema {
+/** The schema of {@link flatAnswer}; some fields of `data` may not be shown. */
+export function describeFlatGeneration(schema: JsonSchema, hidden: string[] = []): JsonSchema {
   const { result, job } = described(schema);
   const { created = {}, data = {}, ...rest } = withResult(result, 'object');
-  return either({ created, ...(data['properties'] as Record<string, JsonSchema>), ...rest }, job);
+  const fields = Object.entries(data['properties'] as Record<string, JsonSchema>);
+  const shown = Object.fromEntries(fields.filter(([name]) => !hidden.includes(name)));
+  return either({ created, ...shown, ...rest }, job);
 }
 
 /** A synchronous answer always has its data and usage; the optional fields of an item are left out where they do not apply. */

@@ -3,6 +3,7 @@ import { ChatCompletionInput } from '../chat/chat.input.js';
 import { CreateEmbeddingsInput } from '../embedding/embedding.input.js';
 import { GenerateImageInput } from '../image/image.input.js';
 import { CreateSpeechInput } from '../speech/speech.input.js';
+import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
 
 @InputType({ description: 'Exactly one of the calls whose price is asked.' })
@@ -18,6 +19,9 @@ export class EstimateInput {
 
   @Field(() => CreateSpeechInput, { nullable: true })
   speech?: CreateSpeechInput | null;
+
+  @Field(() => CreateTranscriptionInput, { nullable: true })
+  transcription?: CreateTranscriptionInput | null;
 }
 
 @ObjectType('Estimate', { simpleResolvers: true, description: 'What a call would reserve.' })

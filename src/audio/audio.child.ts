@@ -4,6 +4,7 @@ import type { AudioTask, ConvertTask, SpeakTask } from './audio.types.js';
 import { decodeMono } from './decode/decode.js';
 import { probe } from './decode/probe.js';
 import { encodeSpeech } from './encode/encode.js';
+import { transcribe } from './listen/transcribe.js';
 import { likenessOf } from './voice/likeness.js';
 import { speak } from './voice/speak.js';
 import { likenessShape, presetShape } from './voice/voices.js';
@@ -42,6 +43,8 @@ answerTasks<AudioTask>(async (task, onProgress) => {
       return await runSpeak(task, onProgress);
     case 'probe':
       return await probe(task.bytes);
+    case 'transcribe':
+      return await transcribe(task, onProgress);
     case 'convert':
       return await runConvert(task);
   }

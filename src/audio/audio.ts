@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import { UnreadableAudioError } from './audio.types.js';
-import type { Audio, AudioFacts, AudioOptions, AudioTask, MadeAudio } from './audio.types.js';
+import type { Audio, AudioFacts, AudioOptions, AudioTask, MadeAudio, Transcript } from './audio.types.js';
 
 const HEAP_MB = 512;
 const TASK_TIMEOUT_MS = 600_000;
@@ -35,6 +35,8 @@ export function createAudio(): Audio {
   return {
     speak: (task, options) => make({ kind: 'speak', ...task }, options),
     convert: (bytes, format, options) => make({ kind: 'convert', bytes, format }, options),
+    transcribe: async (task, options) =>
+      (await run(makers, { kind: 'transcribe', ...task }, options)) as Transcript,
     probe: async (bytes, options) => (await run(readers, { kind: 'probe', bytes }, options)) as AudioFacts,
     close() {
       makers.close();

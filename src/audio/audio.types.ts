@@ -36,7 +36,42 @@ export interface ConvertTask {
   format: AudioFormat;
 }
 
-export type AudioTask = SpeakTask | ProbeTask | ConvertTask;
+export interface TranscribeTask {
+  kind: 'transcribe';
+  bytes: Uint8Array;
+  /** As the caller names it; null: heard. */
+  language: string | null;
+  /** Speakers are told apart. */
+  diarization: boolean;
+  /** English text. */
+  translation: boolean;
+  maxSeconds: number;
+}
+
+export interface TranscriptWord {
+  word: string;
+  start: number;
+  end: number;
+}
+
+export interface TranscriptSegment {
+  start: number;
+  end: number;
+  text: string;
+  /** `SPEAKER_00` … where speakers were told apart. */
+  speaker: string | null;
+  words: TranscriptWord[];
+}
+
+export interface Transcript {
+  text: string;
+  segments: TranscriptSegment[];
+  /** Of what is said; `und` where it is not known. */
+  language: string;
+  durationSeconds: number;
+}
+
+export type AudioTask = SpeakTask | ProbeTask | ConvertTask | TranscribeTask;
 
 export interface MadeAudio {
   bytes: Buffer;
@@ -65,5 +100,7 @@ export interface Audio {
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
   /** A file in another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;
+  /** Listens to a recording. @throws UnreadableAudioError */
+  transcribe(task: Omit<TranscribeTask, 'kind'>, options?: AudioOptions): Promise<Transcript>;
   close(): void;
 }

@@ -45,6 +45,8 @@ export interface GenerationKind<Input> {
     input: Input,
     job: { jobId: string },
   ): Promise<{ input: Input; fileIds: string[] }>;
+  /** What the price depends on and only the files tell (an estimate stores nothing). */
+  measure?(call: CallContext, input: Input): Promise<Input>;
   price(input: Input, model: Model): Amounts;
   /** The contract's inputParams with defaults filled in. */
   inputParams(input: Input, model: Model): Record<string, unknown>;

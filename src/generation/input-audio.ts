@@ -1,12 +1,13 @@
 import { UnreadableAudioError } from '../audio/index.js';
 import type { Audio, AudioFacts } from '../audio/index.js';
-import { invalid } from '../errors.js';
+import { ApiError, invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
-import type { FetchedInput, FileService, InputFetcher } from '../files/files.types.js';
+import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
 /** Audio that callers give (decisions.md 6, "Generations"). */
 export const MAX_AUDIO_MB = 25;
+const MB = 1_048_576;
 
 export interface InputAudioOptions {
   inputs: Pick<InputFetcher, 'fetch'>;
@@ -30,45 +31,69 @@ interface Wanted {
   maxSeconds: number;
 }
 
-async function bytesOf(
-  { inputs }: InputAudioOptions,
-  call: CallContext,
-  { value, field }: Wanted,
-): Promise<Pick<FetchedInput, 'bytes'>> {
-  if (typeof value !== 'string')
-    return { bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength) };
-  const { orgId } = call.principal;
-  return await inputs.fetch({ orgId, value, field, maxMb: MAX_AUDIO_MB, signal: call.signal });
-}
-
 /**
- * Fetches a caller's audio, finds what it is from its content, and stores it for the job.
+ * Fetches a caller's audio and finds what it is from its content.
  * @throws ApiError invalid_request for what is no audio of the accepted formats, or too long; payload_too_large
  */
-export async function storeInputAudio(
-  options: InputAudioOptions,
+async function readAudio(
+  options: Omit<InputAudioOptions, 'files'>,
   call: CallContext,
-  wanted: Wanted,
-): Promise<StoredAudio> {
-  const { field, contentTypes, maxSeconds, jobId } = wanted;
-  const { bytes } = await bytesOf(options, call, wanted);
+  wanted: Omit<Wanted, 'jobId'>,
+): Promise<{ bytes: Buffer; facts: AudioFacts }> {
+  const { field, contentTypes, maxSeconds } = wanted;
+  const bytes = await bytesOf(options, call, wanted);
   const names = [...contentTypes.values()].join(', ');
   const facts = await probed(options, bytes, { field, names, signal: call.signal });
   if (!contentTypes.has(facts.contentType)) throw invalid(`${field} must be audio: ${names}`, field);
   if (facts.durationSeconds > maxSeconds)
     throw invalid(`${field} exceeds the maximum duration of ${maxSeconds} seconds`, field);
+  return { bytes, facts };
+}
+
+async function bytesOf(
+  { inputs }: Pick<InputAudioOptions, 'inputs'>,
+  call: CallContext,
+  { value, field }: Pick<Wanted, 'value' | 'field'>,
+): Promise<Buffer> {
+  if (typeof value === 'string') {
+    const { orgId } = call.principal;
+    return (await inputs.fetch({ orgId, value, field, maxMb: MAX_AUDIO_MB, signal: call.signal })).bytes;
+  }
+  if (value.length > MAX_AUDIO_MB * MB)
+    throw new ApiError('payload_too_large', `${field} exceeds the maximum size of ${MAX_AUDIO_MB} MB`, {
+      param: field,
+    });
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+/** What a caller's audio is, without storing it. */
+export async function measureInputAudio(
+  options: InputAudioOptions,
+  call: CallContext,
+  wanted: Omit<Wanted, 'jobId'>,
+): Promise<AudioFacts> {
+  return (await readAudio(options, call, wanted)).facts;
+}
+
+/** Fetches a caller's audio and stores it for the job. */
+export async function storeInputAudio(
+  options: InputAudioOptions,
+  call: CallContext,
+  wanted: Wanted,
+): Promise<StoredAudio> {
+  const { bytes, facts } = await readAudio(options, call, wanted);
   const file = await options.files.save({
     orgId: call.principal.orgId,
     bytes,
     contentType: facts.contentType === 'audio/webm' ? 'video/webm' : facts.contentType,
     durationSeconds: facts.durationSeconds,
-    jobId,
+    jobId: wanted.jobId,
   });
   return { reference: fileReference(file), fileId: file.id, facts };
 }
 
 async function probed(
-  { audio }: InputAudioOptions,
+  { audio }: Pick<InputAudioOptions, 'audio'>,
   bytes: Buffer,
   { field, names, signal }: { field: string; names: string; signal: AbortSignal },
 ): Promise<AudioFacts> {

@@ -56,7 +56,8 @@ export function createGenerationService(options: GenerationOptions): GenerationS
       const kind = kindOf(tool);
       const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
       if (!checked.ok) throw checked.fault;
-      const { model, input } = checked;
+      const { model } = checked;
+      const input = (await kind.measure?.(call, checked.input)) ?? checked.input;
       return { model: model.id, modelTier: model.tier, amounts: kind.price(input, model) };
     },
     async answerOf(job) {

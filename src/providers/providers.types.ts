@@ -1,6 +1,7 @@
 import type { EmbeddingModelV4, ImageModelV4 } from '@ai-sdk/provider';
 import type { ModelType, Tier } from '../vocabulary.js';
 import type { SpeechModel } from './speech.types.js';
+import type { TranscriptionModel } from './transcription.types.js';
 
 /** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
 export type ChatBody = Record<string, unknown> & { messages: unknown[] };
@@ -66,6 +67,7 @@ export interface Provider {
   chat?: ChatProvider;
   image?(modelId: string): ImageModelV4;
   speech?(modelId: string): SpeechModel;
+  transcription?(modelId: string): TranscriptionModel;
   embedding?(modelId: string): EmbeddingModelV4;
   close(): Promise<void>;
 }

@@ -8,6 +8,7 @@ import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
 import { createSandboxEmbedding } from './sandbox/embedding.js';
+import { createSandboxTranscription } from './sandbox/transcription-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
 import type { Tokenizer } from './sandbox/tokens.js';
@@ -15,6 +16,7 @@ import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
 import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
 import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
 import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
+import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
 import { Transport } from './upstream/transport.js';
 
 export interface RegistryOptions {
@@ -61,6 +63,7 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
     image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
     speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
+    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),
     close: () => transport.close(),
     retire: () => transport.retire(),
   };
@@ -74,7 +77,9 @@ function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenP
     chat: createSandboxChat(tokenizer),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
-    ...(audio ? { speech: createSandboxSpeech(audio) } : {}),
+    ...(audio
+      ? { speech: createSandboxSpeech(audio), transcription: createSandboxTranscription(audio) }
+      : {}),
     close: nothing,
     retire: nothing,
   };

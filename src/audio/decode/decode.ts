@@ -70,7 +70,8 @@ async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Deco
   let heard = false;
   try {
     for (let at = 0; at < bytes.length; at += size) {
-      const { channelData, sampleRate } = await decoder(bytes.slice(at, at + size));
+      // A copy: decoders read words, and a piece of a larger buffer may lie across their boundaries.
+      const { channelData, sampleRate } = await decoder(new Uint8Array(bytes.subarray(at, at + size)));
       heard ||= channelData.length > 0;
       yield { channels: channelData, sampleRate };
     }

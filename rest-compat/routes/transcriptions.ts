@@ -1,0 +1,71 @@
+import type { Route, RouteAnswer } from '../route.types.js';
+import { BODY_LIMITS } from '../route.types.js';
+import { describeFlatGeneration, flatAnswer } from './generation.js';
+
+const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
+const CONTENT_TYPES: Record<string, string> = {
+  text: 'text/plain; charset=utf-8',
+  srt: 'application/x-subrip; charset=utf-8',
+  vtt: 'text/vtt; charset=utf-8',
+};
+
+interface Answer {
+  data: {
+    content: string | null;
+    response_format: string | null;
+    segments: { words?: unknown[] | null }[];
+  } | null;
+  usage: object;
+}
+
+/** Text, SRT and VTT come as they are, the usage as JSON in `X-Usage` (decisions.md 6, "Generations"). */
+function transcriptionAnswer(body: Record<string, unknown>): RouteAnswer {
+  const { data, usage } = body as unknown as Answer;
+  if (data === null) return flatAnswer(body);
+  const { content, response_format: format, ...shown } = data;
+  if (content !== null) {
+    const type = CONTENT_TYPES[format ?? 'text'] ?? 'text/plain; charset=utf-8';
+    const { headers } = flatAnswer(body);
+    return {
+      body: Buffer.from(content, 'utf8'),
+      headers: { ...headers, 'content-type': type, 'x-usage': JSON.stringify(usage) },
+    };
+  }
+  for (const segment of shown.segments) if (segment.words === null) delete segment.words;
+  return flatAnswer({ ...body, data: shown });
+}
+
+export const transcriptionRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/audio/transcriptions',
+    operationId: 'createTranscription',
+    tag: 'Audio',
+    summary: 'Write down what is said',
+    description:
+      'With `?async=true` the answer is the job that does it. With `response_format` text, srt or vtt the answer is that text, and the header `X-Usage` has the usage as JSON.',
+    document: `mutation ($input: CreateTranscriptionInput!, $async: Boolean = false) {
+      body: createTranscription(input: $input, async: $async) {
+        job { id status estimated_credits: estimatedCredits }
+        created
+        data {
+          text segments { start end text speaker words { word start end } } language duration
+          response_format: responseFormat content
+        }
+        model
+        model_tier: modelTier
+        usage { seconds_used: secondsUsed quota_multiplier: quotaMultiplier seconds_remaining: secondsRemaining }
+      }
+    }`,
+    parameters: { async: { description: 'True answers at once with the job.' } },
+    body: {
+      limitBytes: BODY_LIMITS.large,
+      example: { file: 'https://example.com/meeting.mp3', diarization: true },
+    },
+    upload: { field: 'file', limit: MAX_UPLOAD_BYTES },
+    respond: transcriptionAnswer,
+    alsoAnswers: ['text/plain', 'application/x-subrip', 'text/vtt'],
+    describe: (schema) => describeFlatGeneration(schema, ['response_format', 'content']),
+    schemaName: 'Transcription',
+  },
+];

@@ -1,0 +1,35 @@
+import { Extensions, Field, InputType } from 'type-graphql';
+import { TimestampGranularity, TranscriptionFormat } from '../enums.js';
+import { Json } from '../scalars.js';
+
+@InputType({ description: 'Contract 4.7.' })
+export class CreateTranscriptionInput {
+  @Field(() => String, {
+    description: 'URL, data: URL or base64, up to 25 MB: MP3, WAV, M4A, FLAC, OGG or WebM.',
+  })
+  file!: string;
+
+  @Field(() => String, { nullable: true })
+  model?: string | null;
+
+  @Extensions({ jsonSchema: { default: 'auto' } })
+  @Field(() => String, { nullable: true, description: 'ISO code of what is spoken; default auto.' })
+  language?: string | null;
+
+  @Extensions({ jsonSchema: { default: 'json' } })
+  @Field(() => TranscriptionFormat, { nullable: true, description: 'Default json.' })
+  responseFormat?: string | null;
+
+  @Extensions({ jsonSchema: { default: ['segment'] } })
+  @Field(() => [TimestampGranularity], { nullable: true, description: 'Default [segment].' })
+  timestampGranularities?: string[] | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Tell speakers apart. Default false.' })
+  diarization?: boolean | null;
+
+  @Field(() => Boolean, { nullable: true, description: 'Give English text. Default false.' })
+  translation?: boolean | null;
+
+  @Field(() => Json, { nullable: true, description: "The model's own extras." })
+  modelInputs?: Record<string, unknown> | null;
+}

@@ -1,0 +1,48 @@
+import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
+import { invalid } from '../../src/errors.js';
+import type { GraphqlContext } from '../context.js';
+import { Metered } from '../guard.js';
+import { generate } from '../generation.js';
+import { CreateTranscriptionInput } from './transcription.input.js';
+import { TranscriptionGeneration } from './transcription.type.js';
+
+/** Fields of a form are texts; these stand for something else. */
+const BOOLEANS = ['diarization', 'translation'];
+
+/** A form as the JSON body that it stands for, the uploaded file as its bytes. */
+function bodyOfForm(fields: Record<string, unknown>, bytes: Buffer): Record<string, unknown> {
+  const body: Record<string, unknown> = { ...fields, file: bytes };
+  for (const name of BOOLEANS) {
+    const text = body[name];
+    if (text === 'true' || text === 'false') body[name] = text === 'true';
+  }
+  if (typeof body['timestamp_granularities'] === 'string')
+    body['timestamp_granularities'] = [body['timestamp_granularities']];
+  if (typeof body['model_inputs'] === 'string') body['model_inputs'] = parsed(body['model_inputs']);
+  return body;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid('model_inputs must be an object', 'model_inputs');
+  }
+}
+
+@Resolver()
+export class TranscriptionResolver {
+  @Metered('stt', 'stt')
+  @Mutation(() => TranscriptionGeneration, {
+    description: 'Writes down what is said; with `async` it answers at once with the job.',
+  })
+  createTranscription(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => CreateTranscriptionInput) input: CreateTranscriptionInput,
+    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+  ): Promise<TranscriptionGeneration> {
+    const { upload } = context;
+    const own = upload ? { ...context, body: bodyOfForm(context.body ?? {}, upload.bytes) } : context;
+    return generate<TranscriptionGeneration>('stt', own, { input, async: isAsync ?? false });
+  }
+}

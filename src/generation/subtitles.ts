@@ -1,0 +1,92 @@
+/** What a subtitle is made from. */
+export interface CueSource {
+  /** Seconds. */
+  start: number;
+  end: number;
+  text: string;
+  speaker: string | null;
+  words: readonly { word: string; start: number; end: number }[] | null;
+}
+
+interface Cue {
+  startMs: number;
+  endMs: number;
+  text: string;
+  speaker: string | null;
+}
+
+/** What a viewer reads at once: two lines. */
+const MAX_CHARACTERS = 84;
+const MAX_SECONDS = 7;
+const SHORTEST_MS = 1;
+
+/** Plain text. */
+export function toText(text: string): string {
+  return text === '' ? '' : `${text}\n`;
+}
+
+/** SubRip: numbered cues, times as `HH:MM:SS,mmm`, a blank line after each. */
+export function toSrt(segments: readonly CueSource[]): string {
+  return cuesOf(segments)
+    .map(({ startMs, endMs, text, speaker }, index) => {
+      const line = (speaker === null ? text : `${speaker}: ${text}`).replaceAll('-->', '->');
+      return `${index + 1}\n${clock(startMs, ',')} --> ${clock(endMs, ',')}\n${line}\n\n`;
+    })
+    .join('');
+}
+
+/** WebVTT: the head line, then cues with times as `HH:MM:SS.mmm`. */
+export function toVtt(segments: readonly CueSource[]): string {
+  const cues = cuesOf(segments).map(({ startMs, endMs, text, speaker }) => {
+    const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+    const line = speaker === null ? escaped : `<v ${speaker}>${escaped}`;
+    return `${clock(startMs, '.')} --> ${clock(endMs, '.')}\n${line}\n\n`;
+  });
+  return `WEBVTT\n\n${cues.join('')}`;
+}
+
+/** Cues in order, never empty, never over each other's start, each at least a moment long. */
+function cuesOf(segments: readonly CueSource[]): Cue[] {
+  const cues: Cue[] = [];
+  for (const part of segments.flatMap(readable)) {
+    const text = part.text.replace(/\s+/g, ' ').trim();
+    if (text === '') continue;
+    const startMs = Math.max(milliseconds(part.start), cues.at(-1)?.startMs ?? 0);
+    const endMs = Math.max(milliseconds(part.end), startMs + SHORTEST_MS);
+    cues.push({ startMs, endMs, text, speaker: part.speaker });
+  }
+  return cues;
+}
+
+/** A segment that is too long to be read at once is cut between words, where their times are known. */
+function readable(segment: CueSource): CueSource[] {
+  const { words } = segment;
+  const fits = segment.text.length <= MAX_CHARACTERS && segment.end - segment.start <= MAX_SECONDS;
+  if (fits || words === null || words.length < 2) return [segment];
+  const parts: CueSource[] = [];
+  for (const { word, start, end } of words) {
+    const last = parts.at(-1);
+    const joins =
+      last !== undefined &&
+      last.text.length + word.length < MAX_CHARACTERS &&
+      end - last.start <= MAX_SECONDS &&
+      !(/[.!?]["')\]]*$/.test(last.text) && last.text.length > MAX_CHARACTERS / 2);
+    if (joins) Object.assign(last, { text: `${last.text} ${word}`, end });
+    else parts.push({ ...segment, text: word, start, end, words: null });
+  }
+  return parts;
+}
+
+function milliseconds(seconds: number): number {
+  return Math.max(0, Math.round(seconds * 1000));
+}
+
+function clock(ms: number, mark: ',' | '.'): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const [hours, minutes, seconds] = [
+    Math.floor(ms / 3_600_000),
+    Math.floor(ms / 60_000) % 60,
+    Math.floor(ms / 1000) % 60,
+  ];
+  return `${two(hours)}:${two(minutes)}:${two(seconds)}${mark}${String(ms % 1000).padStart(3, '0')}`;
+}

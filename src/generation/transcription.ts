@@ -1,0 +1,198 @@
+import type { Audio } from '../audio/index.js';
+import { UnreadableAudioError } from '../audio/index.js';
+import type { Logger } from 'pino';
+import type { FileService, InputFetcher } from '../files/files.types.js';
+import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import { UpstreamError } from '../providers/index.js';
+import type { ProviderRegistry, Transcription, TranscriptionCapabilities } from '../providers/index.js';
+import type { GenerationKind } from './generation.types.js';
+import { easeProgress } from './image-progress.js';
+import { measureInputAudio, readInputAudio, storeInputAudio } from './input-audio.js';
+import { createRouter } from './routing.js';
+import type { Routed, Router } from './routing.js';
+import { toSrt, toText, toVtt } from './subtitles.js';
+import { parseTranscriptionInput } from './transcription-input.js';
+import type { TranscriptionInput } from './transcription-input.js';
+import { priceOfUnits } from './unit-price.js';
+import { callUpstream } from './upstream-call.js';
+
+export interface TranscriptionKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  audio: Audio;
+  logger: Logger;
+}
+
+/** Contract 4.7; bare AAC, which speech can be made in, is taken too. */
+const FORMATS = new Map([
+  ['audio/mpeg', 'MP3'],
+  ['audio/wav', 'WAV'],
+  ['audio/mp4', 'M4A'],
+  ['audio/flac', 'FLAC'],
+  ['audio/ogg', 'OGG'],
+  ['audio/webm', 'WebM'],
+  ['audio/aac', 'AAC'],
+]);
+/** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
+const MAX_SECONDS = 14_400;
+const LISTENING_SHARE = 95;
+
+/** POST /audio/transcriptions (contract 4.7). */
+export function createTranscriptionKind(given: TranscriptionKindOptions): GenerationKind<TranscriptionInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'stt',
+    endpoint: 'stt',
+    scope: 'stt',
+    modelType: 'stt',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: 'STT limit exceeded',
+    failureMessage: 'Transcription failed',
+    parse: (body, model) => parseTranscriptionInput(body, model, capabilitiesOf(given.providers, model)),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    measure: async (call, input) => {
+      const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
+      return { ...input, seconds: Math.ceil(durationSeconds) };
+    },
+    price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
+    inputParams: ({ seconds: _, ...input }, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as TranscriptionInput, model }),
+    usage: (charged, remaining, job) => ({
+      seconds_used: (charged.stt_seconds ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      seconds_remaining: remaining('stt_seconds'),
+    }),
+  };
+}
+
+function capabilitiesOf(providers: ProviderRegistry, model: Model): TranscriptionCapabilities | undefined {
+  const provider = providers.find(model.upstream?.providerId ?? '');
+  return provider?.transcription?.(model.upstream?.modelId ?? model.name)?.capabilities;
+}
+
+function wanted(input: TranscriptionInput) {
+  const value = input.file as string | Uint8Array;
+  return { value, field: 'file', contentTypes: FORMATS, maxSeconds: MAX_SECONDS };
+}
+
+async function prepare(
+  options: TranscriptionKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: TranscriptionInput; jobId: string },
+): Promise<{ input: TranscriptionInput; fileIds: string[] }> {
+  const { reference, fileId, facts } = await storeInputAudio(options, call, { ...wanted(input), jobId });
+  return {
+    input: { ...input, file: reference, seconds: Math.ceil(facts.durationSeconds) },
+    fileIds: [fileId],
+  };
+}
+
+interface Work {
+  input: TranscriptionInput;
+  model: Model;
+}
+
+async function run(
+  options: TranscriptionKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { job, progress, signal } = context;
+  const { input, model } = work;
+  const bytes = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
+  const facts = await factsOf(options.audio, bytes, signal);
+  const easing = easeProgress((percent) => progress((percent * LISTENING_SHARE) / 100));
+  try {
+    const heard = await listen(options, context, { ...work, bytes, facts, report: easing.report });
+    const { text, language } = heard.value;
+    const duration = Math.round(facts.durationSeconds * 1000) / 1000;
+    const segments = shownSegments(heard.value, input);
+    const content = contentOf(heard.value, input);
+    const formatted = content === null ? {} : { response_format: input.response_format, content };
+    return {
+      outputData: { text, segments, duration, ...formatted },
+      result: { data: { text, segments, language, duration, ...formatted }, model: heard.model.id },
+      amounts: priceOfUnits(Math.ceil(facts.durationSeconds), model),
+      outputFileId: null,
+      fileIds: [],
+    };
+  } finally {
+    easing.stop();
+  }
+}
+
+async function factsOf(audio: Audio, bytes: Buffer, signal: AbortSignal) {
+  try {
+    return await audio.probe(bytes, { signal });
+  } catch (error) {
+    if (!(error instanceof UnreadableAudioError)) throw error;
+    throw new Error('the stored audio cannot be read any more', { cause: error });
+  }
+}
+
+interface Listening extends Work {
+  bytes: Buffer;
+  facts: { contentType: string; durationSeconds: number };
+  report(percent: number): void;
+}
+
+async function listen(
+  options: TranscriptionKindOptions & { router: Router },
+  { signal }: JobContext,
+  { input, model, bytes, facts, report }: Listening,
+): Promise<Routed<Transcription>> {
+  return await callUpstream(options.router, model, {
+    signal,
+    attempt: async (provider, target) => {
+      const transcription = provider.transcription?.(target.upstream?.modelId ?? target.name);
+      if (transcription === undefined)
+        throw new UpstreamError('The provider does not transcribe', { status: null, retryable: false });
+      return await transcription.transcribe({
+        audio: bytes,
+        mediaType: facts.contentType,
+        durationSeconds: facts.durationSeconds,
+        language: input.language === 'auto' ? null : input.language,
+        words: input.timestamp_granularities.includes('word'),
+        diarization: input.diarization,
+        translation: input.translation,
+        modelInputs: input.model_inputs ?? {},
+        signal,
+        onProgress: report,
+      });
+    },
+  });
+}
+
+/** Contract 2.9: words only where they were asked for. */
+function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: TranscriptionInput) {
+  return segments.map(({ start, end, text, speaker, words }) => ({
+    start,
+    end,
+    text,
+    speaker,
+    ...(asked.includes('word') ? { words: words ?? [] } : {}),
+  }));
+}
+
+/** The answer in a format of text; null for json. */
+function contentOf(
+  { text, segments }: Transcription,
+  { response_format: format }: TranscriptionInput,
+): string | null {
+  switch (format) {
+    case 'text':
+      return toText(text);
+    case 'srt':
+      return toSrt(segments);
+    case 'vtt':
+      return toVtt(segments);
+    case 'json':
+      return null;
+  }
+}

@@ -1,0 +1,34 @@
+import { UnreadableAudioError } from '../../audio/index.js';
+import type { Audio } from '../../audio/index.js';
+import { UpstreamError } from '../providers.types.js';
+import type { TranscriptionModel } from '../transcription.types.js';
+import { abortedError } from '../upstream/upstream-errors.js';
+import { followDirective } from './directed.js';
+
+/** Longer than the caller's audio can be. */
+const MAX_SECONDS = 24 * 3600;
+
+/** Transcription made here: segments and speakers are heard; words are known for the sandbox voice's own sound only. */
+export function createSandboxTranscription(audio: Audio): () => TranscriptionModel {
+  return () => ({
+    capabilities: { words: true, diarization: true, translation: true, modelInputs: ['directive'] },
+    async transcribe({ audio: bytes, language, diarization, translation, modelInputs, signal, onProgress }) {
+      const { report } = await followDirective(String(modelInputs['directive'] ?? ''), {
+        signal,
+        onProgress,
+      });
+      const task = { bytes, language, diarization, translation, maxSeconds: MAX_SECONDS };
+      try {
+        return await audio.transcribe(task, { signal, onProgress: report });
+      } catch (error) {
+        if (signal.aborted) throw abortedError();
+        if (!(error instanceof UnreadableAudioError)) throw error;
+        throw new UpstreamError(`The audio cannot be decoded: ${error.message}`, {
+          status: null,
+          retryable: false,
+          cause: error,
+        });
+      }
+    },
+  });
+}

@@ -1,0 +1,56 @@
+/** A transcription call, every option checked against the model's capabilities beforehand. */
+export interface TranscriptionCall {
+  audio: Uint8Array;
+  /** As the content says it. */
+  mediaType: string;
+  durationSeconds: number;
+  /** ISO code; null: the model finds out. */
+  language: string | null;
+  /** Times of words are wanted. */
+  words: boolean;
+  diarization: boolean;
+  /** English text is wanted. */
+  translation: boolean;
+  modelInputs: Readonly<Record<string, string | number | boolean>>;
+  signal: AbortSignal;
+  /** 0 to 100, from models that know it. */
+  onProgress?: (percent: number) => void;
+}
+
+export interface TranscribedWord {
+  word: string;
+  start: number;
+  end: number;
+}
+
+export interface TranscribedSegment {
+  start: number;
+  end: number;
+  text: string;
+  /** `SPEAKER_00` … where diarization was asked for. */
+  speaker: string | null;
+  /** Null where the model tells none. */
+  words: TranscribedWord[] | null;
+}
+
+export interface Transcription {
+  text: string;
+  segments: TranscribedSegment[];
+  /** Code of the language that is spoken; `und` where unknown. */
+  language: string;
+}
+
+/** What a transcription model can do; a request for more is refused before it costs anything. */
+export interface TranscriptionCapabilities {
+  words: boolean;
+  diarization: boolean;
+  translation: boolean;
+  /** Names that it knows in `model_inputs`. */
+  modelInputs: readonly string[];
+}
+
+export interface TranscriptionModel {
+  capabilities: TranscriptionCapabilities;
+  /** @throws UpstreamError */
+  transcribe(call: TranscriptionCall): Promise<Transcription>;
+}

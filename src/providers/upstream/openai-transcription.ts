@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import type {
+  TranscribedSegment,
+  TranscribedWord,
+  Transcription,
+  TranscriptionCall,
+  TranscriptionModel,
+} from '../transcription.types.js';
+import type { Transport } from './transport.js';
+import { brokenAnswer } from './upstream-errors.js';
+
+/** These answer text alone, without times. */
+const TEXT_ONLY = /gpt-4o(-mini)?-transcribe/;
+const DIARIZING = /diarize/;
+const EXTENSIONS: Record<string, string> = {
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/mp4': 'm4a',
+  'audio/flac': 'flac',
+  'audio/ogg': 'ogg',
+  'audio/webm': 'webm',
+};
+/** Names that upstreams give for languages instead of codes. */
+const LANGUAGES: Record<string, string> = {
+  english: 'en',
+  german: 'de',
+  french: 'fr',
+  spanish: 'es',
+  italian: 'it',
+  portuguese: 'pt',
+  dutch: 'nl',
+  russian: 'ru',
+  japanese: 'ja',
+  chinese: 'zh',
+  korean: 'ko',
+  arabic: 'ar',
+  hindi: 'hi',
+  polish: 'pl',
+  turkish: 'tr',
+  ukrainian: 'uk',
+  swedish: 'sv',
+};
+
+type Fields = Record<string, unknown>;
+
+/** Transcription of an upstream that speaks the common convention (`POST /audio/transcriptions`, `/audio/translations`). */
+export function createOpenAiCompatibleTranscription({
+  transport,
+  modelId,
+}: {
+  transport: Transport;
+  modelId: string;
+}): TranscriptionModel {
+  const diarizing = DIARIZING.test(modelId);
+  const timed = !TEXT_ONLY.test(modelId);
+  return {
+    capabilities: {
+      words: timed,
+      diarization: diarizing,
+      translation: timed && !diarizing,
+      modelInputs: diarizing ? ['temperature'] : ['prompt', 'temperature'],
+    },
+    async transcribe(call) {
+      const path = call.translation ? '/audio/translations' : '/audio/transcriptions';
+      const text = await transport.postForBytes(
+        path,
+        formOf(call, { modelId, timed, diarizing }),
+        call.signal,
+      );
+      return read(text.toString('utf8'), call);
+    },
+  };
+}
+
+function formOf(
+  call: TranscriptionCall,
+  { modelId, timed, diarizing }: { modelId: string; timed: boolean; diarizing: boolean },
+): { bytes: Buffer; contentType: string } {
+  const fields: [string, string][] = [
+    ['model', modelId],
+    ['response_format', diarizing && call.diarization ? 'diarized_json' : timed ? 'verbose_json' : 'json'],
+    ...Object.entries(call.modelInputs).map(([name, value]): [string, string] => [name, String(value)]),
+  ];
+  if (call.language !== null && !call.translation) fields.push(['language', call.language]);
+  if (diarizing) fields.push(['chunking_strategy', 'auto']);
+  if (timed && !call.translation) {
+    fields.push(['timestamp_granularities[]', 'segment']);
+    if (call.words) fields.push(['timestamp_granularities[]', 'word']);
+  }
+  const boundary = `penstock-${randomBytes(16).toString('hex')}`;
+  const parts = fields.map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  const file = `audio.${EXTENSIONS[call.mediaType] ?? 'bin'}`;
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${file}"\r\nContent-Type: ${call.mediaType}\r\n\r\n`;
+  return {
+    bytes: Buffer.concat([
+      Buffer.from(parts.join('') + head),
+      call.audio,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ]),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  };
+}
+
+function read(text: string, call: TranscriptionCall): Transcription {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw brokenAnswer('broken JSON');
+  }
+  if (typeof parsed !== 'object' || parsed === null || typeof (parsed as Fields)['text'] !== 'string')
+    throw brokenAnswer('no transcript');
+  const answer = parsed as Fields & { text: string };
+  const whole = answer.text.trim();
+  const words = call.words ? wordsOf(answer['words']) : null;
+  const listed = Array.isArray(answer['segments']) ? (answer['segments'] as Fields[]) : [];
+  const speakers = new Map<string, string>();
+  const segments = listed.map((segment) =>
+    segmentOf(segment, { words, speakers, diarization: call.diarization }),
+  );
+  const only: TranscribedSegment = { start: 0, end: call.durationSeconds, text: whole, speaker: null, words };
+  return {
+    text: whole,
+    segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
+    language: languageOf(answer['language'], call),
+  };
+}
+
+function languageOf(said: unknown, call: TranscriptionCall): string {
+  if (typeof said !== 'string' || said === '') return call.language ?? 'und';
+  return LANGUAGES[said.toLowerCase()] ?? (/^[a-z]{2,3}$/i.test(said) ? said.toLowerCase() : said);
+}
+
+function wordsOf(words: unknown): TranscribedWord[] | null {
+  if (!Array.isArray(words)) return null;
+  return (words as Fields[]).map(({ word, start, end }) => ({
+    word: String(word ?? ''),
+    start: Number(start ?? 0),
+    end: Number(end ?? 0),
+  }));
+}
+
+/** A word belongs to the segment in which its middle lies. */
+function segmentOf(
+  { start, end, text, speaker }: Fields,
+  {
+    words,
+    speakers,
+    diarization,
+  }: { words: TranscribedWord[] | null; speakers: Map<string, string>; diarization: boolean },
+): TranscribedSegment {
+  const [from, to] = [Number(start ?? 0), Number(end ?? 0)];
+  const within = words?.filter(
+    (word) => (word.start + word.end) / 2 >= from && (word.start + word.end) / 2 < to,
+  );
+  return {
+    start: from,
+    end: to,
+    text: String(text ?? '').trim(),
+    speaker: diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
+    words: within ?? null,
+  };
+}
+
+function labelOf(speaker: string, speakers: Map<string, string>): string {
+  const known = speakers.get(speaker);
+  if (known !== undefined) return known;
+  const label = `SPEAKER_${String(speakers.size).padStart(2, '0')}`;
+  speakers.set(speaker, label);
+  return label;
+}

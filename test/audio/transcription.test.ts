@@ -1,0 +1,325 @@
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
+
+interface Word {
+  word: string;
+  start: number;
+  end: number;
+}
+interface Transcript {
+  created: number;
+  text: string;
+  segments: { start: number; end: number; text: string; speaker: string | null; words?: Word[] }[];
+  language: string;
+  duration: number;
+  model: string;
+  model_tier: string;
+  usage: { seconds_used: number; quota_multiplier: number; seconds_remaining: number };
+}
+
+let server: TestServer;
+let org: Awaited<ReturnType<TestServer['createOrg']>>;
+let free: Awaited<ReturnType<TestServer['createOrg']>>;
+const spoken = new Map<string, Buffer>();
+
+beforeAll(async () => {
+  const window = { limit: 1000, windowSeconds: 60 };
+  server = await startPenstock({ plans: { endpointLimits: { tts: window, stt: window } } });
+  org = await server.createOrg({ plan: 'business_monthly' });
+  free = await server.createOrg({ plan: 'free' });
+  for (const format of ['wav', 'mp3', 'opus', 'aac'] as const)
+    spoken.set(format, await say({ input: TEXT, response_format: format }));
+}, 60_000);
+afterAll(() => server?.close());
+
+async function say(body: object): Promise<Buffer> {
+  const answer = await server.rest<{ audio_url: string }>('POST', '/audio/speech', { key: org.key, body });
+  return (await downloadFrom(server.origin, answer.body.audio_url)).bytes;
+}
+
+const sound = (format: string): Buffer => spoken.get(format) ?? Buffer.alloc(0);
+
+async function transcribe(file: Buffer, more: object = {}): Promise<Transcript> {
+  const body = { file: file.toString('base64'), ...more };
+  const answer = await server.rest<Transcript>('POST', '/audio/transcriptions', { key: org.key, body });
+  expect(answer.body).not.toHaveProperty('error');
+  return answer.body;
+}
+
+describe('a transcription', () => {
+  it('answers as the contract has it, charged by whole seconds', async () => {
+    const answer = await transcribe(sound('mp3'), { model: 'sandbox/stt-standard' });
+    expect(answer).toEqual({
+      created: expect.any(Number) as number,
+      text: TEXT,
+      segments: expect.any(Array) as [],
+      language: 'en',
+      duration: expect.any(Number) as number,
+      model: 'sandbox/stt-standard',
+      model_tier: 'standard',
+      usage: {
+        seconds_used: Math.ceil(answer.duration) * 1.25,
+        quota_multiplier: 1.25,
+        seconds_remaining: expect.any(Number) as number,
+      },
+    });
+    for (const segment of answer.segments) {
+      expect(Object.keys(segment)).toEqual(['start', 'end', 'text', 'speaker']);
+      expect(segment.speaker).toBeNull();
+      expect(segment.end).toBeGreaterThan(segment.start);
+      expect(segment.end).toBeLessThanOrEqual(answer.duration + 0.1);
+    }
+    expect(answer.segments.map(({ text }) => text).join(' ')).toBe(TEXT);
+  });
+
+  it.each(['wav', 'mp3', 'opus', 'aac'])(
+    'gives back the words of the sandbox voice in %s',
+    async (format) => {
+      const { text, language } = await transcribe(sound(format));
+      expect([text, language]).toEqual([TEXT, 'en']);
+    },
+  );
+
+  it.each(['WAV', 'MP3', 'M4A', 'FLAC', 'OGG', 'WebM'])(
+    'hears segments in %s by its content, and invents no words where none are known',
+    async (format) => {
+      const samples = samplesOf(sound('wav'));
+      const silence = new Int16Array(16_000);
+      const clip = Int16Array.from([...silence, ...samples, ...silence, ...samples]);
+      const seconds = clip.length / 16_000;
+      const files: Record<string, () => Buffer | Promise<Buffer>> = {
+        WAV: () => waveOf(clip),
+        MP3: () => stripped(sound('mp3')),
+        M4A: () => m4aOf(clip),
+        FLAC: () => flacOf(clip),
+        OGG: () => stripped(sound('opus')),
+        WebM: () => webmOf(stripped(sound('opus'))),
+      };
+      const file = await files[format]?.();
+      const answer = await transcribe(file ?? Buffer.alloc(0));
+      expect(answer.segments.length).toBeGreaterThan(0);
+      expect(new Set(answer.segments.map(({ text }) => text))).toEqual(new Set(['[speech]']));
+      expect(answer.language).toBe('und');
+      if (!['WAV', 'M4A', 'FLAC'].includes(format)) return;
+      expect(answer.duration).toBeCloseTo(seconds, 0);
+      expect(answer.segments[0]?.start).toBeGreaterThan(0.9);
+      expect(answer.segments[0]?.start).toBeLessThan(1.3);
+    },
+  );
+
+  it('finds nothing in silence', async () => {
+    const answer = await transcribe(waveOf(new Int16Array(32_000)));
+    expect(answer).toMatchObject({ text: '', segments: [], language: 'und', duration: 2 });
+  });
+
+  it('tells the times of words, in order within their segments, where that is asked for', async () => {
+    const { segments } = await transcribe(sound('opus'), { timestamp_granularities: ['word'] });
+    expect(segments.flatMap(({ words }) => words?.map(({ word }) => word))).toEqual(TEXT.split(' '));
+    for (const { start, end, words = [] } of segments) {
+      let last = start;
+      for (const word of words) {
+        expect(word.start).toBeGreaterThanOrEqual(last);
+        expect(word.end).toBeGreaterThan(word.start);
+        last = word.end;
+      }
+      expect(last).toBeLessThanOrEqual(end + 0.001);
+    }
+  });
+
+  it('tells speakers apart, labelled in the order in which they speak', async () => {
+    const [low, high] = await Promise.all(
+      ['onyx', 'shimmer'].map(async (voice) =>
+        samplesOf(await say({ input: 'I think that we should go home now.', voice, response_format: 'wav' })),
+      ),
+    );
+    const pause = new Int16Array(8000);
+    const turns = [low, high, low, high].flatMap((samples) => [...(samples ?? []), ...pause]);
+    const { segments } = await transcribe(waveOf(Int16Array.from(turns)), { diarization: true });
+    const heard = segments
+      .map(({ speaker }) => speaker)
+      .filter((speaker, at, all) => speaker !== all[at - 1]);
+    expect(heard).toEqual(['SPEAKER_00', 'SPEAKER_01', 'SPEAKER_00', 'SPEAKER_01']);
+  });
+
+  it('names the language that the caller tells, and what it cannot translate', async () => {
+    expect((await transcribe(sound('mp3'), { language: 'en' })).language).toBe('en');
+    const german = await say({ input: 'Ich bin nicht der Mann, und das ist auch nicht mein Haus.' });
+    expect(await transcribe(german)).toMatchObject({ language: 'de' });
+    const translated = await transcribe(german, { translation: true });
+    expect(translated.language).toBe('de');
+    expect(translated.segments[0]?.text).toBe('[speech in de]');
+    expect((await transcribe(sound('mp3'), { translation: true })).text).toBe(TEXT);
+  });
+
+  it('comes as text, SRT and VTT exactly in form, with the usage in a header', async () => {
+    const ask = async (format: string) => {
+      const body = { file: sound('mp3').toString('base64'), response_format: format };
+      const answer = await server.rest<unknown>('POST', '/audio/transcriptions', { key: org.key, body });
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(answer.headers['x-usage'] ?? '')).toMatchObject({ quota_multiplier: 1 });
+      return { type: answer.headers['content-type'], text: String(answer.body) };
+    };
+    expect(await ask('text')).toEqual({ type: 'text/plain; charset=utf-8', text: `${TEXT}\n` });
+    const srt = await ask('srt');
+    expect(srt.type).toBe('application/x-subrip; charset=utf-8');
+    expect(srt.text).toMatch(/^(\d+\n\d\d:\d\d:\d\d,\d{3} --> \d\d:\d\d:\d\d,\d{3}\n[^\n]+\n\n)+$/);
+    const vtt = await ask('vtt');
+    expect(vtt.type).toBe('text/vtt; charset=utf-8');
+    expect(vtt.text).toMatch(/^WEBVTT\n\n(\d\d:\d\d:\d\d\.\d{3} --> \d\d:\d\d:\d\d\.\d{3}\n[^\n]+\n\n)+$/);
+  });
+
+  it('is done by a job whose outputData is that of the contract', async () => {
+    const made = await server.rest<{ id: string }>('POST', '/audio/transcriptions?async=true', {
+      key: org.key,
+      body: { file: sound('wav').toString('base64'), response_format: 'srt' },
+    });
+    const job = await server.rest<{ outputData: object; inputParams: { file: string } }>(
+      'GET',
+      `/jobs/${made.body.id}?poll=true`,
+      { key: org.key },
+    );
+    expect(job.body).toMatchObject({
+      status: 'completed',
+      inputParams: {
+        language: 'auto',
+        diarization: false,
+        translation: false,
+        timestamp_granularities: ['segment'],
+      },
+      outputData: { text: TEXT, response_format: 'srt', content: expect.stringMatching(/^1\n/) as string },
+    });
+    expect(Object.keys(job.body.outputData).sort()).toEqual([
+      'content',
+      'duration',
+      'response_format',
+      'segments',
+      'text',
+    ]);
+    const own = await server.rest<Transcript>('POST', '/audio/transcriptions', {
+      key: org.key,
+      body: { file: job.body.inputParams.file },
+    });
+    expect(own.body.text).toBe(TEXT);
+  });
+
+  it('takes the form of the official client, upload included', async () => {
+    const client = new OpenAI({ apiKey: org.key, baseURL: server.baseUrl, maxRetries: 0 });
+    const file = await toFile(sound('mp3'), 'speech.mp3');
+    const plain = await client.audio.transcriptions.create({ file, model: 'sandbox/stt-fast' });
+    expect(plain.text).toBe(TEXT);
+    const verbose = await client.audio.transcriptions.create({
+      file,
+      model: 'sandbox/stt-fast',
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
+      language: 'en',
+    });
+    expect(verbose.segments?.[0]).toHaveProperty('words');
+    const srt = await client.audio.transcriptions.create({
+      file,
+      model: 'sandbox/stt-fast',
+      response_format: 'srt',
+    });
+    expect(String(srt)).toMatch(/^1\n/);
+  });
+
+  it('is the same by GraphQL, and its price is known beforehand', async () => {
+    const input = { file: sound('mp3').toString('base64'), timestampGranularities: ['word'] };
+    const { data, errors } = await server.graphql<{
+      createTranscription: { data: { text: string; duration: number }; usage: { secondsUsed: number } };
+    }>(
+      `mutation ($input: CreateTranscriptionInput!) { createTranscription(input: $input) {
+        job { id } data { text language duration content segments { start end text speaker words { word start end } } }
+        usage { secondsUsed quotaMultiplier secondsRemaining } } }`,
+      { key: org.key, variables: { input } },
+    );
+    expect(errors).toEqual([]);
+    expect(data?.createTranscription).toMatchObject({ data: { text: TEXT, language: 'en', content: null } });
+    const estimate = await server.graphql<{ estimate: { amounts: object[] } }>(
+      `query ($transcription: CreateTranscriptionInput!) {
+        estimate(input: { transcription: $transcription }) { amounts { bucket amount } } }`,
+      { key: org.key, variables: { transcription: input } },
+    );
+    expect(estimate.data?.estimate.amounts).toEqual([
+      { bucket: 'stt_seconds', amount: data?.createTranscription.usage.secondsUsed },
+    ]);
+  });
+});
+
+describe('a transcription is refused', () => {
+  const form = (parts: string) => ({
+    key: org.key,
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    body: Buffer.from(parts),
+  });
+
+  it.each<[object, string, string]>([
+    [{}, 'file is required', 'file'],
+    [{ file: '' }, 'file is required', 'file'],
+    [
+      { file: Buffer.from('no audio at all').toString('base64') },
+      'file must be audio: MP3, WAV, M4A, FLAC, OGG, WebM, AAC',
+      'file',
+    ],
+    [{ file: 'http://169.254.169.254/latest' }, 'Invalid URL', 'file'],
+    [
+      { file: 'AAAA', response_format: 'ass' },
+      'response_format must be one of json, text, srt, vtt, verbose_json',
+      'response_format',
+    ],
+    [{ file: 'AAAA', language: 'klingon!' }, 'language must be an ISO language code or auto', 'language'],
+    [{ file: 'AAAA', diarization: 'yes' }, 'diarization must be true or false', 'diarization'],
+    [
+      { file: 'AAAA', timestamp_granularities: ['line'] },
+      'timestamp_granularities must be an array of segment, word',
+      'timestamp_granularities',
+    ],
+    [{ file: 'AAAA', model_inputs: { beam: 3 } }, 'Unknown model input: beam', 'model_inputs'],
+    [{ file: 'AAAA', prompt: 'x' }, 'Unknown parameter: prompt', 'prompt'],
+  ])('%#', async (body, error, param) => {
+    expect(await server.rest('POST', '/audio/transcriptions', { key: org.key, body })).toMatchObject({
+      status: 400,
+      body: { error, param },
+    });
+  });
+
+  it('where its upload is cut off, or over 25 MB', async () => {
+    const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+    expect(await server.rest('POST', '/audio/transcriptions', form(`${head}abc`))).toMatchObject({
+      status: 400,
+    });
+    const large = `${head}${'a'.repeat(27 * 1024 * 1024)}\r\n--x--\r\n`;
+    expect(await server.rest('POST', '/audio/transcriptions', form(large))).toMatchObject({
+      status: 413,
+      body: { error: 'file exceeds the maximum size of 25 MB' },
+    });
+  });
+
+  it('where the plan does not allow the tier, or the seconds are used up; and fails with its own message', async () => {
+    const body = { file: sound('wav').toString('base64') };
+    const refuse = (more: object, key = free.key) =>
+      server.rest('POST', '/audio/transcriptions', { key, body: { ...body, ...more } });
+    expect(await refuse({ model: 'sandbox/stt-premium' })).toMatchObject({
+      status: 403,
+      body: { error: 'Model tier not allowed' },
+    });
+    expect(await refuse({})).toMatchObject({ status: 402, body: { error: 'STT limit exceeded' } });
+    const directive = { model_inputs: { directive: '@sandbox{"fail":"no"}' } };
+    expect(await refuse(directive, org.key)).toMatchObject({
+      status: 500,
+      body: { error: 'Transcription failed' },
+    });
+  });
+});
+
+/** Another comment in the place of the voice's. */
+function stripped(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  for (let at = copy.indexOf('penstock-speech'); at >= 0; at = copy.indexOf('penstock-speech'))
+    copy.write('somebody-', at);
+  return copy;
+}
