@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from '../errors.js';
-import { toApiError } from '../errors.js';
+import { ApiError, toApiError } from '../errors.js';
 import type { IdempotentRequest, IdempotencyOutcome } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
@@ -39,6 +38,8 @@ export async function rateFor(
   if (carried) return carried;
   if (call === null) return null;
   if (call.rate) return call.rate;
+  // PostgreSQL is away: the caller has waited for it long enough.
+  if (error instanceof ApiError && error.code === 'unavailable') return null;
   try {
     return await edge.currentRate(call);
   } catch (fault) {

@@ -13,6 +13,9 @@ const PEEK = {
     LEFT JOIN LATERAL (SELECT width_bucket(n.us - $3::bigint, w.stamps) AS expired) e ON true`,
 };
 
+/** Headers are not worth a caller's time: while PostgreSQL is away an answer goes without them. */
+const TIMEOUT_MS = 2_000;
+
 interface Row {
   now: number;
   /** Null: the key has not called yet. */
@@ -30,9 +33,22 @@ export function createRatePeek(
 ): (principal: Principal) => Promise<RateState> {
   return async ({ keyId, plan }) => {
     const { limit, lengthUs } = keyRule(plan);
-    const [row] = await database.system.query<Row>(PEEK, [keyId, 'key', lengthUs]);
+    const peek = database.system.query<Row>(PEEK, [keyId, 'key', lengthUs]);
+    const [row] = await within(peek, TIMEOUT_MS);
     if (row === undefined) throw new Error('the clock answered nothing');
     const remaining = Math.min(limit, row.slots ?? limit);
     return { limit, remaining, reset: Math.ceil((row.gains_at ?? row.now) / 1_000_000) };
   };
+}
+
+async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('the rate window could not be read in time')), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
