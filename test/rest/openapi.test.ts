@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -11,26 +13,30 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 describe('the OpenAPI description', () => {
-  it('is served to everybody, as it is committed, with the address’s window', async () => {
+  it('is served to everybody, with the address’s window', async () => {
     const response = await fetch(`${server.baseUrl}/openapi.json`);
     expect(response.status).toBe(200);
     expect(response.headers.get('x-ratelimit-limit')).toBe('60');
-    expect((await response.text()) === (await readFile('schema/openapi.json', 'utf8'))).toBe(true);
+    expect(((await response.json()) as { openapi: string }).openapi).toBe('3.1.0');
   });
 
   it('breaks none of the recommended rules', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
+    const file = join(folder, 'openapi.json');
+    await writeFile(file, Buffer.from(await (await fetch(`${server.baseUrl}/openapi.json`)).arrayBuffer()));
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['node_modules/@redocly/cli/bin/cli.js', 'lint', 'schema/openapi.json', '--format=json'],
+      ['node_modules/@redocly/cli/bin/cli.js', 'lint', file, '--format=json'],
       { env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
     );
+    await rm(folder, { recursive: true });
     const { totals, problems } = JSON.parse(stdout) as { totals: object; problems: { ruleId: string }[] };
     expect(problems.map(({ ruleId }) => ruleId)).toEqual([]);
     expect(totals).toMatchObject({ errors: 0, warnings: 0 });
   });
 
   it('lists the endpoints of the contract, each with its errors', async () => {
-    const { paths } = JSON.parse(await readFile('schema/openapi.json', 'utf8')) as {
+    const { paths } = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
     };
     expect(Object.keys(paths)).toEqual(
