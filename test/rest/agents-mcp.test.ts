@@ -50,7 +50,7 @@ beforeAll(async () => {
     headers: { authorization: 'Bearer ${MCP_KEY}' },
     tools: { lookup: {}, broken: { credits: 7 } },
   };
-  const away = { url: 'http://127.0.0.1:9/mcp' };
+  const away = { url: 'http://127.0.0.1:1025/mcp' };
   await writeFile(file, JSON.stringify({ servers: { docs, away } }));
   penstock = await startPenstock({ env: { MCP_FILE: file, MCP_KEY: 'mcp-secret' } });
   ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));

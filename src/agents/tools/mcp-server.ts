@@ -1,9 +1,11 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Logger } from 'pino';
+import { fetch } from 'undici';
 import { z } from 'zod';
+import { createOperatorAgent } from '../../egress/index.js';
 import type { McpServerSettings } from './mcp-file.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
@@ -21,6 +23,8 @@ export class McpServer {
   private listed: AgentTool[] = [];
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
+  /** A server may be silent on its stream for as long as it likes. */
+  private readonly agent = createOperatorAgent({ bodyTimeoutMs: 0 });
 
   constructor(
     private readonly name: string,
@@ -58,6 +62,7 @@ export class McpServer {
     this.closed = true;
     clearTimeout(this.timer);
     await this.client?.close();
+    await this.agent.destroy();
   }
 
   private lost(): void {
@@ -71,7 +76,12 @@ export class McpServer {
     const { settings } = this;
     if ('url' in settings) {
       const requestInit = { headers: settings.headers ?? {} };
-      return new StreamableHTTPClientTransport(new URL(settings.url), { requestInit }) as Transport;
+      const send = ((url: string | URL, init?: object) =>
+        fetch(url, { ...init, dispatcher: this.agent })) as unknown as FetchLike;
+      return new StreamableHTTPClientTransport(new URL(settings.url), {
+        requestInit,
+        fetch: send,
+      }) as Transport;
     }
     const { command, args = [], env } = settings;
     // Nothing of the server's own environment but what the operator names: it holds secrets.
