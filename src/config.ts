@@ -51,8 +51,14 @@ export interface Config {
     allow: string[];
   };
   files: {
-    /** `s3://bucket/prefix`, or null for `dataDir/files`. */
-    url: string | null;
+    /** The bucket of `FILES_URL`, or null for `dataDir/files`. */
+    s3: {
+      url: string;
+      endpoint: string;
+      region: string;
+      accessKeyId: string;
+      secretAccessKey: string;
+    } | null;
   };
   jobs: {
     retentionDays: number;
@@ -205,6 +211,10 @@ const Environment = z.object({
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
   FILES_URL: url(['s3:'], 'must be an s3:// URL').optional(),
+  S3_ENDPOINT: httpUrl.optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
   WEBHOOK_RETRY_DELAYS_MS: delays.default([0, 30_000, 120_000, 600_000, 3_600_000]),
   SEARXNG_URL: httpUrl.optional(),
   BRAVE_API_KEY: z.string().optional(),
@@ -225,6 +235,9 @@ function relationFaults(env: Partial<Environment>): string[] {
   if (sasl.includes(undefined) && sasl.some((value) => value !== undefined)) {
     faults.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD with it');
   }
+  const keys = [env.S3_ACCESS_KEY_ID, env.S3_SECRET_ACCESS_KEY];
+  if (env.FILES_URL !== undefined && keys.includes(undefined))
+    faults.push('FILES_URL: needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY with it');
   return faults;
 }
 
@@ -243,6 +256,18 @@ function kafkaOf(env: Environment): Config['kafka'] {
       mechanism && username !== undefined && password !== undefined
         ? { mechanism, username, password }
         : null,
+  };
+}
+
+function s3Of(env: Environment): Config['files']['s3'] {
+  const { FILES_URL: url, S3_REGION: region, S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = env;
+  if (url === undefined) return null;
+  return {
+    url,
+    region,
+    endpoint: S3_ENDPOINT ?? `https://s3.${region}.amazonaws.com`,
+    accessKeyId: S3_ACCESS_KEY_ID ?? '',
+    secretAccessKey: S3_SECRET_ACCESS_KEY ?? '',
   };
 }
 
@@ -267,7 +292,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
     mcpFile: path(env.MCP_FILE),
     signing: { secret: env.SIGNING_SECRET ?? null, previous: env.SIGNING_SECRET_PREVIOUS ?? null },
     egress: { allow: env.EGRESS_ALLOW },
-    files: { url: env.FILES_URL ?? null },
+    files: { s3: s3Of(env) },
     jobs: {
       retentionDays: env.RETENTION_DAYS,
       syncTimeoutMs: env.SYNC_TIMEOUT_MS,

@@ -124,7 +124,7 @@ async function lookAtFiles(config: Config, database: Database, logger: Logger): 
     files.close();
     const agrees = await installation.agrees();
     if (!agrees) throw new Error('another process runs with a different SIGNING_SECRET');
-    return `${config.files.url ?? 'DATA_DIR/files'} belongs to installation ${installation.id}`;
+    return `${config.files.s3?.url ?? 'DATA_DIR/files'} belongs to installation ${installation.id}`;
   } finally {
     await installation.close();
   }

@@ -1,18 +1,20 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Config } from '../config.js';
 import type { Database } from '../database/database.types.js';
 import { createDiskStore } from './disk-store.js';
 import { createFileHandler } from './file-handler.js';
 import type { FileHandler } from './file-handler.js';
 import { createFileService } from './file.service.js';
 import type { FileService } from './files.types.js';
-import { bindStore, FileStoreError } from './installation.js';
+import { bindStore } from './installation.js';
 import { startFileRetention } from './retention.js';
+import { createS3Store } from './s3-store.js';
 import { createUrlSigner } from './signed-url.js';
 import type { FileStore } from './store.types.js';
 
 export interface FilesOptions {
-  config: { dataDir: string; files: { url: string | null }; http: { publicUrl: string } };
+  config: Pick<Config, 'dataDir' | 'files'> & { http: { publicUrl: string } };
   database: Database;
   /** The signing secret in force, and the previous one where a change is under way. */
   signing: { current: string; previous: string | null };
@@ -35,12 +37,7 @@ export interface Files {
  * @throws FileStoreError with a message for the operator
  */
 export async function openFiles({ config, database, signing, logger }: FilesOptions): Promise<Files> {
-  if (config.files.url !== null)
-    throw new FileStoreError(
-      'FILES_URL: this version stores files in DATA_DIR/files only; leave FILES_URL unset',
-    );
-  const store = createDiskStore(join(config.dataDir, 'files'));
-  await store.open();
+  const store = await openStore(config);
   await bindStore(database, store);
   const signer = createUrlSigner(signing);
   let stop = (): void => undefined;
@@ -54,4 +51,12 @@ export async function openFiles({ config, database, signing, logger }: FilesOpti
     },
     close: () => stop(),
   };
+}
+
+/** A bucket where `FILES_URL` names one, else `DATA_DIR/files`. */
+async function openStore({ dataDir, files }: Pick<Config, 'dataDir' | 'files'>): Promise<FileStore> {
+  if (files.s3 !== null) return createS3Store(files.s3);
+  const store = createDiskStore(join(dataDir, 'files'));
+  await store.open();
+  return store;
 }

@@ -206,13 +206,6 @@ describe('a store', () => {
   it('of this installation opens again', async () => {
     (await open(test.config.dataDir)).close();
   });
-
-  it('on S3 is refused plainly', async () => {
-    const config = { ...test.config, files: { url: 's3://bucket' } };
-    await expect(openFiles({ config, database: test.database, signing, logger })).rejects.toThrow(
-      /FILES_URL/,
-    );
-  });
 });
 
 describe('an input that a caller gives', () => {
