@@ -6,7 +6,7 @@ import type { RateState } from '../metering/metering.types.js';
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
   /**
-   * Step 1 of decisions.md 1: who calls, from the headers alone. Also puts `X-Request-Id` on the response. The call's signal fires when the
+   * Step 1 of decisions.md 1: who calls, from the headers alone. The request's id is the response's `X-Request-Id`. The call's signal fires when the
    * response closes before its end.
    * @throws ApiError unauthorized, or rate_limited for the address of a stranger
    */

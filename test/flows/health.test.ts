@@ -70,6 +70,31 @@ describe('the edge', () => {
     expect(made.headers['x-request-id']).toMatch(/^req_/);
   });
 
+  test.each(['/healthz', '/readyz', '/docs', '/nowhere', '/api/v1/openapi.json', '/files/x', '/graphql'])(
+    'every answer names its request: %s',
+    async (path) => {
+      const answer = await server.raw(path, { method: 'GET', headers: { 'x-request-id': 'trace-43' } });
+      await answer.body.dump();
+      expect(answer.headers['x-request-id']).toBe('trace-43');
+    },
+  );
+
+  test("what the API answers without a key tells the address's window", async () => {
+    const page = await server.raw('/graphql', { method: 'GET', headers: { accept: 'text/html' } });
+    await page.body.dump();
+    const preflight = await server.raw('/api/v1/quota', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'GET' },
+    });
+    await preflight.body.dump();
+    for (const { headers } of [page, preflight])
+      expect(headers).toMatchObject({
+        'x-ratelimit-limit': '60',
+        'x-ratelimit-remaining': expect.any(String),
+        'x-ratelimit-reset': expect.any(String),
+      });
+  });
+
   test('CORS answers configured origins only and exposes the headers that clients read', async () => {
     const preflight = async (origin: string) => {
       const headers = {

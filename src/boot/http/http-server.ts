@@ -8,6 +8,7 @@ import {
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newId } from '../../ids.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -103,6 +104,7 @@ const answerStarting: Route = (_request, response) => {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     'retry-after': '1',
+    'x-request-id': newId('req'),
     connection: 'close',
   });
   response.end(body);
@@ -129,6 +131,6 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   const body = JSON.stringify({ error: fault.error, code: fault.code });
   socket.end(
     `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newId('req')}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
