@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { UsageRecord } from '../metering/index.js';
 import { print, toUsageAnswer } from './answer.js';
-import { parseTime } from './arguments.js';
+import { parseLetterId, parseTime } from './arguments.js';
 import type { Session } from './session.js';
 
 const PAGE = 1000;
@@ -23,6 +23,23 @@ async function allUsage(
     if (page.nextCursor === null) return records;
     after = page.nextCursor;
   }
+}
+
+/** `dead-letters list|replay`; its module is loaded when it is asked for. */
+export function addDeadLetterCommands(program: Command): void {
+  const letters = program.command('dead-letters').description('events that a consumer could not take');
+  letters.command('list').action(async () => {
+    const { listLetters } = await import('./dead-letters.js');
+    await listLetters();
+  });
+  letters
+    .command('replay')
+    .description('sends them again: all of them, or one')
+    .option('--id <id>', 'as `list` shows it', parseLetterId)
+    .action(async (options: { id?: string }) => {
+      const { replayLetters } = await import('./dead-letters.js');
+      await replayLetters(options);
+    });
 }
 
 /** `usage`, `migrate`, `topics create`, `doctor`. */

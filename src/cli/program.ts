@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
-import { addOperatorCommands } from './operator-commands.js';
+import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
 import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
 function createProgram(): Command {
@@ -14,6 +14,7 @@ function createProgram(): Command {
   addQuotaCommands(program);
   addKeyCommands(program);
   addMemberCommands(program);
+  addDeadLetterCommands(program);
   addOperatorCommands(program);
   for (const command of program.commands) inherit(command);
   return program;

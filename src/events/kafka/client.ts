@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import type { SASLOptions } from 'kafkajs';
+import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { patchIdleTimer } from './idle-timer.js';
 import { createKafkaLog } from './log.js';
@@ -23,6 +23,15 @@ export interface KafkaSettings {
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
   patchIdleTimer();
   return new Kafka({
+    ...kafkaOptions(settings),
+    logLevel: logLevel.INFO,
+    logCreator: createKafkaLog(logger),
+  });
+}
+
+/** How a cluster is reached, as kafkajs takes it. Certificates of a private authority come by NODE_EXTRA_CA_CERTS. */
+export function kafkaOptions(settings: KafkaSettings): KafkaConfig {
+  return {
     clientId: `${settings.prefix}-${hostname()}-${process.pid}`,
     brokers: settings.brokers,
     ssl: settings.ssl,
@@ -32,9 +41,7 @@ export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafk
     requestTimeout: 5_000,
     enforceRequestTimeout: true,
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 1 },
-    logLevel: logLevel.INFO,
-    logCreator: createKafkaLog(logger),
-  });
+  };
 }
 
 /** kafkajs may take as long to disconnect as the fetch in flight, or for ever (its issue 571): it gets this long. */
