@@ -238,6 +238,43 @@ describe('a run', () => {
     ]);
   });
 
+  test('is stored whatever its model says: NUL characters and lone surrogates', async () => {
+    const odd = 'a\\u0000b\\ud800c';
+    upstream.always({
+      chunks: [
+        `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"${odd}\\\\u0000"}}]}\n\n`,
+        chunk({}, { finish_reason: 'stop' }),
+        DONE_EVENT,
+      ],
+    });
+    const id = await makeAgent(penstock, key, { model: 'acme/greedy' });
+    const run = await runAgent(penstock, key, id, { input: 'Odd' });
+    expect(run.last).toMatchObject({ type: 'done', output: 'ab\ufffdc\\u0000' });
+  });
+
+  test('of a template works as it is, also for an organisation that does not own it', async () => {
+    const { body } = await penstock.rest<{ agents: { id: string; is_template: boolean; tools: string[] }[] }>(
+      'GET',
+      '/agents?include_templates=true&template_category=analysis',
+      { key },
+    );
+    const template = body.agents.find(
+      (agent) => agent.is_template && agent.tools.includes('generate_chart'),
+    )!;
+    const run = await runAgent(penstock, key, template.id, { input: 'Draw a chart of apples 3, pears 5' });
+    expect(run.last).toMatchObject({ type: 'done' });
+    expect(run.steps.map(({ tool }) => tool)).toContain('generate_chart');
+  });
+
+  test('remembers what the user told it, for that user only', async () => {
+    const id = await makeAgent(penstock, key, { memory_enabled: true });
+    await runAgent(penstock, key, id, { input: 'My name is Ada and I live in Turin.', user: 'ada' });
+    const again = await runAgent(penstock, key, id, { input: 'What is my name?', user: 'ada' });
+    expect(again.last.output).toContain('Ada');
+    const other = await runAgent(penstock, key, id, { input: 'What is my name?', user: 'bob' });
+    expect(other.last.output).not.toContain('Ada');
+  });
+
   test('shows attached images to the model and reads attached documents', async () => {
     const id = await makeAgent(penstock, key);
     const pixel =

@@ -1,6 +1,7 @@
 import type { Sql } from '../../database/database.types.js';
 import type { RunRow } from './run.row.js';
 import type { NewStep, RunState } from './run.types.js';
+import { storedJson } from './stored-json.js';
 
 const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, text });
 const CLAIM = named('claim', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4::bigint)');
@@ -64,7 +65,7 @@ export async function advanceRun(sql: Sql, hold: Hold, work: Work & { state: Run
     hold.workerId,
     hold.id,
     hold.fence,
-    JSON.stringify(work),
+    storedJson(work),
   ]);
   return row?.moved === true;
 }
@@ -75,7 +76,7 @@ export async function endRun(
   hold: Hold,
   end: Work & { status: 'completed' | 'failed'; text: string },
 ): Promise<boolean> {
-  const values = [hold.workerId, hold.id, hold.fence, JSON.stringify(end)];
+  const values = [hold.workerId, hold.id, hold.fence, storedJson(end)];
   const [row] = await sql.query<{ moved: boolean }>(END, values);
   return row?.moved === true;
 }

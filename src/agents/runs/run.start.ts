@@ -16,6 +16,7 @@ import type { RunInput } from './run.input.js';
 import { toRun } from './run.row.js';
 import type { RunRow } from './run.row.js';
 import type { RunAttachment, UsedAgent } from './run.types.js';
+import { storedJson } from './stored-json.js';
 
 export interface RunStartOptions extends AttachmentOptions {
   database: Database;
@@ -128,7 +129,7 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     idempotencyKey: call.idempotencyKey,
   };
   try {
-    const [created] = await options.database.system.query<RunRow>(CREATE, [JSON.stringify(row)]);
+    const [created] = await options.database.system.query<RunRow>(CREATE, [storedJson(row)]);
     if (created === undefined) throw new Error('penstock_run_create answered nothing');
     return toRun(created);
   } catch (error) {
