@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -128,6 +128,7 @@ describe('a stop', () => {
     expect(faults).toEqual([]);
     expect(refused).toBe(16);
     expect(last).toBe('[DONE]');
+    expect(server.output()).not.toContain('unhandled rejection');
     await agent.close();
     await server.close();
   });
@@ -174,6 +175,25 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
+test('SIGHUP reads PLANS_FILE again, and keeps the old one where the new has a fault', async () => {
+  const plans = (burst: number) => ({ plans: { free: { rate: { rpm: burst, burst } } } });
+  const installation = await createInstallation({ plans: plans(10) });
+  const server = await spawnPenstock(installation, { env: { LOG_LEVEL: 'info' } });
+  const { key } = await installation.createOrg({ plan: 'free' });
+  const limit = async () => (await server.rest('GET', '/quota', { key })).headers['x-ratelimit-limit'];
+  expect(await limit()).toBe('10');
+  const file = installation.env['PLANS_FILE'] ?? '';
+  await writeFile(file, JSON.stringify(plans(20)));
+  server.process.kill('SIGHUP');
+  await eventually(async () => (await limit()) === '20', { everyMs: 200 });
+  await writeFile(file, '{"plans": {"nonsense": {}}}');
+  server.process.kill('SIGHUP');
+  await eventually(() => server.output().includes('the old one stays in force'));
+  expect(await limit()).toBe('20');
+  await server.close();
+  await installation.close();
+}, 90_000);
+
 test('two servers of one folder do not disturb each other', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'penstock-two-'));
   const installation = { env: { DATA_DIR: dataDir, LOG_LEVEL: 'warn' } } as unknown as Installation;
@@ -187,4 +207,4 @@ test('two servers of one folder do not disturb each other', async () => {
   await one.close();
   await two.close();
   await rm(dataDir, { recursive: true, force: true });
-});
+}, 90_000);
