@@ -68,6 +68,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
   const stopWork =
     config.role === 'api' ? async () => undefined : startWork(foundation, composition, closers);
   const faces = await serve({ foundation, composition, closers, server, draining: drain.signal });
+  if (faces) warmUp(foundation);
   let closing: Promise<void> | null = null;
   const close = async () => {
     drain.abort();
@@ -85,6 +86,11 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     reload: () => reload(foundation),
     close: () => (closing ??= close()),
   };
+}
+
+/** What the first call would otherwise wait for. It listens already: nothing waits for this. */
+function warmUp({ tokenizer, logger }: Foundation): void {
+  tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
 /** A worker's duties. The answer stops the jobs in hand; the rest is the closers'. */
