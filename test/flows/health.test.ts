@@ -118,6 +118,12 @@ describe('the edge', () => {
     expect(refused.headers['access-control-expose-headers']).toContain('Idempotent-Replayed');
   });
 
+  test('what Express refuses shows no stack', async () => {
+    const answer = await server.raw('/assets/%E0%A4%A', { method: 'GET' });
+    expect(answer.statusCode).toBe(400);
+    expect(await answer.body.json()).toEqual({ error: 'Bad request', code: 'invalid_request' });
+  });
+
   test('two Authorization headers are no key', async () => {
     const { key } = await installation.createOrg();
     const answer = await server.raw('/api/v1/quota', {

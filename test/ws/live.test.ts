@@ -165,6 +165,28 @@ describe('jobUpdates', () => {
   });
 });
 
+describe('chatCompletion', () => {
+  test('that its client ends is charged for what came, and nothing stays reserved', async () => {
+    const mine = await server.createOrg({ plan: 'cli_team' });
+    const content = JSON.stringify('@sandbox{"tokens":3000,"chunk_ms":20}');
+    const query = `subscription { chatCompletion(input: { maxTokens: 3000, messages: [{ role: "user", content: ${content} }] }) { id } }`;
+    let chunks = 0;
+    for await (const { data } of server.ws(mine.key).iterate({ query })) {
+      expect(data).toBeTruthy();
+      if (++chunks === 5) break;
+    }
+    await eventually(async () => {
+      const { body } = await server.rest<Quota>('GET', '/quota', { key: mine.key });
+      const { used, remaining, limit } = body.quotas['credits']!;
+      return used === 1 && remaining === limit - used;
+    });
+  });
+});
+
+interface Quota {
+  quotas: Record<string, { used: number; remaining: number; limit: number }>;
+}
+
 describe('Server-Sent Events', () => {
   test("a job's stream carries sequences as ids and resumes after Last-Event-ID", async () => {
     const id = await startJob();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express } from 'express';
 import type { FileHandler } from '../../files/index.js';
 import { setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
@@ -62,6 +62,14 @@ async function sendMetrics(metrics: RouterOptions['metrics'], response: ServerRe
   response.end(text);
 }
 
+/** Express would show the stack. What it refuses itself (a path that cannot be decoded) is the caller's fault. */
+const answerFault: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  if (response.headersSent) return next(error);
+  const refused = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+  if (refused) response.status(400).json({ error: 'Bad request', code: 'invalid_request' });
+  else response.status(500).json({ error: 'Internal server error', code: 'server_error' });
+};
+
 function createApp(api: RouterOptions['api']): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -76,6 +84,7 @@ function createApp(api: RouterOptions['api']): Express {
   app.use((_request, response) => {
     response.status(404).json({ error: 'Not found', code: 'not_found' });
   });
+  app.use(answerFault);
   return app;
 }
 
