@@ -1,6 +1,11 @@
 import { invalid } from '../errors.js';
 import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
-import type { ConfiguredModel, ProviderRegistry, ProviderSettings } from '../providers/index.js';
+import type {
+  ConfiguredModel,
+  NativeModels,
+  ProviderRegistry,
+  ProviderSettings,
+} from '../providers/index.js';
 import type { ModelType, Tier } from '../vocabulary.js';
 import {
   knownRows,
@@ -82,6 +87,16 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined, creat
   };
 }
 
+/** A known model whose provider is configured, as available. Of two that offer it, its own maker comes first. */
+function switchedOn(model: Model, natives: readonly NativeModels[]): Model {
+  const own = natives.find((native) => native.prefix === model.provider && native.types.includes(model.type));
+  const native = own ?? natives.find((other) => other.aliases[model.id] !== undefined);
+  if (native === undefined) return model;
+  const { providerId, outputCap, aliases } = native;
+  const modelId = aliases[model.id] ?? model.id.slice(model.provider.length + 1);
+  return { ...model, available: true, upstream: { providerId, modelId, outputCap } };
+}
+
 interface Snapshot {
   models: Map<string, Model>;
   defaults: Map<ModelType, Model>;
@@ -92,7 +107,7 @@ interface Snapshot {
 
 /** All models as the settings have them. @throws ProvidersFileError where defaults or fallbacks name what is not there */
 function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]): Snapshot {
-  const models = new Map(known.map((model) => [model.id, model]));
+  const models = new Map(known.map((model) => [model.id, switchedOn(model, settings.natives ?? [])]));
   for (const entry of settings.models)
     models.set(entry.id, configuredModel(entry, models.get(entry.id), SANDBOX_CREATED));
   if (settings.sandbox) for (const model of sandbox) models.set(model.id, model);

@@ -17,6 +17,7 @@ export { Transport } from './upstream/transport.js';
 export { abortedError, brokenAnswer } from './upstream/upstream-errors.js';
 export { ProvidersFileError, UpstreamError } from './providers.types.js';
 export type * from './providers.types.js';
+export type * from './music.types.js';
 export type * from './speech.types.js';
 export type * from './transcription.types.js';
 export { followDirective } from './sandbox/directed.js';

@@ -1,5 +1,14 @@
 import { z } from 'zod';
 import { MODEL_TYPES, TIERS } from '../vocabulary.js';
+import { KINDS, NATIVE_KINDS } from './native/kinds.js';
+import type { NativeKind } from './native/kinds.js';
+import {
+  awsCredentials,
+  nativeApiKey,
+  nativeBaseUrl,
+  nativeModels,
+  upstreamsOfEnvironment,
+} from './native/native-upstreams.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { ConfiguredModel, ProviderSettings, RetryPolicy } from './providers.types.js';
 import type { UpstreamTimeouts } from './upstream/transport.js';
@@ -45,7 +54,7 @@ const model = z
     contextWindow: z.number().int().min(1).optional(),
     maxOutputTokens: z.number().int().min(1).optional(),
     imageTokens: z.number().int().min(0).optional(),
-    outputCap: z.enum(['max_tokens', 'max_completion_tokens']).default('max_tokens'),
+    outputCap: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
     modalities: z.strictObject({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
     price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
     maxDurationSeconds: z.number().positive().optional(),
@@ -57,8 +66,8 @@ const model = z
 
 const provider = z.strictObject({
   id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
-  kind: z.literal('openai-compatible'),
-  baseUrl: httpUrl,
+  kind: z.enum(['openai-compatible', ...NATIVE_KINDS]),
+  baseUrl: httpUrl.optional(),
   apiKey: z.string().optional(),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
   timeouts: z
@@ -89,11 +98,14 @@ type FileEntry = z.infer<typeof file>;
 /** One upstream of the file, ready to connect to. */
 export interface UpstreamSettings {
   id: string;
+  kind: 'openai-compatible' | NativeKind;
   baseUrl: string;
   apiKey: string | undefined;
   headers: Record<string, string>;
   timeouts: UpstreamTimeouts;
   retry: RetryPolicy;
+  /** What AWS signs requests with. */
+  aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
 }
 
 export interface ProvidersFile {
@@ -119,10 +131,11 @@ function substitute(
 }
 
 function configured(entry: FileEntry): ConfiguredModel[] {
-  return entry.providers.flatMap(({ id: providerId, models }) =>
+  return entry.providers.flatMap(({ id: providerId, kind, models }) =>
     models.map((item) => ({
       ...item,
       providerId,
+      outputCap: item.outputCap ?? (kind === 'openai-compatible' ? 'max_tokens' : KINDS[kind].outputCap),
       multiplier: item.multiplier,
       name: item.name,
       ownedBy: item.ownedBy,
@@ -151,11 +164,49 @@ function duplicates(entry: FileEntry): string[] {
   return names.filter((name) => seen.size === seen.add(name).size).map((name) => `${name} stands twice`);
 }
 
-/** What holds without a file: the sandbox alone. */
+/** What holds without a file and without keys in the environment: the sandbox alone. */
 export const NO_PROVIDERS: ProvidersFile = {
   settings: { sandbox: true, models: [], defaults: {}, fallbacks: {} },
   upstreams: [],
 };
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What holds without a file: the sandbox, and what the environment's keys switch on. */
+export function providersOfEnvironment(env: Variables): ProvidersFile {
+  return withEnvironment(NO_PROVIDERS, env);
+}
+
+/** Adds the kinds that the environment has keys for and no entry names. */
+function withEnvironment({ settings, upstreams }: ProvidersFile, env: Variables): ProvidersFile {
+  const named = new Set(upstreams.flatMap(({ id, kind }) => [id, kind]));
+  const all = [...upstreams, ...upstreamsOfEnvironment(env, named)];
+  return { settings: { ...settings, natives: nativeModels(all) }, upstreams: all };
+}
+
+/** An entry with what it leaves out: a native kind's own address, and its key from the environment. */
+function upstreamOf(
+  item: FileEntry['providers'][number],
+  { env, faults }: { env: Variables; faults: string[] },
+): UpstreamSettings {
+  const { id: providerId, kind, headers, timeouts, retry } = item;
+  const native = kind === 'openai-compatible' ? null : kind;
+  const baseUrl = item.baseUrl ?? (native === null ? null : nativeBaseUrl(native, env));
+  if (baseUrl === null) faults.push(`provider ${providerId}: baseUrl is required`);
+  const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
+  const aws = native === 'amazon-bedrock' ? awsCredentials(env) : undefined;
+  if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);
+  return {
+    id: providerId,
+    kind,
+    baseUrl: (baseUrl ?? '').replace(/\/+$/, ''),
+    apiKey,
+    headers,
+    timeouts,
+    retry,
+    ...(aws === undefined ? {} : { aws }),
+  };
+}
 
 /**
  * Reads PROVIDERS_FILE's text.
@@ -180,15 +231,8 @@ export function parseProvidersFile(
   faults.push(...duplicates(result.data));
   if (faults.length > 0) throw new ProvidersFileError(faults);
   const { sandbox, defaults, fallbacks } = result.data;
-  return {
-    settings: { sandbox, models: configured(result.data), defaults, fallbacks },
-    upstreams: result.data.providers.map((item) => ({
-      id: item.id,
-      baseUrl: item.baseUrl.replace(/\/+$/, ''),
-      apiKey: item.apiKey,
-      headers: item.headers,
-      timeouts: item.timeouts,
-      retry: item.retry,
-    })),
-  };
+  const upstreams = result.data.providers.map((item) => upstreamOf(item, { env, faults }));
+  if (faults.length > 0) throw new ProvidersFileError(faults);
+  const settings = { sandbox, models: configured(result.data), defaults, fallbacks };
+  return withEnvironment({ settings, upstreams }, env);
 }

@@ -1,5 +1,6 @@
 import type { EmbeddingModelV4, ImageModelV4 } from '@ai-sdk/provider';
 import type { ModelType, Tier } from '../vocabulary.js';
+import type { MusicModel } from './music.types.js';
 import type { SpeechModel } from './speech.types.js';
 import type { TranscriptionModel } from './transcription.types.js';
 
@@ -67,6 +68,7 @@ export interface Provider {
   chat?: ChatProvider;
   image?(modelId: string): ImageModelV4;
   speech?(modelId: string): SpeechModel;
+  music?(modelId: string): MusicModel;
   transcription?(modelId: string): TranscriptionModel;
   embedding?(modelId: string): EmbeddingModelV4;
   close(): Promise<void>;
@@ -128,6 +130,20 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
+  /** Known models that native upstreams switch on. Default none. */
+  natives?: readonly NativeModels[];
+}
+
+/** Which of the known models (contract 8.4) a native upstream makes available. */
+export interface NativeModels {
+  providerId: string;
+  /** Its own models are those whose ids start with this and a slash. */
+  prefix: string;
+  /** Of its own models: only these types. */
+  types: readonly ModelType[];
+  outputCap: 'max_tokens' | 'max_completion_tokens';
+  /** Others' models that it hosts: our id → its own name. */
+  aliases: Readonly<Record<string, string>>;
 }
 
 /** The configured providers. The settings change only by {@link ProviderRegistry.reload}. */

@@ -3,14 +3,17 @@ import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
 import type { Audio } from '../audio/index.js';
 import type { Egress } from '../egress/index.js';
-import { NO_PROVIDERS, parseProvidersFile, SANDBOX_ID } from './providers-file.js';
+import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment, SANDBOX_ID } from './providers-file.js';
 import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
 import { createSandboxEmbedding } from './sandbox/embedding.js';
 import { createSandboxTranscription } from './sandbox/transcription-model.js';
+import { createSandboxMusic } from './sandbox/music-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
+import { KINDS } from './native/kinds.js';
+import { mistralDialect } from './native/mistral-dialect.js';
 import type { Tokenizer } from './sandbox/tokens.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
 import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
@@ -34,6 +37,8 @@ export interface RegistryOptions {
   logger: Logger;
 }
 
+const BEARER = { name: 'authorization', prefix: 'Bearer ' };
+
 interface OpenProvider extends Provider {
   /** Lets calls in flight end: another provider has taken this one's place. */
   retire(): Promise<void>;
@@ -44,22 +49,24 @@ function secretsOf(upstream: UpstreamSettings): string[] {
   return [upstream.apiKey ?? '', ...values.map(([, value]) => value)].filter((value) => value !== '');
 }
 
+function authorizationOf({ apiKey, kind }: UpstreamSettings): Record<string, string> {
+  if (apiKey === undefined || apiKey === '') return {};
+  const { name, prefix } = (kind === 'openai-compatible' ? undefined : KINDS[kind].keyHeader) ?? BEARER;
+  return { [name]: prefix + apiKey };
+}
+
 function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
-  const authorization: Record<string, string> =
-    upstream.apiKey === undefined || upstream.apiKey === ''
-      ? {}
-      : { authorization: `Bearer ${upstream.apiKey}` };
+  const { id, kind } = upstream;
   const transport = new Transport({
     baseUrl: upstream.baseUrl,
-    headers: { ...authorization, ...upstream.headers },
+    headers: { ...authorizationOf(upstream), ...upstream.headers },
     timeouts: upstream.timeouts,
     secrets: secretsOf(upstream),
   });
-  const { id } = upstream;
   return {
     id,
     retry: upstream.retry,
-    chat: createOpenAiCompatibleChat(transport),
+    chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
     image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
     speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
@@ -78,7 +85,11 @@ function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenP
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
     ...(audio
-      ? { speech: createSandboxSpeech(audio), transcription: createSandboxTranscription(audio) }
+      ? {
+          speech: createSandboxSpeech(audio),
+          transcription: createSandboxTranscription(audio),
+          music: createSandboxMusic(audio),
+        }
       : {}),
     close: nothing,
     retire: nothing,
@@ -86,7 +97,7 @@ function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenP
 }
 
 async function readProvidersFile(options: RegistryOptions): Promise<ProvidersFile> {
-  if (options.file === null) return NO_PROVIDERS;
+  if (options.file === null) return providersOfEnvironment(options.env);
   let text: string;
   try {
     text = await readFile(options.file, 'utf8');

@@ -6,14 +6,18 @@ import { brokenAnswer } from './upstream-errors.js';
 const CHAT_PATH = '/chat/completions';
 
 /** The body as the upstream gets it: its own model name, the reserved cap in its spelling, usage always asked for. */
-function bodyOf(call: ChatCall, stream: boolean): string {
-  return JSON.stringify({
+function bodyOf(call: ChatCall, stream: boolean, dialect: ChatDialect | undefined): string {
+  const body = {
     ...call.body,
     model: call.modelId,
     [call.outputCap]: call.maxTokens,
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
-  });
+  };
+  return JSON.stringify(dialect === undefined ? body : dialect(body));
 }
+
+/** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
+export type ChatDialect = (body: Record<string, unknown>) => Record<string, unknown>;
 
 function parseAnswer(text: string): ChatObject {
   let parsed: unknown;
@@ -28,14 +32,15 @@ function parseAnswer(text: string): ChatObject {
 }
 
 /** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
-export function createOpenAiCompatibleChat(transport: Transport): ChatProvider {
+export function createOpenAiCompatibleChat(transport: Transport, dialect?: ChatDialect): ChatProvider {
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
-      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false), call.signal);
+      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false, dialect), call.signal);
       return { text, parsed: parseAnswer(text) };
     },
     stream(call: ChatCall): Promise<ChatChunks> {
-      return new ChunkExchange(call.signal, transport.secrets).open(transport, CHAT_PATH, bodyOf(call, true));
+      const body = bodyOf(call, true, dialect);
+      return new ChunkExchange(call.signal, transport.secrets).open(transport, CHAT_PATH, body);
     },
   };
 }

@@ -1,0 +1,23 @@
+/** Fields of the convention that Mistral's API refuses (it answers 422 to any that it does not know). */
+const UNKNOWN = new Set([
+  'stream_options',
+  'seed',
+  'user',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+  'reasoning_effort',
+  'verbosity',
+  'safety_identifier',
+  'prompt_cache_key',
+]);
+
+/** A body of the convention as Mistral takes it: `random_seed` for `seed`, `any` for `required`; usage comes without being asked for. */
+export function mistralDialect(body: Record<string, unknown>): Record<string, unknown> {
+  const known = Object.fromEntries(Object.entries(body).filter(([name]) => !UNKNOWN.has(name)));
+  return {
+    ...known,
+    ...(body['seed'] === undefined ? {} : { random_seed: body['seed'] }),
+    ...(body['tool_choice'] === 'required' ? { tool_choice: 'any' } : {}),
+  };
+}

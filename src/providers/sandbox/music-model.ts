@@ -1,0 +1,45 @@
+import { UnreadableAudioError } from '../../audio/index.js';
+import type { Audio } from '../../audio/index.js';
+import type { MusicModel } from '../music.types.js';
+import { UpstreamError } from '../providers.types.js';
+import { abortedError } from '../upstream/upstream-errors.js';
+import { followDirective } from './directed.js';
+
+/** Music played here: the same prompt, negative prompt, seed and source give the same sound. */
+export function createSandboxMusic(audio: Audio): () => MusicModel {
+  return () => ({
+    capabilities: { negativePrompt: true, audioToAudio: true, modelInputs: ['seed'] },
+    async generate({
+      prompt,
+      negativePrompt,
+      durationSeconds,
+      format,
+      source,
+      modelInputs,
+      signal,
+      onProgress,
+    }) {
+      const { rest, report } = await followDirective(prompt, { signal, onProgress });
+      const { seed } = modelInputs;
+      const task = {
+        prompt: rest,
+        negativePrompt: negativePrompt ?? '',
+        seed: typeof seed === 'number' ? seed : null,
+        seconds: durationSeconds,
+        format,
+        source: source?.bytes ?? null,
+      };
+      try {
+        return await audio.compose(task, { signal, onProgress: report });
+      } catch (error) {
+        if (signal.aborted) throw abortedError();
+        if (!(error instanceof UnreadableAudioError)) throw error;
+        throw new UpstreamError(`The source cannot be decoded: ${error.message}`, {
+          status: null,
+          retryable: false,
+          cause: error,
+        });
+      }
+    },
+  });
+}
