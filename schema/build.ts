@@ -15,6 +15,7 @@ import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
+import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
@@ -37,6 +38,7 @@ const schemaResolvers: ResolverClass[] = [
   JobResolver,
   KnowledgeResolver,
   ModelResolver,
+  MusicResolver,
   OrganizationResolver,
   QuotaResolver,
   SpeechResolver,

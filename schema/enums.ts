@@ -41,6 +41,12 @@ export const TimestampGranularity = words(
   ['segment', 'word'] as const,
   'Of what a transcript tells the times.',
 );
+export const MusicMode = words(
+  'MusicMode',
+  ['text_to_music', 'audio_to_audio'] as const,
+  'What music is made from.',
+);
+export const MusicFormat = words('MusicFormat', ['mp3', 'wav'] as const, 'Container of generated music.');
 export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,

@@ -7,6 +7,7 @@ import { imageRoutes } from './images.js';
 import { jobRoutes } from './jobs.js';
 import { knowledgeRoutes } from './knowledge.js';
 import { modelRoutes } from './models.js';
+import { musicRoutes } from './music.js';
 import { quotaRoutes } from './quota.js';
 import { speechRoutes } from './speech.js';
 import { transcriptionRoutes } from './transcriptions.js';
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...imageRoutes,
   ...imageEditRoutes,
   ...speechRoutes,
+  ...musicRoutes,
   ...transcriptionRoutes,
   ...embeddingRoutes,
   ...jobRoutes,

@@ -9,7 +9,12 @@ import { bucketAmounts } from '../usage/usage-record.type.js';
 import { EstimateInput, EstimateType } from './estimate.type.js';
 
 /** Generations: the scope and the tool of each. */
-const GENERATIONS = { image: ['image', 'image'], speech: ['tts', 'tts'], transcription: ['stt', 'stt'] } as const;
+const GENERATIONS = {
+  image: ['image', 'image'],
+  music: ['music', 'music'],
+  speech: ['tts', 'tts'],
+  transcription: ['stt', 'stt'],
+} as const;
 const KINDS = ['chat', 'embeddings', ...(Object.keys(GENERATIONS) as (keyof typeof GENERATIONS)[])] as const;
 
 function price({ call, services }: GraphqlContext, input: EstimateInput): Promise<Estimate> {

@@ -2,6 +2,7 @@ import { Field, InputType, ObjectType } from 'type-graphql';
 import { ChatCompletionInput } from '../chat/chat.input.js';
 import { CreateEmbeddingsInput } from '../embedding/embedding.input.js';
 import { GenerateImageInput } from '../image/image.input.js';
+import { GenerateMusicInput } from '../music/music.input.js';
 import { CreateSpeechInput } from '../speech/speech.input.js';
 import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
@@ -19,6 +20,9 @@ export class EstimateInput {
 
   @Field(() => CreateSpeechInput, { nullable: true })
   speech?: CreateSpeechInput | null;
+
+  @Field(() => GenerateMusicInput, { nullable: true })
+  music?: GenerateMusicInput | null;
 
   @Field(() => CreateTranscriptionInput, { nullable: true })
   transcription?: CreateTranscriptionInput | null;

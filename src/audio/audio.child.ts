@@ -1,8 +1,13 @@
 /** The audio process (see audio.ts): speaks, listens, composes, and reads strangers' files. Ends with its parent. */
 import { answerTasks } from '../processes/index.js';
-import type { AudioTask, ConvertTask, SpeakTask } from './audio.types.js';
+import type { AudioTask, ComposeTask, ConvertTask, SpeakTask } from './audio.types.js';
+import { compose } from './compose/compose.js';
+import { planMusic } from './compose/plan.js';
+import { varySource } from './compose/vary.js';
 import { decodeMono } from './decode/decode.js';
 import { probe } from './decode/probe.js';
+import { encodeMp3 } from './encode/mp3.js';
+import { encodeWav } from './encode/wav.js';
 import { encodeSpeech } from './encode/encode.js';
 import { transcribe } from './listen/transcribe.js';
 import { likenessOf } from './voice/likeness.js';
@@ -13,6 +18,7 @@ import { likenessShape, presetShape } from './voice/voices.js';
 const MAX_CONVERTED_SECONDS = 3600;
 /** Speaking counts as so much of the whole; the rest is encoding. */
 const SPEAKING_SHARE = 85;
+const PLAYING_SHARE = 70;
 
 type Progress = (percent: number) => void;
 
@@ -37,6 +43,25 @@ async function runConvert({ bytes, format }: ConvertTask) {
   };
 }
 
+async function runCompose(task: ComposeTask, onProgress: Progress) {
+  const { prompt, negativePrompt, seed, seconds, source, format } = task;
+  const plan = planMusic({ prompt, negativePrompt, seed });
+  const played = compose(plan, seconds, (percent) => onProgress((percent * PLAYING_SHARE) / 100));
+  const mix = source === null ? played : await varied(source, { plan, played, seconds });
+  onProgress(PLAYING_SHARE);
+  const channels = [mix.left, mix.right];
+  const bytes =
+    format === 'wav'
+      ? encodeWav(channels, mix.sampleRate, null)
+      : await encodeMp3(channels, mix.sampleRate, { bitrate: 192, comment: null });
+  return { bytes, durationSeconds: mix.left.length / mix.sampleRate };
+}
+
+async function varied(source: Uint8Array, work: Parameters<typeof varySource>[1]) {
+  const decoded = await decodeMono(source, await probe(source), work.seconds);
+  return varySource(decoded, work);
+}
+
 answerTasks<AudioTask>(async (task, onProgress) => {
   switch (task.kind) {
     case 'speak':
@@ -45,6 +70,8 @@ answerTasks<AudioTask>(async (task, onProgress) => {
       return await probe(task.bytes);
     case 'transcribe':
       return await transcribe(task, onProgress);
+    case 'compose':
+      return await runCompose(task, onProgress);
     case 'convert':
       return await runConvert(task);
   }

@@ -34,6 +34,7 @@ export function createAudio(): Audio {
   };
   return {
     speak: (task, options) => make({ kind: 'speak', ...task }, options),
+    compose: (task, options) => make({ kind: 'compose', ...task }, options),
     convert: (bytes, format, options) => make({ kind: 'convert', bytes, format }, options),
     transcribe: async (task, options) =>
       (await run(makers, { kind: 'transcribe', ...task }, options)) as Transcript,

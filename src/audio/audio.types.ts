@@ -71,7 +71,19 @@ export interface Transcript {
   durationSeconds: number;
 }
 
-export type AudioTask = SpeakTask | ProbeTask | ConvertTask | TranscribeTask;
+export interface ComposeTask {
+  kind: 'compose';
+  prompt: string;
+  negativePrompt: string;
+  /** Null: by the prompt alone. */
+  seed: number | null;
+  seconds: number;
+  format: 'mp3' | 'wav';
+  /** A recording to vary. */
+  source: Uint8Array | null;
+}
+
+export type AudioTask = SpeakTask | ProbeTask | ConvertTask | TranscribeTask | ComposeTask;
 
 export interface MadeAudio {
   bytes: Buffer;
@@ -100,6 +112,8 @@ export interface Audio {
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
   /** A file in another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;
+  /** Plays music for exactly so many seconds. @throws UnreadableAudioError for the source */
+  compose(task: Omit<ComposeTask, 'kind'>, options?: AudioOptions): Promise<MadeAudio>;
   /** Listens to a recording. @throws UnreadableAudioError */
   transcribe(task: Omit<TranscribeTask, 'kind'>, options?: AudioOptions): Promise<Transcript>;
   close(): void;

@@ -6,6 +6,7 @@ import {
   createGenerationService,
   createImageEditKind,
   createImageKind,
+  createMusicKind,
   createSpeechKind,
   createTranscriptionKind,
   jobHandlersOf,
@@ -57,7 +58,7 @@ export async function compose(
     createImageKind(media),
     createImageEditKind(media),
     createSpeechKind(media),
-    createTranscriptionKind(media),
+    createTranscriptionKind(media), createMusicKind(media),
   ];
   const shared = {
     config,

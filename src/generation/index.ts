@@ -8,6 +8,8 @@ export { createSpeechKind } from './speech.js';
 export type { SpeechKindOptions } from './speech.js';
 export { createTranscriptionKind } from './transcription.js';
 export type { TranscriptionKindOptions } from './transcription.js';
+export { createMusicKind } from './music.js';
+export type { MusicKindOptions } from './music.js';
 export { createChatService } from './chat.js';
 export type { ChatOptions } from './chat.js';
 export { createEmbeddingService } from './embeddings.js';

@@ -8,6 +8,16 @@ import type { CallContext } from '../metering/call-context.js';
 /** Audio that callers give (decisions.md 6, "Generations"). */
 export const MAX_AUDIO_MB = 25;
 const MB = 1_048_576;
+/** Formats of sound that are listened to (contract 4.7); bare AAC, which speech can be made in, is one too. */
+export const SOUND_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/mpeg', 'MP3'],
+  ['audio/wav', 'WAV'],
+  ['audio/mp4', 'M4A'],
+  ['audio/flac', 'FLAC'],
+  ['audio/ogg', 'OGG'],
+  ['audio/webm', 'WebM'],
+  ['audio/aac', 'AAC'],
+]);
 
 export interface InputAudioOptions {
   inputs: Pick<InputFetcher, 'fetch'>;

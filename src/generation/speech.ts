@@ -11,7 +11,7 @@ import { UpstreamError } from '../providers/index.js';
 import type { ProviderRegistry, SpeechCapabilities } from '../providers/index.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
-import { readInputAudio, storeInputAudio } from './input-audio.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { characterCount, parseSpeechInput } from './speech-input.js';
@@ -34,15 +34,6 @@ const CONTENT_TYPES: Record<AudioFormat, string> = {
   opus: 'audio/ogg',
   aac: 'audio/aac',
 };
-/** A voice's sample: any of the formats that can be listened to. */
-const SAMPLES = new Map([
-  ['audio/mpeg', 'MP3'],
-  ['audio/wav', 'WAV'],
-  ['audio/mp4', 'M4A'],
-  ['audio/flac', 'FLAC'],
-  ['audio/ogg', 'OGG'],
-  ['audio/webm', 'WebM'],
-]);
 const MAX_SAMPLE_SECONDS = 600;
 /** Speaking counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
@@ -88,7 +79,7 @@ async function prepare(
     value: input.reference_audio,
     field: 'reference_audio',
     jobId,
-    contentTypes: SAMPLES,
+    contentTypes: SOUND_FORMATS,
     maxSeconds: MAX_SAMPLE_SECONDS,
   });
   return { input: { ...input, reference_audio: stored.reference }, fileIds: [stored.fileId] };

@@ -9,7 +9,7 @@ import { UpstreamError } from '../providers/index.js';
 import type { ProviderRegistry, Transcription, TranscriptionCapabilities } from '../providers/index.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
-import { measureInputAudio, readInputAudio, storeInputAudio } from './input-audio.js';
+import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
@@ -27,16 +27,6 @@ export interface TranscriptionKindOptions {
   logger: Logger;
 }
 
-/** Contract 4.7; bare AAC, which speech can be made in, is taken too. */
-const FORMATS = new Map([
-  ['audio/mpeg', 'MP3'],
-  ['audio/wav', 'WAV'],
-  ['audio/mp4', 'M4A'],
-  ['audio/flac', 'FLAC'],
-  ['audio/ogg', 'OGG'],
-  ['audio/webm', 'WebM'],
-  ['audio/aac', 'AAC'],
-]);
 /** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
 const MAX_SECONDS = 14_400;
 const LISTENING_SHARE = 95;
@@ -78,7 +68,7 @@ function capabilitiesOf(providers: ProviderRegistry, model: Model): Transcriptio
 
 function wanted(input: TranscriptionInput) {
   const value = input.file as string | Uint8Array;
-  return { value, field: 'file', contentTypes: FORMATS, maxSeconds: MAX_SECONDS };
+  return { value, field: 'file', contentTypes: SOUND_FORMATS, maxSeconds: MAX_SECONDS };
 }
 
 async function prepare(

@@ -43,7 +43,8 @@ function pitchOfVoice(wave: Buffer): number {
   for (let at = 0; at + 1200 < samples.length; at += 800) {
     const likeness = (lag: number) => {
       let sum = 0;
-      for (let index = at; index < at + 800; index++) sum += (samples[index] ?? 0) * (samples[index + lag] ?? 0);
+      for (let index = at; index < at + 800; index++)
+        sum += (samples[index] ?? 0) * (samples[index + lag] ?? 0);
       return sum;
     };
     if (likeness(0) / 800 < 1_000_000) continue;
@@ -255,7 +256,7 @@ describe('speech is refused', () => {
     [
       { input: 'a', reference_audio: wave },
       400,
-      'reference_audio must be audio: MP3, WAV, M4A, FLAC, OGG, WebM',
+      'reference_audio must be audio: MP3, WAV, M4A, FLAC, OGG, WebM, AAC',
       'reference_audio',
     ],
     [{ input: '日本語' }, 400, 'Model sandbox/tts-standard speaks text in Latin letters only', 'input'],

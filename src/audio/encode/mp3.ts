@@ -16,14 +16,30 @@ export async function encodeMp3(
   const encoder = await (made ??= createMp3Encoder());
   encoder.configure({ sampleRate: sampleRate as Mp3Rate, channels: channels.length as 1 | 2, bitrate });
   const parts: Buffer[] = comment === null ? [] : [id3(comment)];
-  const length = channels[0]?.length ?? 0;
+  const length = fittingLength(channels, sampleRate);
   for (let at = 0; at < length; at += SLICE) {
-    const slice = channels.map((channel) => channel.subarray(at, at + SLICE));
+    const slice = channels.map((channel) => channel.subarray(at, Math.min(length, at + SLICE)));
     // The encoder's memory is used again: copy.
     parts.push(Buffer.from(encoder.encode(slice as [Float32Array, Float32Array])));
   }
   parts.push(Buffer.from(encoder.finalize()));
   return Buffer.concat(parts);
+}
+
+/** Samples of silence that the encoder puts in front. */
+const ENCODER_DELAY = 1105;
+const QUIET = 0.02;
+
+/** As many samples as give the number of frames that is nearest to the sound's own length, where only silence is lost for it. */
+function fittingLength(channels: readonly Float32Array[], sampleRate: number): number {
+  const length = channels[0]?.length ?? 0;
+  const frame = sampleRate >= 32_000 ? 1152 : 576;
+  const fitting = Math.max(1, Math.round(length / frame)) * frame - ENCODER_DELAY - frame / 4;
+  if (fitting <= 0 || fitting >= length) return length;
+  const isQuiet = channels.every((channel) =>
+    channel.subarray(fitting).every((sample) => Math.abs(sample) < QUIET),
+  );
+  return isQuiet ? fitting : length;
 }
 
 /** ID3v2.3 with one `COMM` frame. */

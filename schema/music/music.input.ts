@@ -1,0 +1,39 @@
+import { Extensions, Field, Float, InputType } from 'type-graphql';
+import { MusicFormat, MusicMode } from '../enums.js';
+import { Json } from '../scalars.js';
+
+@InputType({ description: 'Contract 4.5.' })
+export class GenerateMusicInput {
+  @Field(() => String)
+  prompt!: string;
+
+  @Field(() => String, { nullable: true })
+  model?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 60, default: 30 } })
+  @Field(() => Float, {
+    nullable: true,
+    description: 'Default 30; at most 47 with the default model, 60 with others.',
+  })
+  durationSeconds?: number | null;
+
+  @Extensions({ jsonSchema: { default: 'text_to_music' } })
+  @Field(() => MusicMode, { nullable: true, description: 'Default text_to_music.' })
+  mode?: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'What audio_to_audio varies: URL, data: URL or base64, up to 25 MB.',
+  })
+  sourceAudio?: string | null;
+
+  @Extensions({ jsonSchema: { default: 'mp3' } })
+  @Field(() => MusicFormat, { nullable: true, description: 'Default mp3.' })
+  outputFormat?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'What the music should not have.' })
+  negativePrompt?: string | null;
+
+  @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
+  modelInputs?: Record<string, unknown> | null;
+}

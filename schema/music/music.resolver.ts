@@ -1,0 +1,21 @@
+import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
+import type { GraphqlContext } from '../context.js';
+import { Metered } from '../guard.js';
+import { generate } from '../generation.js';
+import { GenerateMusicInput } from './music.input.js';
+import { MusicGeneration } from './music.type.js';
+
+@Resolver()
+export class MusicResolver {
+  @Metered('music', 'music')
+  @Mutation(() => MusicGeneration, {
+    description: 'Makes music; with `async` it answers at once with the job.',
+  })
+  generateMusic(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => GenerateMusicInput) input: GenerateMusicInput,
+    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+  ): Promise<MusicGeneration> {
+    return generate<MusicGeneration>('music', context, { input, async: isAsync ?? false });
+  }
+}

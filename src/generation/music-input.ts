@@ -1,0 +1,82 @@
+import { invalid } from '../errors.js';
+import type { Model } from '../models/models.types.js';
+import type { MusicCapabilities } from '../providers/index.js';
+import { readModelInputs } from './model-inputs.js';
+import type { ModelInputs } from './model-inputs.js';
+import { Params } from './pipeline-params.js';
+
+const MODES = ['text_to_music', 'audio_to_audio'] as const;
+const FORMATS = ['mp3', 'wav'] as const;
+const MAX_PROMPT = 32_000;
+/** A URL, or 25 MB in base64. */
+const MAX_SOURCE = 40_000_000;
+const DEFAULT_SECONDS = 30;
+/** The longest that any model makes (contract 4.5). */
+const LONGEST_SECONDS = 60;
+const NOTHING: MusicCapabilities = { negativePrompt: false, audioToAudio: false, modelInputs: [] };
+
+/** A checked request of contract 4.5, defaults filled in; also the job's inputParams (then with `model`, and the source as a file). */
+export interface MusicInput {
+  prompt: string;
+  duration_seconds: number;
+  mode: (typeof MODES)[number];
+  output_format: (typeof FORMATS)[number];
+  /** As it was given; a reference to the stored file once it is one. */
+  source_audio?: string | { $file: string };
+  negative_prompt?: string;
+  model_inputs?: ModelInputs;
+}
+
+const NAMES: ReadonlySet<string> = new Set([
+  'prompt',
+  'model',
+  'duration_seconds',
+  'mode',
+  'source_audio',
+  'output_format',
+  'negative_prompt',
+  'model_inputs',
+]);
+
+function readSeconds(params: Params, model: Model): number {
+  const longest = model.maxDurationSeconds ?? LONGEST_SECONDS;
+  const given = params.raw('duration_seconds');
+  if (given === undefined) return Math.min(DEFAULT_SECONDS, longest);
+  if (typeof given !== 'number' || !(given >= 1))
+    throw invalid('duration_seconds must be a number of at least 1', 'duration_seconds');
+  if (given > longest) throw invalid('duration_seconds exceeds maximum', 'duration_seconds');
+  return given;
+}
+
+/** @throws ApiError invalid_request with the field in `param` */
+export function parseMusicInput(
+  body: Record<string, unknown>,
+  model: Model,
+  capabilities: MusicCapabilities = NOTHING,
+): MusicInput {
+  const params = new Params(body);
+  params.allowOnly(NAMES);
+  const prompt = params.requiredText('prompt', MAX_PROMPT);
+  const seconds = readSeconds(params, model);
+  const mode = params.choice('mode', MODES, 'text_to_music');
+  const source = params.text('source_audio', MAX_SOURCE)?.trim();
+  const format = params.choice('output_format', FORMATS, 'mp3');
+  const negative = params.text('negative_prompt', MAX_PROMPT);
+  const inputs = readModelInputs(params, capabilities.modelInputs);
+  const refuse = (what: string, param: string) =>
+    invalid(`Model ${model.id} does not support ${what}`, param);
+  if (mode === 'audio_to_audio') {
+    if (!capabilities.audioToAudio) throw refuse('audio_to_audio', 'mode');
+    if (!source) throw invalid('source_audio is required for audio_to_audio', 'source_audio');
+  } else if (source) throw invalid('source_audio needs mode audio_to_audio', 'source_audio');
+  if (negative && !capabilities.negativePrompt) throw refuse('negative_prompt', 'negative_prompt');
+  return {
+    prompt,
+    duration_seconds: seconds,
+    mode,
+    output_format: format,
+    ...(source ? { source_audio: source } : {}),
+    ...(negative === undefined ? {} : { negative_prompt: negative }),
+    ...(inputs === undefined ? {} : { model_inputs: inputs }),
+  };
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { toSrt, toText, toVtt } from '../../src/generation/subtitles.js';
+
+const cue = (start: number, end: number, text: string, speaker: string | null = null) => ({
+  start,
+  end,
+  text,
+  speaker,
+  words: null,
+});
+
+describe('subtitles', () => {
+  it('as SubRip are numbered cues with commas in their times', () => {
+    expect(toSrt([cue(0, 1.5, 'Hello.'), cue(3661.0304, 3662, 'Good  bye\n--> now')])).toBe(
+      '1\n00:00:00,000 --> 00:00:01,500\nHello.\n\n2\n01:01:01,030 --> 01:01:02,000\nGood bye -> now\n\n',
+    );
+  });
+
+  it('as WebVTT have the head line, points in their times, and escape what means something', () => {
+    expect(toVtt([cue(0.0004, 59.9996, 'a < b & c', 'SPEAKER_00')])).toBe(
+      'WEBVTT\n\n00:00:00.000 --> 00:01:00.000\n<v SPEAKER_00>a &lt; b &amp; c\n\n',
+    );
+  });
+
+  it('of nothing are an empty file, for WebVTT its head', () => {
+    expect([toSrt([]), toVtt([]), toText('')]).toEqual(['', 'WEBVTT\n\n', '']);
+    expect(toSrt([cue(0, 1, '  ')])).toBe('');
+  });
+
+  it('never go back in time and last at least a moment', () => {
+    expect(toSrt([cue(2, 2, 'a'), cue(1, 1.5, 'b')])).toBe(
+      '1\n00:00:02,000 --> 00:00:02,001\na\n\n2\n00:00:02,000 --> 00:00:02,001\nb\n\n',
+    );
+  });
+
+  it('name their speaker, and are cut between words where a cue is too long to be read', () => {
+    const words = Array.from({ length: 30 }, (_, at) => ({
+      word: `word${at}`,
+      start: at / 2,
+      end: at / 2 + 0.4,
+    }));
+    const text = words.map(({ word }) => word).join(' ');
+    const srt = toSrt([{ start: 0, end: 15, text, speaker: 'SPEAKER_01', words }]);
+    const cues = srt.trim().split('\n\n');
+    expect(cues.length).toBeGreaterThan(2);
+    for (const lines of cues) expect(lines.split('\n')[2]?.length).toBeLessThan(100);
+    expect(cues.map((lines) => lines.split('\n')[2]?.replace('SPEAKER_01: ', '')).join(' ')).toBe(text);
+  });
+});
