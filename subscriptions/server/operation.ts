@@ -44,6 +44,8 @@ export async function runOperation(run: OperationRun): Promise<void> {
     await run.sink.next(Buffer.from(toJson(run, await execute(args))));
     run.sink.complete();
   } catch (error) {
+    // Work that was given up because its reader left is no failure, and there is nobody to tell.
+    if (run.call.signal.aborted) return;
     if (error instanceof StalledSubscriberError) return run.sink.stalled();
     fail(run, [asGraphqlError(error)]);
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type ErrorRequestHandler, type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import type { FileHandler } from '../../files/index.js';
-import { setRate } from '../../http/index.js';
+import { sendAnswer, setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
 import { mountPages } from '../pages/index.js';
@@ -47,7 +47,7 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
     if (cors.handle(request, response)) return;
     if (api && (path.startsWith('/api/v1/') || path === '/api/v1')) return void api.rest(request, response);
     if (path.startsWith('/files/')) return void files(request, response);
-    app(request, response);
+    app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
   };
 }
 
@@ -62,13 +62,19 @@ async function sendMetrics(metrics: RouterOptions['metrics'], response: ServerRe
   response.end(text);
 }
 
-/** Express would show the stack. What it refuses itself (a path that cannot be decoded) is the caller's fault. */
-const answerFault: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-  if (response.headersSent) return next(error);
-  const refused = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
-  if (refused) response.status(400).json({ error: 'Bad request', code: 'invalid_request' });
-  else response.status(500).json({ error: 'Internal server error', code: 'server_error' });
-};
+/** What no route of Express took, or what it refused itself (a path that cannot be decoded): its own page would show the stack. */
+function answerUnrouted(response: ServerResponse, error?: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  const isRefusal = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+  const [status, message, code] =
+    error === undefined
+      ? ([404, 'Not found', 'not_found'] as const)
+      : isRefusal
+        ? ([400, 'Bad request', 'invalid_request'] as const)
+        : ([500, 'Internal server error', 'server_error'] as const);
+  const body = JSON.stringify({ error: message, code });
+  sendAnswer(response, { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body });
+}
 
 function createApp(api: RouterOptions['api']): Express {
   const app = express();
@@ -81,10 +87,6 @@ function createApp(api: RouterOptions['api']): Express {
       return isStream ? api.graphqlSse(request, response) : api.graphql(request, response);
     });
   }
-  app.use((_request, response) => {
-    response.status(404).json({ error: 'Not found', code: 'not_found' });
-  });
-  app.use(answerFault);
   return app;
 }
 
