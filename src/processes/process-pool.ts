@@ -14,6 +14,8 @@ export interface ProcessPoolOptions {
   size: number;
   /** Nothing else of the server's environment: it holds secrets. */
   environment?: Record<string, string>;
+  /** `ignore` where a native library of theirs writes notes there; default `inherit`. */
+  stderr?: 'inherit' | 'ignore';
   /** Megabytes of JavaScript heap of each. */
   heapMb: number;
   /** A task that takes longer is ended with its process. */
@@ -89,12 +91,12 @@ export class ProcessPool {
   }
 
   private start(): Worker {
-    const { entry, args = [], environment = {}, heapMb } = this.options;
+    const { entry, args = [], environment = {}, stderr = 'inherit', heapMb } = this.options;
     const child = fork(entry, [...args], {
       env: environment,
       execArgv: [`--max-old-space-size=${heapMb}`],
       serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', stderr, 'ipc'],
     });
     const worker: Worker = { process: child, idle: undefined };
     this.workers.add(worker);

@@ -1,0 +1,88 @@
+import { VideoSampleSink } from 'mediabunny';
+import type { VideoSample } from 'mediabunny';
+import type { Backdrop } from '../frames/camera.js';
+import { planesFromRgb, planesOf } from '../frames/planes.js';
+import type { Planes, Size } from '../frames/planes.js';
+import { createScaler } from '../frames/scale.js';
+import { UnreadableVideoError } from '../video.types.js';
+import { openSource } from './probe.js';
+
+/** A container may lie about its frames: what comes out of the decoder counts. */
+const MAX_PIXELS = 4096 * 2304;
+
+/** Times in the source for each frame: at its own speed, again from its start where it is shorter. */
+function* timesOf(start: number, seconds: number, { frames, fps }: { frames: number; fps: number }) {
+  for (let frame = 0; frame < frames; frame++) yield start + ((frame / fps) % seconds);
+}
+
+async function planesOfSample(sample: VideoSample): Promise<Planes> {
+  const { width, height } = sample.visibleRect;
+  if (width * height > MAX_PIXELS) throw new UnreadableVideoError('its frames are too large');
+  const size = { width: width & ~1, height: height & ~1 };
+  if (sample.format === 'I420' && size.width === width && size.height === height) {
+    const planes = planesOf(size);
+    await sample.copyTo(planes.bytes);
+    return planes;
+  }
+  const pixels = Buffer.alloc(width * height * 4);
+  const frame = sample.toVideoFrame();
+  try {
+    await frame.copyTo(pixels, { format: 'RGBA' } as Parameters<typeof frame.copyTo>[1]);
+  } finally {
+    frame.close();
+  }
+  return planesFromRgb(cropped(pixels, width, size), size, 4);
+}
+
+/** Without an odd last column. */
+function cropped(pixels: Buffer, width: number, size: Size): Buffer {
+  if (size.width === width) return pixels;
+  const rows = Array.from({ length: size.height }, (_, row) =>
+    pixels.subarray(row * width * 4, (row * width + size.width) * 4),
+  );
+  return Buffer.concat(rows);
+}
+
+/**
+ * The frames of another video, at this one's size and rate.
+ * @throws UnreadableVideoError, also while it plays
+ */
+export async function createReplay(
+  bytes: Uint8Array,
+  target: Size & { frames: number; fps: number },
+): Promise<Backdrop> {
+  const { track, facts } = await openSource(bytes);
+  if (!facts.readable) throw new UnreadableVideoError('its codec is not known here');
+  const start = Math.max(0, await track.getFirstTimestamp());
+  const times = timesOf(start, facts.durationSeconds, target);
+  const samples = new VideoSampleSink(track).samplesAtTimestamps(times)[Symbol.asyncIterator]();
+  let scale: { from: Size; run: ReturnType<typeof createScaler> } | undefined;
+
+  const show = async (sample: VideoSample, to: Planes) => {
+    const source = await planesOfSample(sample);
+    if (scale?.from.width !== source.width || scale.from.height !== source.height)
+      scale = { from: { width: source.width, height: source.height }, run: createScaler(source, to) };
+    scale.run(source, to);
+  };
+  // The last picture stays where the source has a gap; the frame is drawn over, so it is kept apart.
+  const kept = planesOf(target);
+  return async (to) => {
+    const { value } = await nextOf(samples);
+    if (value != null) {
+      try {
+        await show(value, kept);
+      } finally {
+        value.close();
+      }
+    }
+    kept.bytes.copy(to.bytes);
+  };
+}
+
+async function nextOf(samples: AsyncIterator<VideoSample | null, void>) {
+  try {
+    return await samples.next();
+  } catch (error) {
+    throw new UnreadableVideoError(error instanceof Error ? error.message : 'unreadable');
+  }
+}
