@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { benchAgents } from './agents.js';
 import { benchJson, benchStreams, type Effort } from './chat.js';
 import { startField, type Places } from './contenders.js';
 import { benchDocuments } from './documents.js';
@@ -26,7 +27,8 @@ async function compare(places: Places): Promise<Verdict[]> {
   const json = await benchJson(places, field, { ...effort, fsync });
   const streams = await benchStreams(places, field, effort);
   const documents = await benchDocuments(places, field.penstock, effort);
-  return [...json, ...streams, ...documents, ...(await benchReservations(places))];
+  const reservations = await benchReservations(places);
+  return [...json, ...streams, ...documents, ...reservations, ...(await benchAgents(places))];
 }
 
 const scratch = await mkdtemp(join(tmpdir(), 'penstock-bench-'));

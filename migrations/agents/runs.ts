@@ -149,10 +149,9 @@ CREATE OR REPLACE FUNCTION penstock_run_advance(p_worker text, p_id text, p_fenc
 DECLARE
   r agent_runs;
 BEGIN
-  -- Only a settlement must be on the disk before the next step: a step that is lost with the database is made again.
-  IF jsonb_array_length(p -> 'operations') = 0 THEN
-    PERFORM set_config('synchronous_commit', 'off', true);
-  END IF;
+  -- No balance is locked while a disk is waited for: the run's end waits, and with it all that was written before it is on the disk.
+  -- What a power cut takes before that, it takes whole: the step, its event and its charge.
+  PERFORM set_config('synchronous_commit', 'off', true);
   SELECT * INTO r FROM agent_runs q
     WHERE q.id = p_id AND q.status = 'running' AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
   IF NOT FOUND THEN

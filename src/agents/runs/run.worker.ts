@@ -15,7 +15,7 @@ export interface RunWorker {
 
 /** The times are settable for tests of faults. */
 export interface RunWorkerOptions extends ExecutionOptions {
-  /** Runs at a time; default 64: they wait for models most of the time. */
+  /** Runs at a time; default 32: they wait for models most of the time. */
   concurrency?: number;
   leaseMs?: number;
   heartbeatMs?: number;
@@ -92,7 +92,7 @@ class Worker implements RunWorker {
   }
 
   private free(): number {
-    return (this.options.concurrency ?? 64) - this.running.size;
+    return (this.options.concurrency ?? 32) - this.running.size;
   }
 
   private async claim(): Promise<void> {

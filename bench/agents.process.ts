@@ -1,0 +1,115 @@
+/**
+ * Agent runs with the sandbox's model, the whole product in this process: how long a step takes from its row to a subscriber, and how busy
+ * 200 runs at once keep the event loop. The last line is JSON for the comparison that calls this.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pino } from 'pino';
+import { createKeyService, createOrganizationService } from '../src/access/index.js';
+import type { Principal } from '../src/access/index.js';
+import { startPenstock } from '../src/boot/index.js';
+import { loadConfig } from '../src/config.js';
+import { newId } from '../src/ids.js';
+import type { CallContext } from '../src/metering/index.js';
+import type { Services } from '../src/services.js';
+import { SCOPES } from '../src/vocabulary.js';
+
+const WATCHED = 40;
+const AT_ONCE = 200;
+const CALL = { name: 'generate_text', arguments: { prompt: 'Hello', max_tokens: 20 } };
+const INPUT = `@sandbox${JSON.stringify({ steps: [{ tool_call: CALL }] })}`;
+
+interface Bench {
+  services: Services;
+  principal: Principal;
+  agentId: string;
+}
+
+async function prepare(services: Services): Promise<Bench> {
+  const { database, plans, authenticator, agents } = services;
+  const org = await createOrganizationService({ database, plans }).create({
+    name: 'b',
+    planCode: 'cli_team',
+  });
+  const scopes = [...SCOPES];
+  const { key } = await createKeyService({ database }).create({
+    orgId: org.id,
+    name: 'b',
+    scopes,
+    expiresAt: null,
+  });
+  const principal = await authenticator.authenticate(`Bearer ${key}`);
+  const body = { name: 'Bench', system_prompt: 'You help.', tools: ['generate_text'] };
+  const { id } = await agents.create(principal, body);
+  return { services, principal, agentId: id };
+}
+
+function callOf(principal: Principal): CallContext {
+  return {
+    principal,
+    requestId: newId('req'),
+    client: { serviceClient: null, clientName: null, userAgent: null },
+    signal: new AbortController().signal,
+    keyWindowOpen: false,
+    rate: null,
+    idempotencyKey: null,
+  };
+}
+
+/** Runs once and follows it to its end. @returns when each event arrived, by its sequence */
+async function follow({
+  services,
+  principal,
+  agentId,
+}: Bench): Promise<{ id: string; at: Map<number, number> }> {
+  const { id } = await services.agentRuns.start(callOf(principal), agentId, { input: INPUT });
+  const at = new Map<number, number>();
+  for await (const event of await services.runEvents.steps({ principal, agentId, runId: id, after: 0 })) {
+    at.set(event.sequence, Date.now());
+    if (event.type === 'error') throw new Error(JSON.stringify(event.data));
+  }
+  return { id, at };
+}
+
+/** Median milliseconds from a step's row to its subscriber. The first event was there before anybody subscribed. */
+async function stepMs(bench: Bench): Promise<number> {
+  const delays: number[] = [];
+  for (let i = 0; i < WATCHED; i++) {
+    const { id, at } = await follow(bench);
+    const rows = await bench.services.database.system.query<{ sequence: number; created_at: Date }>(
+      'SELECT sequence, created_at FROM agent_run_events WHERE run_id = $1 AND sequence > 1',
+      [id],
+    );
+    for (const row of rows) delays.push((at.get(row.sequence) ?? 0) - row.created_at.getTime());
+  }
+  delays.sort((a, b) => a - b);
+  return delays[delays.length >> 1] ?? 0;
+}
+
+async function crowd(bench: Bench): Promise<{ loopMs: number; tookMs: number }> {
+  const delay = monitorEventLoopDelay({ resolution: 2 });
+  const start = performance.now();
+  delay.enable();
+  await Promise.all(Array.from({ length: AT_ONCE }, () => follow(bench)));
+  delay.disable();
+  return { loopMs: delay.percentile(99) / 1e6, tookMs: performance.now() - start };
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-agents-'));
+const config = loadConfig({ ...process.env, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'error' });
+const app = await startPenstock({ config, logger: pino({ level: 'error' }) });
+try {
+  const bench = await prepare(app.services);
+  for (let i = 0; i < 10; i++) await follow(bench);
+  const figures = { stepMs: await stepMs(bench), ...(await crowd(bench)) };
+  console.log(`a step reaches its subscriber: p50 ${figures.stepMs} ms (${WATCHED} runs, one at a time)`);
+  console.log(
+    `${AT_ONCE} runs at once: ${Math.round(figures.tookMs)} ms, event loop p99 ${figures.loopMs.toFixed(1)} ms`,
+  );
+  console.log(JSON.stringify(figures));
+} finally {
+  await app.close();
+  await rm(folder, { recursive: true, force: true });
+}
