@@ -1,0 +1,216 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { downloadFrom, waveOf } from '../support/audio.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+interface Seen {
+  path: string;
+  authorization: string | undefined;
+  type: string;
+  body: Buffer;
+}
+interface Reply {
+  status?: number;
+  type?: string;
+  body: Buffer | object;
+}
+
+let upstream: Server;
+let server: TestServer;
+let org: Awaited<ReturnType<TestServer['createOrg']>>;
+let seen: Seen[] = [];
+let replies: Reply[] = [];
+
+/** 2 s of a tone. */
+const wave = waveOf(Int16Array.from({ length: 32_000 }, (_, at) => Math.round(8000 * Math.sin(at / 12))));
+
+async function answer(request: IncomingMessage): Promise<Reply> {
+  const { authorization, 'content-type': type = '' } = request.headers;
+  seen.push({ path: request.url ?? '', authorization, type, body: await buffer(request) });
+  return replies.shift() ?? { status: 500, body: { error: { message: 'no reply' } } };
+}
+
+beforeAll(async () => {
+  upstream = createServer(async (request, response) => {
+    const { status = 200, type = 'application/json', body } = await answer(request);
+    response.writeHead(status, { 'content-type': type });
+    response.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  const { port } = upstream.address() as AddressInfo;
+  const window = { limit: 1000, windowSeconds: 60 };
+  server = await startPenstock({
+    providers: {
+      providers: [
+        {
+          id: 'acme',
+          kind: 'openai-compatible',
+          baseUrl: `http://127.0.0.1:${port}/v1`,
+          apiKey: 'acme-secret',
+          models: [
+            { id: 'acme/voice', type: 'tts', tier: 'fast', upstreamId: 'tts-1' },
+            { id: 'acme/ears', type: 'stt', tier: 'fast', upstreamId: 'whisper-1' },
+            { id: 'acme/plain-ears', type: 'stt', tier: 'fast', upstreamId: 'gpt-4o-transcribe' },
+          ],
+        },
+      ],
+    },
+    plans: { endpointLimits: { tts: window, stt: window } },
+  });
+  org = await server.createOrg({ plan: 'business_monthly' });
+});
+beforeEach(() => {
+  [seen, replies] = [[], []];
+});
+afterAll(async () => {
+  await server?.close();
+  upstream.closeAllConnections();
+  upstream.close();
+});
+
+const post = (path: string, body: object) =>
+  server.rest<Record<string, unknown>>('POST', path, { key: org.key, body });
+
+describe("an upstream's speech", () => {
+  it('is asked for in the convention, and stored as it came', async () => {
+    replies = [{ type: 'audio/wav', body: wave }];
+    const { status, body } = await post('/audio/speech', {
+      model: 'acme/voice',
+      input: 'Hello',
+      voice: 'ash',
+      speed: 1.5,
+      response_format: 'wav',
+      model_inputs: { instructions: 'softly' },
+    });
+    expect(status).toBe(200);
+    expect(seen).toMatchObject([{ path: '/v1/audio/speech', authorization: 'Bearer acme-secret' }]);
+    expect(JSON.parse(String(seen[0]?.body))).toEqual({
+      instructions: 'softly',
+      model: 'tts-1',
+      input: 'Hello',
+      voice: 'ash',
+      response_format: 'wav',
+      speed: 1.5,
+    });
+    expect(body).toMatchObject({ duration_seconds: 2, character_count: 5, usage: { chars_used: 5 } });
+    expect((await downloadFrom(server.origin, String(body['audio_url']))).bytes.equals(wave)).toBe(true);
+  });
+
+  it('is brought to the format that was asked for where it came in another', async () => {
+    replies = [{ type: 'audio/wav', body: wave }];
+    const { body } = await post('/audio/speech', {
+      model: 'acme/voice',
+      input: 'Hello',
+      response_format: 'opus',
+    });
+    const file = await downloadFrom(server.origin, String(body['audio_url']));
+    expect([file.type, file.bytes.toString('latin1', 0, 4)]).toEqual(['audio/ogg', 'OggS']);
+    expect(body['duration_seconds']).toBe(2);
+  });
+
+  it('that is refused, or no sound, is told as such; what the model cannot do is refused before', async () => {
+    replies = [{ status: 400, body: { error: { message: 'No such voice, acme-secret' } } }];
+    expect(await post('/audio/speech', { model: 'acme/voice', input: 'Hello' })).toMatchObject({
+      status: 400,
+      body: { error: 'No such voice, [removed]' },
+    });
+    replies = [{ body: { not: 'audio' } }];
+    expect(await post('/audio/speech', { model: 'acme/voice', input: 'Hello' })).toMatchObject({
+      status: 500,
+      body: { error: 'Generation failed' },
+    });
+    seen = [];
+    expect(
+      await post('/audio/speech', {
+        model: 'acme/voice',
+        input: 'Hello',
+        reference_audio: wave.toString('base64'),
+      }),
+    ).toMatchObject({ status: 400, body: { error: 'Model acme/voice does not support reference_audio' } });
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("an upstream's transcription", () => {
+  const file = wave.toString('base64');
+
+  it('is asked for as a form with the file, and mapped to segments with words', async () => {
+    const words = [
+      { word: 'Hello', start: 0.1, end: 0.5 },
+      { word: 'there', start: 1.2, end: 1.8 },
+    ];
+    const segments = [
+      { id: 0, start: 0, end: 1, text: ' Hello' },
+      { id: 1, start: 1, end: 2, text: ' there' },
+    ];
+    replies = [{ body: { text: 'Hello there', language: 'english', duration: 2, segments, words } }];
+    const { status, body } = await post('/audio/transcriptions', {
+      model: 'acme/ears',
+      file,
+      language: 'en',
+      timestamp_granularities: ['word'],
+      model_inputs: { prompt: 'names' },
+    });
+    expect(status).toBe(200);
+    const form = String(seen[0]?.body.toString('latin1'));
+    expect(seen[0]).toMatchObject({ path: '/v1/audio/transcriptions', authorization: 'Bearer acme-secret' });
+    expect(seen[0]?.type).toMatch(/^multipart\/form-data; boundary=/);
+    for (const [name, value] of [
+      ['model', 'whisper-1'],
+      ['response_format', 'verbose_json'],
+      ['language', 'en'],
+      ['prompt', 'names'],
+      ['timestamp_granularities[]', 'word'],
+    ])
+      expect(form).toContain(`name="${name}"\r\n\r\n${value}\r\n`);
+    expect(seen[0]?.body.includes(wave)).toBe(true);
+    expect(body).toMatchObject({
+      text: 'Hello there',
+      language: 'en',
+      duration: 2,
+      segments: [
+        { start: 0, end: 1, text: 'Hello', speaker: null, words: [words[0]] },
+        { start: 1, end: 2, text: 'there', speaker: null, words: [words[1]] },
+      ],
+      usage: { seconds_used: 2 },
+    });
+  });
+
+  it('goes to the translations where English is wanted', async () => {
+    replies = [
+      { body: { text: 'Hello', language: 'german', segments: [{ start: 0, end: 2, text: 'Hello' }] } },
+    ];
+    const { body } = await post('/audio/transcriptions', { model: 'acme/ears', file, translation: true });
+    expect(seen[0]?.path).toBe('/v1/audio/translations');
+    expect(body).toMatchObject({ text: 'Hello', language: 'de' });
+  });
+
+  it('without times is one segment; what the model cannot do is refused before', async () => {
+    replies = [{ body: { text: 'Hello there' } }];
+    const { body } = await post('/audio/transcriptions', { model: 'acme/plain-ears', file });
+    expect(body).toMatchObject({ segments: [{ start: 0, end: 2, text: 'Hello there' }], language: 'und' });
+    const refused = async (more: object) =>
+      (await post('/audio/transcriptions', { model: 'acme/plain-ears', file, ...more })).body['error'];
+    expect(await refused({ diarization: true })).toBe('Model acme/plain-ears does not support diarization');
+    expect(await refused({ translation: true })).toBe('Model acme/plain-ears does not support translation');
+    expect(await refused({ timestamp_granularities: ['word'] })).toBe(
+      'Model acme/plain-ears does not support word timestamps',
+    );
+    expect(seen).toHaveLength(1);
+  });
+
+  it('that fails is the message of the endpoint, and is not charged', async () => {
+    const quota = async () =>
+      (await server.rest<{ quotas: { stt_seconds: { used: number } } }>('GET', '/quota', { key: org.key }))
+        .body.quotas.stt_seconds.used;
+    const before = await quota();
+    expect(await post('/audio/transcriptions', { model: 'acme/ears', file })).toMatchObject({
+      status: 500,
+      body: { error: 'Transcription failed' },
+    });
+    expect(await quota()).toBe(before);
+  });
+});
