@@ -4,11 +4,6 @@ import {
   createChatService,
   createEmbeddingService,
   createGenerationService,
-  createImageEditKind,
-  createImageKind,
-  createMusicKind,
-  createSpeechKind,
-  createTranscriptionKind,
   jobHandlersOf,
 } from '../generation/index.js';
 import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
@@ -20,6 +15,7 @@ import { openAgents, type Agents } from './agents.js';
 import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
+import { generationKinds } from './kinds.js';
 
 /** The services of a process, and what its worker runs. */
 export interface Composition {
@@ -37,65 +33,18 @@ export async function compose(
   closers: Closers,
   draining: AbortSignal,
 ): Promise<Composition> {
-  const { config, logger, database, bus, plans, authenticator, metering, models, providers, installation } =
-    foundation;
+  const { config, logger, database, bus, plans, authenticator, metering, models } = foundation;
   const files = foundation.files.service;
-  const egress = createEgress({ config });
-  closers.add('the outbound connections', () => egress.close());
-  const inputs = createInputFetcher({ egress, files });
-  const jobs = createJobService({ database, logger });
-  closers.add('the job service', () => jobs.close());
-  const media = {
-    models,
-    providers,
-    files,
-    inputs,
-    audio: foundation.audio,
-    imaging: foundation.imaging,
-    logger,
-  };
-  const kinds = [
-    createImageKind(media),
-    createImageEditKind(media),
-    createSpeechKind(media),
-    createTranscriptionKind(media), createMusicKind(media),
-  ];
-  const shared = {
-    config,
-    logger,
-    models,
-    providers,
-    metering,
-    files,
-    inputs,
-    tokenizer: foundation.tokenizer,
-  };
-  const search = createSearch(config);
-  closers.add('the search provider', () => search.close());
-  const chat = createChatService({ ...shared, search });
-  const secrets = createSecretBox({
-    current: installation.signingSecret,
-    previous: installation.previousSecret,
-  });
-  const hub = await createJobHub({
-    jobs,
-    hints: database.hints,
-    bus,
-    lookup: createJobLookup(database),
-    logger,
-  });
-  closers.add('the subscription hub', () => hub.close());
+  const { egress, inputs, search } = openOutside(foundation, closers);
+  const { jobs, hub } = await openJobs(foundation, closers);
+  const kinds = generationKinds(foundation, inputs);
+  const { providers, tokenizer } = foundation;
+  const shared = { config, logger, models, providers, metering, files, inputs, tokenizer };
   const knowledge = createKnowledgeService({ database, files });
   const memories = createMemoryService({ database });
-  const agents = await openAgents({
-    foundation,
-    closers,
-    egress,
-    inputs,
-    search,
-    knowledge,
-    memory: memories,
-  });
+  const reach = { foundation, closers, egress, inputs, search };
+  const agents = await openAgents({ ...reach, knowledge, memory: memories });
+  const secrets = secretBoxOf(foundation);
   const services: Services = {
     ...agents.services,
     knowledge,
@@ -111,9 +60,31 @@ export async function compose(
     models,
     jobs,
     jobEvents: hub,
-    chat,
+    chat: createChatService({ ...shared, search }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, draining }),
   };
   return { services, handlers: jobHandlersOf(kinds, models), hub, agents, egress, secrets };
+}
+
+/** What reaches beyond this installation. */
+function openOutside({ config, files }: Foundation, closers: Closers) {
+  const egress = createEgress({ config });
+  closers.add('the outbound connections', () => egress.close());
+  const search = createSearch(config);
+  closers.add('the search provider', () => search.close());
+  return { egress, search, inputs: createInputFetcher({ egress, files: files.service }) };
+}
+
+async function openJobs({ database, bus, logger }: Foundation, closers: Closers) {
+  const jobs = createJobService({ database, logger });
+  closers.add('the job service', () => jobs.close());
+  const { hints } = database;
+  const hub = await createJobHub({ jobs, hints, bus, lookup: createJobLookup(database), logger });
+  closers.add('the subscription hub', () => hub.close());
+  return { jobs, hub };
+}
+
+function secretBoxOf({ installation }: Foundation) {
+  return createSecretBox({ current: installation.signingSecret, previous: installation.previousSecret });
 }
