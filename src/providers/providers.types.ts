@@ -3,6 +3,7 @@ import type { ModelType, Tier } from '../vocabulary.js';
 import type { MusicModel } from './music.types.js';
 import type { SpeechModel } from './speech.types.js';
 import type { TranscriptionModel } from './transcription.types.js';
+import type { VideoModel } from './video.types.js';
 
 /** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
 export type ChatBody = Record<string, unknown> & { messages: unknown[] };
@@ -70,6 +71,7 @@ export interface Provider {
   speech?(modelId: string): SpeechModel;
   music?(modelId: string): MusicModel;
   transcription?(modelId: string): TranscriptionModel;
+  video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
   close(): Promise<void>;
 }

@@ -7,12 +7,14 @@ import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment, SANDBOX_ID } 
 import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
+import type { VideoModel } from './video.types.js';
 import { createSandboxEmbedding } from './sandbox/embedding.js';
 import { createSandboxTranscription } from './sandbox/transcription-model.js';
 import { createSandboxMusic } from './sandbox/music-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
 import { KINDS } from './native/kinds.js';
+import { openSdkUpstream } from './native/open-sdk-upstream.js';
 import { mistralDialect } from './native/mistral-dialect.js';
 import type { Tokenizer } from './sandbox/tokens.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
@@ -30,6 +32,8 @@ export interface RegistryOptions {
   tokenizer: Tokenizer;
   /** The sandbox's images. */
   sandboxImage?: (modelId: string) => ImageModelV4;
+  /** The sandbox's videos. */
+  sandboxVideo?: (modelId: string) => VideoModel;
   /** The sandbox's sound; without it the sandbox has none. */
   audio?: Audio;
   /** For images that an upstream answers as URLs of another host than its own. */
@@ -46,7 +50,10 @@ interface OpenProvider extends Provider {
 
 function secretsOf(upstream: UpstreamSettings): string[] {
   const values = Object.entries(upstream.headers).filter(([name]) => /auth|key|token|secret/i.test(name));
-  return [upstream.apiKey ?? '', ...values.map(([, value]) => value)].filter((value) => value !== '');
+  const { secretAccessKey = '', sessionToken = '' } = upstream.aws ?? {};
+  return [upstream.apiKey ?? '', secretAccessKey, sessionToken, ...values.map(([, value]) => value)].filter(
+    (value) => value !== '',
+  );
 }
 
 function authorizationOf({ apiKey, kind }: UpstreamSettings): Record<string, string> {
@@ -57,6 +64,8 @@ function authorizationOf({ apiKey, kind }: UpstreamSettings): Record<string, str
 
 function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
   const { id, kind } = upstream;
+  if (kind !== 'openai-compatible' && !KINDS[kind].convention)
+    return openSdkUpstream({ ...upstream, kind }, { egress, secrets: secretsOf(upstream) });
   const transport = new Transport({
     baseUrl: upstream.baseUrl,
     headers: { ...authorizationOf(upstream), ...upstream.headers },
@@ -76,7 +85,7 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
   };
 }
 
-function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenProvider {
+function openSandbox({ tokenizer, sandboxImage, sandboxVideo, audio }: RegistryOptions): OpenProvider {
   const nothing = (): Promise<void> => Promise.resolve();
   return {
     id: SANDBOX_ID,
@@ -84,6 +93,7 @@ function openSandbox({ tokenizer, sandboxImage, audio }: RegistryOptions): OpenP
     chat: createSandboxChat(tokenizer),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
+    ...(sandboxVideo ? { video: sandboxVideo } : {}),
     ...(audio
       ? {
           speech: createSandboxSpeech(audio),

@@ -13,6 +13,8 @@ export interface ArtRequest {
   index: number;
   width: number;
   height: number;
+  /** Default true: a strip says what it is. */
+  labelled?: boolean;
 }
 
 interface Canvas {
@@ -33,7 +35,7 @@ const XML_ESCAPES: Record<string, string> = {
 };
 
 /** Characters that XML cannot hold become spaces. */
-function escapeXml(text: string): string {
+export function escapeXml(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cs}\ufffe\uffff]/gu, ' ')
     .replace(/[&<>"']/g, (character) => XML_ESCAPES[character] ?? '');
@@ -150,7 +152,7 @@ export function drawArt(request: ArtRequest): string {
     `<rect width="${width}" height="${height}" fill="url(#sky)"/>`,
     random.pick(SCENES)(canvas),
     sparks(canvas),
-    label(canvas, request),
+    request.labelled === false ? '' : label(canvas, request),
     '</svg>',
   ].join('');
 }

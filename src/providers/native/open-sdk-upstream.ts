@@ -1,0 +1,68 @@
+import type { Egress } from '../../egress/index.js';
+import type { Provider } from '../providers.types.js';
+import type { UpstreamSettings } from '../providers-file.js';
+import type { NativeKind } from './kinds.js';
+import { createOutboundFetch } from './outbound-fetch.js';
+import { BUILT_IN, createSdkLoader } from './sdk-packages.js';
+import type { SdkProvider } from './sdk-packages.js';
+import { createV4Chat } from './v4-chat.js';
+import { createV4Media } from './v4-media.js';
+
+export interface SdkUpstream extends Provider {
+  retire(): Promise<void>;
+}
+
+type Capability = 'chat' | 'embedding' | 'image' | 'speech' | 'transcription';
+
+/** What each package can do of what we ask for. */
+const CAPABILITIES: Partial<Record<NativeKind, readonly Capability[]>> = {
+  anthropic: ['chat'],
+  google: ['chat', 'embedding', 'image'],
+  cohere: ['chat', 'embedding'],
+  'amazon-bedrock': ['chat', 'embedding', 'image'],
+  replicate: ['image'],
+  fal: ['image', 'speech', 'transcription'],
+  luma: ['image'],
+  elevenlabs: ['speech', 'transcription'],
+  deepgram: ['speech', 'transcription'],
+  assemblyai: ['transcription'],
+  togetherai: ['image'],
+  fireworks: ['image'],
+};
+
+/** The model that a package makes of a kind. @throws where the package has none */
+async function modelOf<T>(
+  load: () => Promise<SdkProvider>,
+  make: (provider: SdkProvider) => T | undefined,
+): Promise<T> {
+  const model = make(await load());
+  if (model === undefined) throw new Error('The package has no such models');
+  return model;
+}
+
+/** An upstream over its provider package, which is loaded at the first call. */
+export function openSdkUpstream(
+  upstream: UpstreamSettings & { kind: NativeKind },
+  { egress, secrets }: { egress: Egress | undefined; secrets: readonly string[] },
+): SdkUpstream {
+  const { id, kind, retry } = upstream;
+  const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
+  const load = createSdkLoader(upstream, outbound.fetch);
+  const able = new Set(CAPABILITIES[kind]);
+  const media = createV4Media({ id, kind, secrets, load: (make) => modelOf(load, make) });
+  const chat = createV4Chat({
+    secrets,
+    model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
+  });
+  return {
+    id,
+    retry,
+    ...(able.has('chat') ? { chat } : {}),
+    ...(able.has('embedding') ? { embedding: media.embedding } : {}),
+    ...(able.has('image') ? { image: media.image } : {}),
+    ...(able.has('speech') ? { speech: media.speech } : {}),
+    ...(able.has('transcription') ? { transcription: media.transcription } : {}),
+    close: () => outbound.close(),
+    retire: () => outbound.retire(),
+  };
+}

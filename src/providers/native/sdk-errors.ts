@@ -1,0 +1,52 @@
+import { UpstreamError } from '../providers.types.js';
+import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from '../upstream/upstream-errors.js';
+
+/** What the packages' errors hold; read by shape, as each package brings its own class. */
+interface SdkError {
+  name: string;
+  message: string;
+  statusCode?: unknown;
+  responseBody?: unknown;
+  responseHeaders?: Record<string, string>;
+  cause?: unknown;
+}
+
+/**
+ * A provider package's error as our router understands it: statuses as of any upstream; a request that the package itself cannot express
+ * is the caller's fault; a broken answer the upstream's. The package's own error never goes further (it holds request bodies and headers).
+ */
+export function upstreamErrorOf(
+  error: unknown,
+  { secrets, signal }: { secrets: readonly string[]; signal: AbortSignal | undefined },
+): UpstreamError {
+  if (error instanceof UpstreamError) return error;
+  if (signal?.aborted === true) return abortedError();
+  if (!(error instanceof Error)) return brokenAnswer('an error');
+  const { name, statusCode, responseBody, responseHeaders } = error as SdkError;
+  if (typeof statusCode === 'number' && statusCode >= 300) {
+    return errorOfStatus({
+      status: statusCode,
+      body: typeof responseBody === 'string' ? responseBody : '',
+      retryAfter: responseHeaders?.['retry-after'],
+      secrets,
+    });
+  }
+  if (name === 'AI_UnsupportedFunctionalityError' || name === 'AI_InvalidArgumentError') {
+    return new UpstreamError('The request was rejected by the model provider', {
+      status: null,
+      retryable: false,
+      fault: 'rejected',
+    });
+  }
+  if (typeof statusCode === 'number' || /^AI_(?!APICallError)/.test(name))
+    return brokenAnswer('something else');
+  return errorOfConnection(networkErrorOf(error), false);
+}
+
+/** The innermost error: the one with the network's own code. */
+function networkErrorOf(error: Error): Error {
+  let inner = error;
+  while (inner.cause instanceof Error) inner = inner.cause;
+  const plain = new Error(inner.message);
+  return Object.assign(plain, { code: (inner as Error & { code?: string }).code ?? inner.name });
+}

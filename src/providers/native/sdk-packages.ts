@@ -1,0 +1,73 @@
+import type {
+  EmbeddingModelV4,
+  ImageModelV4,
+  LanguageModelV4,
+  SpeechModelV4,
+  TranscriptionModelV4,
+} from '@ai-sdk/provider';
+import type { UpstreamSettings } from '../providers-file.js';
+import type { NativeKind } from './kinds.js';
+
+/** What a provider package makes, as far as we use it. */
+export interface SdkProvider {
+  languageModel?(modelId: string): LanguageModelV4;
+  embeddingModel?(modelId: string): EmbeddingModelV4;
+  imageModel?(modelId: string): ImageModelV4;
+  speechModel?(modelId: string): SpeechModelV4;
+  transcriptionModel?(modelId: string): TranscriptionModelV4;
+}
+
+interface Settings {
+  apiKey: string;
+  baseURL: string;
+  headers: Record<string, string>;
+  fetch: typeof globalThis.fetch;
+}
+
+type Load = (settings: Settings, upstream: UpstreamSettings) => Promise<SdkProvider>;
+
+/** Each package is loaded when its upstream is first called: a start pays for none of them. */
+const PACKAGES: Partial<Record<NativeKind, Load>> = {
+  anthropic: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(settings),
+  google: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
+  cohere: async (settings) => (await import('@ai-sdk/cohere')).createCohere(settings),
+  replicate: async ({ apiKey, ...settings }) =>
+    (await import('@ai-sdk/replicate')).createReplicate({ ...settings, apiToken: apiKey }),
+  fal: async (settings) => (await import('@ai-sdk/fal')).createFal(settings),
+  luma: async (settings) => (await import('@ai-sdk/luma')).createLuma(settings),
+  elevenlabs: async (settings) => (await import('@ai-sdk/elevenlabs')).createElevenLabs(settings),
+  deepgram: async (settings) => (await import('@ai-sdk/deepgram')).createDeepgram(settings),
+  assemblyai: async (settings) => (await import('@ai-sdk/assemblyai')).createAssemblyAI(settings),
+  togetherai: async (settings) => (await import('@ai-sdk/togetherai')).createTogetherAI(settings),
+  fireworks: async (settings) => (await import('@ai-sdk/fireworks')).createFireworks(settings),
+  'amazon-bedrock': async ({ apiKey, ...settings }, { aws }) =>
+    (await import('@ai-sdk/amazon-bedrock')).createAmazonBedrock(
+      // Without AWS credentials the key is Bedrock's own API key.
+      aws === undefined ? { ...settings, apiKey, region: 'us-east-1' } : { ...settings, ...aws },
+    ),
+};
+
+/** Addresses that packages have built in and offer no setting for. */
+export const BUILT_IN: Partial<Record<NativeKind, readonly string[]>> = {
+  elevenlabs: ['https://api.elevenlabs.io'],
+  deepgram: ['https://api.deepgram.com'],
+  assemblyai: ['https://api.assemblyai.com'],
+  fal: ['https://queue.fal.run'],
+};
+
+/** The package's provider, loaded at the first call and kept. */
+export function createSdkLoader(
+  upstream: UpstreamSettings,
+  fetch: typeof globalThis.fetch,
+): () => Promise<SdkProvider> {
+  const load = upstream.kind === 'openai-compatible' ? undefined : PACKAGES[upstream.kind];
+  if (load === undefined) throw new Error(`No package for ${upstream.kind}`);
+  let loaded: Promise<SdkProvider> | null = null;
+  const settings = {
+    apiKey: upstream.apiKey ?? '',
+    baseURL: upstream.baseUrl,
+    headers: upstream.headers,
+    fetch,
+  };
+  return () => (loaded ??= load(settings, upstream));
+}

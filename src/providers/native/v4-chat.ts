@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { LanguageModelV4, LanguageModelV4Content } from '@ai-sdk/provider';
+import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
+import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
+import { upstreamErrorOf } from './sdk-errors.js';
+import { callOptionsOf } from './v4-prompt.js';
+import { V4Chunks } from './v4-stream.js';
+import { finishReasonOf, usageOf } from './v4-words.js';
+
+export interface V4ChatOptions {
+  /** Loads the package at the first call. */
+  model(modelId: string): Promise<LanguageModelV4>;
+  secrets: readonly string[];
+}
+
+function messageOf(content: readonly LanguageModelV4Content[]): Record<string, unknown> {
+  const joined = (type: 'text' | 'reasoning'): string =>
+    content.map((part) => (part.type === type ? part.text : '')).join('');
+  const calls = content.flatMap((part) =>
+    part.type === 'tool-call' && part.providerExecuted !== true
+      ? [
+          {
+            id: part.toolCallId,
+            type: 'function',
+            function: { name: part.toolName, arguments: part.input },
+          },
+        ]
+      : [],
+  );
+  const [text, reasoning] = [joined('text'), joined('reasoning')];
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
+export function createV4Chat({ model, secrets }: V4ChatOptions): ChatProvider {
+  const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
+    if (call.signal.aborted) throw abortedError();
+    try {
+      return await ask(await model(call.modelId));
+    } catch (error) {
+      throw upstreamErrorOf(error, { secrets, signal: call.signal });
+    }
+  };
+  return {
+    async complete(call: ChatCall): Promise<ChatAnswer> {
+      const made = await guarded(call, (ready) => ready.doGenerate(callOptionsOf(call)));
+      if (made.finishReason.unified === 'error') throw brokenAnswer('an error');
+      const usage = usageOf(made.usage);
+      const parsed: ChatObject = {
+        id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
+        object: 'chat.completion',
+        created: Math.floor((made.response?.timestamp?.getTime() ?? Date.now()) / 1000),
+        model: call.modelId,
+        choices: [
+          {
+            index: 0,
+            message: messageOf(made.content),
+            finish_reason: finishReasonOf(made.finishReason),
+            logprobs: null,
+          },
+        ],
+        ...(usage === null ? {} : { usage }),
+      };
+      return { text: JSON.stringify(parsed), parsed };
+    },
+    async stream(call: ChatCall): Promise<ChatChunks> {
+      const controller = new AbortController();
+      const signal = AbortSignal.any([call.signal, controller.signal]);
+      const { stream } = await guarded(call, (ready) => ready.doStream(callOptionsOf({ ...call, signal })));
+      const chunks = new V4Chunks(stream, { call, secrets, abort: () => controller.abort() });
+      return await chunks.open();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type {
+  EmbeddingModelV4,
+  EmbeddingModelV4Result,
+  ImageModelV4,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import type { SpeechModel } from '../speech.types.js';
+import type { TranscriptionModel } from '../transcription.types.js';
+import type { NativeKind } from './kinds.js';
+import { upstreamErrorOf } from './sdk-errors.js';
+import type { SdkProvider } from './sdk-packages.js';
+import { speechCallOf } from './v4-speech.js';
+import { createV4Transcription } from './v4-transcription.js';
+
+export interface V4MediaOptions {
+  /** The configured provider's id. */
+  id: string;
+  kind: NativeKind;
+  secrets: readonly string[];
+  /** Loads the package, then makes a model. */
+  load<T>(make: (provider: SdkProvider) => T | undefined): Promise<T>;
+}
+
+export interface V4Media {
+  embedding(modelId: string): EmbeddingModelV4;
+  image(modelId: string): ImageModelV4;
+  speech(modelId: string): SpeechModel;
+  transcription(modelId: string): TranscriptionModel;
+}
+
+/** Under which name a package looks for its options. */
+const OPTIONS_NAME: Partial<Record<NativeKind, string>> = { 'amazon-bedrock': 'bedrock' };
+
+/** Embeddings: `dimensions` has a name of its own at each provider. */
+function embeddingOptions(
+  kind: NativeKind,
+  options: SharedV4ProviderOptions | undefined,
+): SharedV4ProviderOptions {
+  const dimensions = options?.['penstock']?.['dimensions'];
+  if (dimensions === undefined) return {};
+  const name =
+    kind === 'cohere' ? 'outputDimension' : kind === 'google' ? 'outputDimensionality' : 'dimensions';
+  return { [OPTIONS_NAME[kind] ?? kind]: { [name]: dimensions } };
+}
+
+/** Models of a package behind our interfaces: loaded at the first call, with our errors. */
+export function createV4Media({ id, kind, secrets, load }: V4MediaOptions): V4Media {
+  const guarded = async <T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw upstreamErrorOf(error, { secrets, signal });
+    }
+  };
+  const base = (modelId: string) => ({ specificationVersion: 'v4', provider: id, modelId }) as const;
+  return {
+    embedding: (modelId) => ({
+      ...base(modelId),
+      maxEmbeddingsPerCall: 2048,
+      supportsParallelCalls: true,
+      doEmbed: ({ providerOptions, ...options }) =>
+        guarded(options.abortSignal, async () => {
+          const model = await load((provider) => provider.embeddingModel?.(modelId));
+          return await embedAll(model, {
+            ...options,
+            providerOptions: embeddingOptions(kind, providerOptions),
+          });
+        }),
+    }),
+    image: (modelId) => ({
+      ...base(modelId),
+      // One a call is what every one of them can do; the caller asks again for more.
+      maxImagesPerCall: 1,
+      doGenerate: (options) =>
+        guarded(options.abortSignal, async () => {
+          const model = await load((provider) => provider.imageModel?.(modelId));
+          // Style and what is unwanted are words of ours that these packages do not know.
+          return await model.doGenerate({ ...options, ...shapeOf(kind, options.size), providerOptions: {} });
+        }),
+    }),
+    speech: (modelId) => ({
+      ...base(modelId),
+      capabilities: { voices: null, referenceAudio: false, modelInputs: [] },
+      doGenerate: (options) =>
+        guarded(options.abortSignal, async () => {
+          const model = await load((provider) => provider.speechModel?.(modelId));
+          return await model.doGenerate(speechCallOf(options));
+        }),
+    }),
+    transcription: (modelId) =>
+      createV4Transcription({
+        kind,
+        guarded,
+        model: () => load((provider) => provider.transcriptionModel?.(modelId)),
+      }),
+  };
+}
+
+type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];
+
+/** In as many calls as the model needs. */
+async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise<EmbeddingModelV4Result> {
+  const limit = (await model.maxEmbeddingsPerCall) ?? options.values.length;
+  const embeddings: number[][] = [];
+  let tokens: number | undefined = 0;
+  for (let from = 0; from < options.values.length; from += limit) {
+    const made = await model.doEmbed({ ...options, values: options.values.slice(from, from + limit) });
+    embeddings.push(...made.embeddings);
+    tokens = made.usage === undefined || tokens === undefined ? undefined : tokens + made.usage.tokens;
+  }
+  return { embeddings, warnings: [], ...(tokens === undefined ? {} : { usage: { tokens } }) };
+}
+
+/** These take a shape instead of a size. */
+const SHAPED: ReadonlySet<NativeKind> = new Set(['google', 'luma']);
+const SHAPES = [
+  [1, 1],
+  [4, 3],
+  [3, 4],
+  [16, 9],
+  [9, 16],
+] as const;
+
+function shapeOf(
+  kind: NativeKind,
+  size: `${number}x${number}` | undefined,
+): { size?: undefined; aspectRatio?: `${number}:${number}` } {
+  if (!SHAPED.has(kind) || size === undefined) return {};
+  const [width = 1, height = 1] = size.split('x').map(Number);
+  const distance = ([across, down]: readonly [number, number]): number =>
+    Math.abs(Math.log(width / height / (across / down)));
+  const [nearest = SHAPES[0]] = SHAPES.toSorted((a, b) => distance(a) - distance(b));
+  return { size: undefined, aspectRatio: `${nearest[0]}:${nearest[1]}` };
+}

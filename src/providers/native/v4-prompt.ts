@@ -1,0 +1,143 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider';
+import type { ChatCall } from '../providers.types.js';
+
+type Fields = Record<string, unknown>;
+type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+type ToolCall = { id: string; function: { name: string; arguments: string } };
+type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+/** A request of the chat-completions convention in the specification's words. */
+export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageModelV4CallOptions {
+  const stop = body['stop'];
+  const defined: Fields = {
+    temperature: body['temperature'],
+    topP: body['top_p'],
+    frequencyPenalty: body['frequency_penalty'],
+    presencePenalty: body['presence_penalty'],
+    seed: body['seed'],
+    reasoning: REASONING.has(body['reasoning_effort'] as string) ? body['reasoning_effort'] : undefined,
+    stopSequences: stop === undefined ? undefined : Array.isArray(stop) ? stop : [stop],
+    responseFormat: responseFormatOf(body['response_format'] as Fields | undefined),
+    ...toolsOf(body),
+  };
+  const given = Object.fromEntries(Object.entries(defined).filter(([, value]) => value !== undefined));
+  return {
+    prompt: promptOf(body.messages as Fields[]),
+    maxOutputTokens: maxTokens,
+    abortSignal: signal,
+    ...given,
+  };
+}
+
+const REASONING = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+
+function responseFormatOf(format: Fields | undefined): LanguageModelV4CallOptions['responseFormat'] {
+  if (format?.['type'] === 'json_object') return { type: 'json' };
+  if (format?.['type'] !== 'json_schema') return undefined;
+  const { schema, name, description } = format['json_schema'] as Fields;
+  return {
+    type: 'json',
+    ...(schema === undefined ? {} : { schema: schema as object }),
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof description === 'string' ? { description } : {}),
+  };
+}
+
+function toolsOf(body: Fields): Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'> {
+  const tools = body['tools'] as { function: Fields }[] | undefined;
+  if (tools === undefined || tools.length === 0) return {};
+  const choice = body['tool_choice'];
+  return {
+    tools: tools.map(({ function: { name, description, parameters, strict } }) => ({
+      type: 'function',
+      name: String(name),
+      inputSchema: (parameters ?? { type: 'object', properties: {} }) as object,
+      ...(typeof description === 'string' ? { description } : {}),
+      ...(typeof strict === 'boolean' ? { strict } : {}),
+    })),
+    ...(choice === undefined ? {} : { toolChoice: toolChoiceOf(choice) }),
+  };
+}
+
+function toolChoiceOf(choice: unknown): LanguageModelV4ToolChoice {
+  if (choice === 'none' || choice === 'required' || choice === 'auto') return { type: choice };
+  const name = (choice as { function?: { name?: unknown } }).function?.name;
+  return typeof name === 'string' ? { type: 'tool', toolName: name } : { type: 'auto' };
+}
+
+/** Messages in order; several tool answers in a row become one message. */
+function promptOf(messages: Fields[]): LanguageModelV4Prompt {
+  const names = new Map<string, string>();
+  const prompt: LanguageModelV4Prompt = [];
+  for (const message of messages) {
+    for (const call of toolCallsOf(message)) names.set(call.id, call.function.name);
+    const next = messageOf(message, names);
+    const last = prompt.at(-1);
+    if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content);
+    else prompt.push(next);
+  }
+  return prompt;
+}
+
+const toolCallsOf = (message: Fields): ToolCall[] => (message['tool_calls'] ?? []) as ToolCall[];
+
+function messageOf(message: Fields, names: Map<string, string>): LanguageModelV4Message {
+  const { role, content } = message;
+  if (role === 'system') return { role, content: textOf(content) };
+  if (role === 'assistant') return { role, content: assistantContent(message) };
+  if (role === 'user') return { role, content: userContent(content) };
+  const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
+  const toolName =
+    names.get(toolCallId) ?? (typeof message['name'] === 'string' ? message['name'] : toolCallId);
+  const output = { type: 'text', value: textOf(content) } as const;
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+}
+
+function partsOf(content: unknown): Part[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return Array.isArray(content) ? (content as Part[]) : [];
+}
+
+function textOf(content: unknown): string {
+  return partsOf(content)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('');
+}
+
+function userContent(content: unknown): UserContent {
+  return partsOf(content).map((part) =>
+    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url.url),
+  );
+}
+
+function filePart(url: string): UserContent[number] {
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
+  if (data === null) return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } };
+  return { type: 'file', mediaType: data[1] as string, data: { type: 'data', data: data[2] as string } };
+}
+
+function assistantContent(message: Fields): AssistantContent {
+  const text = textOf(message['content']);
+  const calls = toolCallsOf(message).map((call) => ({
+    type: 'tool-call' as const,
+    toolCallId: call.id,
+    toolName: call.function.name,
+    input: parsedArguments(call.function.arguments),
+  }));
+  return [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls];
+}
+
+/** What a model wrote may be no JSON; providers want an object, so it then stands under a name. */
+function parsedArguments(text: string): unknown {
+  try {
+    return JSON.parse(text === '' ? '{}' : text) as unknown;
+  } catch {
+    return { arguments: text };
+  }
+}

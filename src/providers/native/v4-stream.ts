@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { ChatCall, ChatChunks } from '../providers.types.js';
+import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { upstreamErrorOf } from './sdk-errors.js';
+import { finishReasonOf, usageOf } from './v4-words.js';
+
+type Delta = Record<string, unknown>;
+
+interface StreamOptions {
+  call: ChatCall;
+  secrets: readonly string[];
+  abort(): void;
+}
+
+/** A stream of the specification's parts as chunks of the convention. Pulled: nothing is read ahead of the caller. */
+export class V4Chunks implements ChatChunks {
+  private readonly reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>;
+  private readonly id = `chatcmpl-${randomUUID()}`;
+  private readonly created = Math.floor(Date.now() / 1000);
+  private readonly waiting: string[] = [];
+  /** Position of each tool call in the answer, and whether its arguments came in pieces. */
+  private readonly tools = new Map<string, { index: number; streamed: boolean }>();
+  private opened = false;
+  private finished = false;
+
+  constructor(
+    stream: ReadableStream<LanguageModelV4StreamPart>,
+    private readonly options: StreamOptions,
+  ) {
+    this.reader = stream.getReader();
+  }
+
+  /** Waits for the first chunk. @throws UpstreamError */
+  async open(): Promise<ChatChunks> {
+    const first = await this.next();
+    if (first === null) throw brokenAnswer('no chunk');
+    this.waiting.unshift(first);
+    return this;
+  }
+
+  async next(): Promise<string | null> {
+    for (;;) {
+      const ready = this.waiting.shift();
+      if (ready !== undefined) return ready;
+      if (this.finished) return null;
+      const { done, value } = await this.read();
+      if (done) {
+        // Without the closing part nobody knows whether the answer is whole.
+        throw brokenAnswer('a stream that broke off');
+      }
+      this.take(value);
+    }
+  }
+
+  cancel(): void {
+    this.finished = true;
+    this.options.abort();
+    // The reader's own fault after a cancel concerns nobody.
+    this.reader.cancel().catch(() => undefined);
+  }
+
+  private async read() {
+    try {
+      return await this.reader.read();
+    } catch (error) {
+      throw this.faultOf(error);
+    }
+  }
+
+  private faultOf(error: unknown): Error {
+    return upstreamErrorOf(error, { secrets: this.options.secrets, signal: this.options.call.signal });
+  }
+
+  private take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case 'text-delta':
+        return this.push({ content: part.delta });
+      case 'reasoning-delta':
+        return this.push({ reasoning_content: part.delta });
+      case 'tool-input-start':
+        if (part.providerExecuted !== true) this.startTool(part.id, part.toolName);
+        return;
+      case 'tool-input-delta':
+        return this.toolDelta(part.id, part.delta);
+      case 'tool-call':
+        if (part.providerExecuted !== true) this.wholeTool(part);
+        return;
+      case 'error':
+        throw this.faultOf(part.error);
+      case 'finish':
+        return this.finish(part);
+      default:
+    }
+  }
+
+  private startTool(id: string, name: string): void {
+    const index = this.tools.size;
+    this.tools.set(id, { index, streamed: false });
+    this.push({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
+  }
+
+  private toolDelta(id: string, delta: string): void {
+    const tool = this.tools.get(id);
+    if (tool === undefined || delta === '') return;
+    tool.streamed = true;
+    this.push({ tool_calls: [{ index: tool.index, function: { arguments: delta } }] });
+  }
+
+  /** Some providers name a call only when it is whole. */
+  private wholeTool({
+    toolCallId,
+    toolName,
+    input,
+  }: {
+    toolCallId: string;
+    toolName: string;
+    input: string;
+  }): void {
+    if (!this.tools.has(toolCallId)) this.startTool(toolCallId, toolName);
+    if (this.tools.get(toolCallId)?.streamed === false) this.toolDelta(toolCallId, input);
+  }
+
+  private finish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>): void {
+    if (part.finishReason.unified === 'error' || part.finishReason.unified === 'interrupted')
+      throw brokenAnswer('a stream that broke off');
+    this.finished = true;
+    this.waiting.push(
+      this.chunk([{ index: 0, delta: {}, finish_reason: finishReasonOf(part.finishReason) }]),
+    );
+    const usage = usageOf(part.usage);
+    if (usage !== null) this.waiting.push(this.chunk([], { usage }));
+  }
+
+  private push(delta: Delta): void {
+    const first = this.opened ? {} : { role: 'assistant' };
+    this.opened = true;
+    this.waiting.push(this.chunk([{ index: 0, delta: { ...first, ...delta }, finish_reason: null }]));
+  }
+
+  private chunk(choices: unknown[], more: object = {}): string {
+    return JSON.stringify({
+      id: this.id,
+      object: 'chat.completion.chunk',
+      created: this.created,
+      model: this.options.call.modelId,
+      choices,
+      ...more,
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
+import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
+import type { NativeKind } from './kinds.js';
+import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
+
+interface TranscriptionOptions {
+  kind: NativeKind;
+  model(): Promise<TranscriptionModelV4>;
+  guarded<T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T>;
+}
+
+type Options = SharedV4ProviderOptions[string];
+
+/** How each provider is told of the language and of speakers. */
+const SETTINGS: Partial<Record<NativeKind, (call: TranscriptionCall) => Options>> = {
+  deepgram: ({ language, diarization }) => ({
+    ...(language === null ? { detectLanguage: true } : { language }),
+    punctuate: true,
+    ...(diarization ? { diarize: true } : {}),
+  }),
+  elevenlabs: ({ language, diarization }) => ({
+    ...(language === null ? {} : { languageCode: language }),
+    diarize: diarization,
+    timestampsGranularity: 'word',
+  }),
+  assemblyai: ({ language, diarization }) => ({
+    ...(language === null ? { languageDetection: true } : { languageCode: language }),
+    ...(diarization ? { speakerLabels: true } : {}),
+  }),
+};
+
+/** Kinds whose answers carry words with times and speakers. */
+const WORDED: ReadonlySet<NativeKind> = new Set(['deepgram', 'elevenlabs', 'assemblyai']);
+
+/** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
+export function createV4Transcription({ kind, model, guarded }: TranscriptionOptions): TranscriptionModel {
+  const worded = WORDED.has(kind);
+  return {
+    capabilities: { words: worded, diarization: worded, translation: false, modelInputs: [] },
+    transcribe: (call) =>
+      guarded(call.signal, async () => {
+        const ready = await model();
+        const settings = SETTINGS[kind]?.(call);
+        const made = await ready.doGenerate({
+          audio: call.audio,
+          mediaType: call.mediaType,
+          abortSignal: call.signal,
+          ...(settings === undefined ? {} : { providerOptions: { [kind]: settings } }),
+        });
+        return read(made, call);
+      }),
+  };
+}
+
+function read(
+  made: Awaited<ReturnType<TranscriptionModelV4['doGenerate']>>,
+  call: TranscriptionCall,
+): Transcription {
+  const text = made.text.trim();
+  const words = spokenWordsOf(made.response.body);
+  const plain = made.segments.map(({ text: said, startSecond, endSecond }) => ({
+    start: startSecond,
+    end: endSecond,
+    text: said.trim(),
+    speaker: null,
+    words: null,
+  }));
+  const whole = { start: 0, end: call.durationSeconds, text, speaker: null, words: null };
+  const segments = words.length > 0 ? segmentsOfWords(words, call) : plain.length > 0 ? plain : [whole];
+  return { text, segments: text === '' ? [] : segments, language: languageOf(made.language, call) };
+}
+
+function languageOf(said: string | undefined, call: TranscriptionCall): string {
+  if (said === undefined || said === '') return call.language ?? 'und';
+  return said.toLowerCase().split(/[-_]/)[0] ?? said;
+}

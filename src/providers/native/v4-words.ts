@@ -1,0 +1,25 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider';
+
+const FINISH: Partial<Record<LanguageModelV4FinishReason['unified'], string>> = {
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+};
+
+/** The convention's word for why a model stopped. */
+export const finishReasonOf = ({ unified }: LanguageModelV4FinishReason): string => FINISH[unified] ?? 'stop';
+
+/** Usage in the convention's form; absent counts are left to the caller, who then counts the text. */
+export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Record<string, unknown> | null {
+  const [prompt, completion] = [inputTokens.total, outputTokens.total];
+  if (prompt === undefined || completion === undefined) return null;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    ...(inputTokens.cacheRead ? { prompt_tokens_details: { cached_tokens: inputTokens.cacheRead } } : {}),
+    ...(outputTokens.reasoning
+      ? { completion_tokens_details: { reasoning_tokens: outputTokens.reasoning } }
+      : {}),
+  };
+}

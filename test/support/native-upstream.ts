@@ -1,0 +1,83 @@
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request as a provider's API got it. */
+export interface NativeRequest {
+  method: string;
+  /** With the query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  /** The body where it is JSON. */
+  json: Record<string, unknown>;
+}
+
+export interface NativeReply {
+  status?: number;
+  headers?: Record<string, string>;
+  /** An object is sent as JSON; bytes and text as they are. */
+  body?: object | string;
+  /** Objects as Server-Sent Events with their `type` as the event's name; a string as it is. */
+  events?: (object | string)[];
+}
+
+export interface NativeUpstream {
+  /** Without a path. */
+  origin: string;
+  requests: NativeRequest[];
+  /** What requests get whose path holds the key, until another is set. */
+  on(path: string, reply: NativeReply | ((request: NativeRequest) => NativeReply)): void;
+  close(): Promise<void>;
+}
+
+function jsonOf(bytes: Buffer): Record<string, unknown> {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function textOf(event: object | string): string {
+  if (typeof event === 'string') return `data: ${event}\n\n`;
+  const type = (event as { type?: unknown }).type;
+  return `${typeof type === 'string' ? `event: ${type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+}
+
+/** A provider's own API over real HTTP, answering in the shapes that it was recorded in. */
+export async function startNativeUpstream(): Promise<NativeUpstream> {
+  const requests: NativeRequest[] = [];
+  const replies = new Map<string, NativeReply | ((request: NativeRequest) => NativeReply)>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const bytes = Buffer.concat(chunks);
+      const { method = '', url: path = '', headers } = request;
+      const seen = { method, path, headers, bytes, json: jsonOf(bytes) };
+      requests.push(seen);
+      const [, found] = [...replies].find(([part]) => path.includes(part)) ?? [];
+      const reply = typeof found === 'function' ? found(seen) : (found ?? { status: 404 });
+      if (reply.events !== undefined) {
+        response.writeHead(reply.status ?? 200, { 'content-type': 'text/event-stream' });
+        response.end(reply.events.map(textOf).join(''));
+        return;
+      }
+      const raw = typeof reply.body === 'string' || Buffer.isBuffer(reply.body);
+      response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
+      response.end(raw ? (reply.body as string | Buffer) : JSON.stringify(reply.body ?? {}));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    on: (path, reply) => void replies.set(path, reply),
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
