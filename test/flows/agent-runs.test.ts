@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKeyService } from '../../src/access/index.js';
 import { makeAgent, readRun, runAgent } from '../support/agents.js';
 import { chunk, DONE_EVENT, startFakeUpstream, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream, Reply, SeenRequest } from '../support/fake-upstream.js';
@@ -167,6 +168,38 @@ describe('a run', () => {
       return found.open === 0 && found;
     });
     expect(charged).toEqual({ credits: cancelled.body.run.credits_used, runs: 1, open: 0 });
+  });
+
+  test('ends at its next model call when its key is revoked', async () => {
+    const other = await penstock.createKey(orgId);
+    const id = await makeAgent(penstock, key, { tools: ['generate_text'] });
+    const hangUp = new AbortController();
+    const { events } = await penstock.events('POST', `/agents/${id}/run`, {
+      key: other.key,
+      body: { input: script({ ...write, delay_ms: 500 }, write) },
+      signal: hangUp.signal,
+    });
+    const { run_id: runId } = JSON.parse((await events.next()).value!.data) as { run_id: string };
+    hangUp.abort();
+    await createKeyService({ database: penstock.services.database }).revoke(other.id);
+    const run = await eventually(async () => {
+      const found = await read(id, runId);
+      return found.status !== 'running' && found;
+    });
+    expect(run).toMatchObject({ status: 'failed', error_message: 'Invalid or missing API key' });
+    expect(await ledger(runId)).toMatchObject({ credits: run.credits_used, open: 0 });
+  });
+
+  test("of another organisation's public agent is the caller's own, paid and read by it alone", async () => {
+    const id = await makeAgent(penstock, key);
+    await penstock.rest('PATCH', `/agents/${id}`, { key, body: { is_public: true } });
+    const guest = await penstock.createOrg({ plan: 'pro_monthly' });
+    const run = await runAgent(penstock, guest.key, id, { input: 'Hello' });
+    expect(run.last).toMatchObject({ type: 'done' });
+    expect(await ledger(run.runId, guest.orgId)).toMatchObject({ credits: run.last.credits_used, runs: 1 });
+    expect((await penstock.rest('GET', `/agents/${id}/runs/${run.runId}`, { key })).status).toBe(404);
+    const own = await penstock.rest<{ runs: object[] }>('GET', `/agents/${id}/runs`, { key });
+    expect(own.body.runs).toEqual([]);
   });
 
   test('goes on when its client hangs up', async () => {
