@@ -22,6 +22,7 @@ import { SpeechResolver } from './speech/speech.resolver.js';
 import { TranscriptionResolver } from './transcription/transcription.resolver.js';
 import { UsageRecordResolver } from './usage/usage-record.resolver.js';
 import { VersionResolver } from './version.resolver.js';
+import { VideoResolver } from './video/video.resolver.js';
 import { WebhookResolver } from './webhook/webhook.resolver.js';
 
 /** A class of resolvers, as type-graphql takes it. */
@@ -45,6 +46,7 @@ const schemaResolvers: ResolverClass[] = [
   TranscriptionResolver,
   UsageRecordResolver,
   VersionResolver,
+  VideoResolver,
   WebhookResolver,
 ];
 

@@ -26,6 +26,11 @@ export const ImageResponseFormat = words(
   ['url', 'b64_json'] as const,
   'Whether images come as signed URLs or as base64.',
 );
+export const VideoMode = words(
+  'VideoMode',
+  ['text_to_video', 'image_to_video', 'video_to_video'] as const,
+  'What a video is made from.',
+);
 export const SpeechFormat = words(
   'SpeechFormat',
   ['mp3', 'wav', 'opus', 'aac'] as const,

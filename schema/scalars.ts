@@ -35,3 +35,15 @@ export const ImageUpscale = word(
   ['2x', '4x'],
   'Factor by which each side of an image is multiplied.',
 );
+/** Written as a string or, in a document, as a bare word: callers know it as either. */
+export const ChatRole = word('ChatRole', ['system', 'user', 'assistant', 'tool'], 'Who speaks.');
+export const VideoResolution = word(
+  'VideoResolution',
+  ['720p', '1080p', '4k'],
+  'Lines of the shorter side of a video.',
+);
+export const VideoAspectRatio = word(
+  'VideoAspectRatio',
+  ['16:9', '9:16', '1:1', '4:3', '3:4'],
+  'Width to height of a video.',
+);

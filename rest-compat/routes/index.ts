@@ -11,12 +11,14 @@ import { musicRoutes } from './music.js';
 import { quotaRoutes } from './quota.js';
 import { speechRoutes } from './speech.js';
 import { transcriptionRoutes } from './transcriptions.js';
+import { videoRoutes } from './videos.js';
 import { webhookRoutes } from './webhooks.js';
 
 /** The table: every endpoint of /api/v1. */
 export const routes: readonly Route[] = [
   ...chatRoutes,
   ...imageRoutes,
+  ...videoRoutes,
   ...imageEditRoutes,
   ...speechRoutes,
   ...musicRoutes,

@@ -14,6 +14,7 @@ const GENERATIONS = {
   music: ['music', 'music'],
   speech: ['tts', 'tts'],
   transcription: ['stt', 'stt'],
+  video: ['video', 'video'],
 } as const;
 const KINDS = ['chat', 'embeddings', ...(Object.keys(GENERATIONS) as (keyof typeof GENERATIONS)[])] as const;
 

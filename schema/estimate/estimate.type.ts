@@ -5,6 +5,7 @@ import { GenerateImageInput } from '../image/image.input.js';
 import { GenerateMusicInput } from '../music/music.input.js';
 import { CreateSpeechInput } from '../speech/speech.input.js';
 import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
+import { GenerateVideoInput } from '../video/video.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
 
 @InputType({ description: 'Exactly one of the calls whose price is asked.' })
@@ -26,6 +27,9 @@ export class EstimateInput {
 
   @Field(() => CreateTranscriptionInput, { nullable: true })
   transcription?: CreateTranscriptionInput | null;
+
+  @Field(() => GenerateVideoInput, { nullable: true })
+  video?: GenerateVideoInput | null;
 }
 
 @ObjectType('Estimate', { simpleResolvers: true, description: 'What a call would reserve.' })

@@ -17,11 +17,13 @@ import { createModelCatalogue, type ModelCatalogue } from '../models/index.js';
 import {
   createProviderRegistry,
   createSandboxImage,
+  createSandboxVideo,
   createTokenizer,
   type ProviderRegistry,
   type Tokenizer,
 } from '../providers/index.js';
 import { TOOLS } from '../vocabulary.js';
+import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
 import {
   createTraceLookup,
@@ -49,6 +51,7 @@ export interface Foundation {
   files: Files;
   imaging: Imaging;
   audio: Audio;
+  video: Video;
   tokenizer: Tokenizer;
   providers: ProviderRegistry;
   models: ModelCatalogue;
@@ -93,19 +96,22 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
   closers.add('the imaging processes', () => imaging.close());
   const audio = createAudio();
   closers.add('the audio processes', () => audio.close());
+  const video = createVideo();
+  closers.add('the video processes', () => video.close());
   const tokenizer = createTokenizer();
   const registry = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
     tokenizer,
     sandboxImage: createSandboxImage(imaging),
+    sandboxVideo: createSandboxVideo({ imaging, video }),
     audio,
     logger,
   });
   closers.add('the providers', () => registry.close());
   const { tracer } = telemetry;
   const providers = tracer === null ? registry : traceProviders(registry, tracer);
-  return { imaging, audio, tokenizer, providers, models: createModelCatalogue({ providers }) };
+  return { imaging, audio, video, tokenizer, providers, models: createModelCatalogue({ providers }) };
 }
 
 function openAccess(opening: Opening & { database: Database; plans: LivePlanCatalogue }) {

@@ -5,18 +5,29 @@ import {
   createMusicKind,
   createSpeechKind,
   createTranscriptionKind,
+  createVideoKind,
 } from '../generation/index.js';
 import type { Foundation } from './foundation.js';
 
 /** The kinds of generation: each is a row of `jobs` with a tool of its own. */
 export function generationKinds(foundation: Foundation, inputs: InputFetcher) {
-  const { models, providers, audio, imaging, logger } = foundation;
-  const options = { models, providers, files: foundation.files.service, inputs, audio, imaging, logger };
+  const { models, providers, audio, imaging, video, logger } = foundation;
+  const options = {
+    models,
+    providers,
+    files: foundation.files.service,
+    inputs,
+    audio,
+    imaging,
+    video,
+    logger,
+  };
   return [
     createImageKind(options),
     createImageEditKind(options),
     createSpeechKind(options),
     createTranscriptionKind(options),
     createMusicKind(options),
+    createVideoKind(options),
   ];
 }

@@ -24,3 +24,5 @@ export { makeImages } from './image-upstream.js';
 export { isTierAllowed } from './pipeline-checks.js';
 export { createRouter } from './routing.js';
 export type { Router } from './routing.js';
+export { createVideoKind } from './video.js';
+export type { VideoKindOptions } from './video.js';

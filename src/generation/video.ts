@@ -1,0 +1,207 @@
+import type { Logger } from 'pino';
+import { invalid } from '../errors.js';
+import { fileReference } from '../files/index.js';
+import type { FileService, InputFetcher } from '../files/files.types.js';
+import { UnreadableImageError } from '../imaging/index.js';
+import type { Imaging } from '../imaging/index.js';
+import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
+import type { CallContext } from '../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../models/models.types.js';
+import { UpstreamError } from '../providers/index.js';
+import type { ProviderRegistry, VideoCallOptions, VideoCapabilities } from '../providers/index.js';
+import { UnreadableVideoError } from '../video/index.js';
+import type { Video, VideoFacts } from '../video/index.js';
+import type { GenerationKind } from './generation.types.js';
+import { easeProgress } from './image-progress.js';
+import { createRouter } from './routing.js';
+import type { Routed, Router } from './routing.js';
+import { callUpstream } from './upstream-call.js';
+import { parseVideoInput, priceOfVideo, videoDimensions } from './video-input.js';
+import type { VideoInput } from './video-input.js';
+import { storeSourceImage, storeSourceVideo } from './video-source.js';
+
+export interface VideoKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  imaging: Imaging;
+  video: Video;
+  logger: Logger;
+}
+
+/** Filming counts as this much of a job's progress. */
+const FILMING_SHARE = 95;
+
+/** POST /videos/generations (contract 4.4). */
+export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'video',
+    endpoint: 'video',
+    scope: 'video',
+    modelType: 'video',
+    // A minute of 4k at 60 frames a second is 3,600 large frames.
+    timeLimitMs: 3_600_000,
+    concurrency: 1,
+    exhaustedMessage: null,
+    failureMessage: 'Generation failed',
+    parse: (body, model) => parseVideoInput(body, model, capabilitiesOf(given.providers, model)),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    price: priceOfVideo,
+    inputParams: (input, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as VideoInput, model }),
+    usage: (charged, remaining) => ({
+      credits_used: (charged.credits ?? 0) / 100,
+      seconds_used: (charged.video_seconds ?? 0) / 100,
+      seconds_remaining: remaining('video_seconds'),
+    }),
+  };
+}
+
+function capabilitiesOf(providers: ProviderRegistry, model: Model): VideoCapabilities | undefined {
+  const provider = providers.find(model.upstream?.providerId ?? '');
+  return provider?.video?.(model.upstream?.modelId ?? model.name)?.capabilities;
+}
+
+async function prepare(
+  options: VideoKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: VideoInput; jobId: string },
+): Promise<{ input: VideoInput; fileIds: string[] }> {
+  const { source_image: image, source_video: video } = input;
+  if (typeof image === 'string') {
+    const { reference, fileId } = await storeSourceImage(options, call, { value: image, jobId });
+    return { input: { ...input, source_image: reference }, fileIds: [fileId] };
+  }
+  if (typeof video === 'string') {
+    const { reader, ...kept } = input;
+    const { reference, fileId } = await storeSourceVideo(options, call, { value: video, jobId, reader });
+    return { input: { ...kept, source_video: reference }, fileIds: [fileId] };
+  }
+  return { input, fileIds: [] };
+}
+
+interface Work {
+  input: VideoInput;
+  model: Model;
+}
+
+async function run(
+  options: VideoKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { job, signal, progress } = context;
+  const easing = easeProgress((percent) => progress((percent * FILMING_SHARE) / 100));
+  try {
+    const { value: bytes, model } = await make(options, context, { ...work, report: easing.report });
+    const { width, height, durationSeconds } = await factsOf(options.video, bytes, signal);
+    const seconds = Math.round(durationSeconds * 1000) / 1000;
+    signal.throwIfAborted();
+    const file = await options.files.save({
+      orgId: job.orgId,
+      bytes,
+      contentType: 'video/mp4',
+      width,
+      height,
+      durationSeconds: seconds,
+      jobId: job.id,
+    });
+    const url = fileReference(file);
+    return {
+      outputData: { video: { url, duration: seconds } },
+      result: { data: { url, duration_seconds: seconds, width, height }, model: model.id },
+      amounts: priceOfVideo(work.input, work.model),
+      outputFileId: file.id,
+      fileIds: [file.id],
+    };
+  } finally {
+    easing.stop();
+  }
+}
+
+async function readSource(
+  files: FileService,
+  orgId: string,
+  source: VideoInput['source_image'],
+  mediaType: string,
+): Promise<VideoCallOptions['image']> {
+  if (typeof source !== 'object') return undefined;
+  const [id = ''] = source.$file.split('.');
+  return { type: 'file', mediaType, data: await files.read(orgId, id) };
+}
+
+async function callOptions(files: FileService, orgId: string, input: VideoInput): Promise<VideoCallOptions> {
+  const { width, height } = videoDimensions(input);
+  const image = await readSource(files, orgId, input.source_image, 'image/png');
+  const video = await readSource(files, orgId, input.source_video, 'video/mp4');
+  return {
+    prompt: input.prompt,
+    n: 1,
+    aspectRatio: input.aspect_ratio,
+    resolution: `${width}x${height}`,
+    duration: input.duration_seconds,
+    fps: input.fps,
+    seed: input.seed,
+    image,
+    frameImages: undefined,
+    inputReferences: video === undefined ? undefined : [video],
+    generateAudio: undefined,
+    providerOptions: {
+      penstock: {
+        ...(input.negative_prompt === undefined ? {} : { negative_prompt: input.negative_prompt }),
+        ...(input.loop ? { loop: true } : {}),
+        ...(input.prompt_optimizer ? { prompt_optimizer: true } : {}),
+      },
+    },
+  };
+}
+
+async function make(
+  { files, router }: VideoKindOptions & { router: Router },
+  { job, signal }: JobContext,
+  { input, model, report }: Work & { report(percent: number): void },
+): Promise<Routed<Uint8Array>> {
+  const options = await callOptions(files, job.orgId, input);
+  try {
+    return await callUpstream(router, model, {
+      signal,
+      attempt: async (provider, target) => {
+        const engine = provider.video?.(target.upstream?.modelId ?? target.name);
+        if (engine === undefined)
+          throw new UpstreamError('The provider makes no videos', { status: null, retryable: false });
+        const { videos } = await engine.doGenerate({ ...options, abortSignal: signal, onProgress: report });
+        return bytesOf(videos[0]);
+      },
+    });
+  } catch (error) {
+    if (error instanceof UnreadableImageError) throw invalid('source_image cannot be read', 'source_image');
+    if (error instanceof UnreadableVideoError)
+      throw invalid(`Model ${model.id} cannot read this video`, 'source_video');
+    throw error;
+  }
+}
+
+type Made = Awaited<
+  ReturnType<NonNullable<ReturnType<NonNullable<Provided>>>['doGenerate']>
+>['videos'][number];
+type Provided = NonNullable<ReturnType<ProviderRegistry['find']>>['video'];
+
+function bytesOf(made: Made | undefined): Uint8Array {
+  if (made?.type === 'binary') return made.data;
+  if (made?.type === 'base64') return Buffer.from(made.data, 'base64');
+  throw new UpstreamError('Upstream made no video', { status: null, retryable: false });
+}
+
+/** An upstream's video is looked at before it is believed. */
+async function factsOf(video: Video, bytes: Uint8Array, signal: AbortSignal): Promise<VideoFacts> {
+  try {
+    const facts = await video.probe(bytes, { signal });
+    if (facts.contentType === 'video/mp4') return facts;
+  } catch (error) {
+    if (!(error instanceof UnreadableVideoError)) throw error;
+  }
+  throw new UpstreamError('Upstream made no readable MP4', { status: null, retryable: false });
+}

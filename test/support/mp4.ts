@@ -1,0 +1,52 @@
+/** What an MP4 says of its video, read from its boxes alone. */
+export interface Mp4Facts {
+  codec: string;
+  width: number;
+  height: number;
+  frames: number;
+  durationSeconds: number;
+}
+
+type Box = { type: string; body: Buffer };
+
+function boxesOf(bytes: Buffer): Box[] {
+  const boxes: Box[] = [];
+  for (let at = 0; at + 8 <= bytes.length;) {
+    const short = bytes.readUInt32BE(at);
+    const head = short === 1 ? 16 : 8;
+    const size =
+      short === 1 ? Number(bytes.readBigUInt64BE(at + 8)) : short === 0 ? bytes.length - at : short;
+    if (size < head || at + size > bytes.length) throw new Error('a box does not fit');
+    boxes.push({
+      type: bytes.toString('latin1', at + 4, at + 8),
+      body: bytes.subarray(at + head, at + size),
+    });
+    at += size;
+  }
+  return boxes;
+}
+
+function find(bytes: Buffer, ...path: string[]): Buffer {
+  return path.reduce((within, type) => {
+    const box = boxesOf(within).find((candidate) => candidate.type === type);
+    if (box === undefined) throw new Error(`no ${type} box`);
+    return box.body;
+  }, bytes);
+}
+
+export function readMp4(bytes: Buffer): Mp4Facts {
+  const media = find(bytes, 'moov', 'trak', 'mdia');
+  const header = find(media, 'mdhd');
+  const long = header[0] === 1;
+  const timescale = header.readUInt32BE(long ? 20 : 12);
+  const duration = long ? Number(header.readBigUInt64BE(24)) : header.readUInt32BE(16);
+  const table = find(media, 'minf', 'stbl');
+  const entry = find(table, 'stsd').subarray(8);
+  return {
+    codec: entry.toString('latin1', 4, 8),
+    width: entry.readUInt16BE(8 + 24),
+    height: entry.readUInt16BE(8 + 26),
+    frames: find(table, 'stsz').readUInt32BE(8),
+    durationSeconds: duration / timescale,
+  };
+}
