@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { processEntry, ProcessPool, TaskError } from '../processes/index.js';
+import { ProcessDiedError, processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import { UnreadableAudioError } from './audio.types.js';
 import type { Audio, AudioFacts, AudioOptions, AudioTask, MadeAudio, Transcript } from './audio.types.js';
 
@@ -24,6 +24,9 @@ export function createAudio(): Audio {
       return await pool.run(task, options);
     } catch (error) {
       if (error instanceof TaskError && error.fault.name === 'UnreadableAudioError')
+        throw new UnreadableAudioError(error.message);
+      // A file that ends the process which only looks at it is no audio that can be worked on.
+      if (error instanceof ProcessDiedError && task.kind === 'probe')
         throw new UnreadableAudioError(error.message);
       throw error;
     }

@@ -2,4 +2,4 @@ export { answerTasks } from './answer-tasks.js';
 export { processEntry } from './entry.js';
 export { ProcessPool } from './process-pool.js';
 export type { ProcessPoolOptions, TaskOptions } from './process-pool.js';
-export { TaskError } from './process.types.js';
+export { ProcessDiedError, TaskError } from './process.types.js';

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { TaskError } from './process.types.js';
+import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
 const IDLE_MS = 20_000;
@@ -147,10 +147,7 @@ export class ProcessPool {
       else finish(() => reject(new TaskError(reply.fault)), true);
     };
     const onExit = () =>
-      finish(
-        () => reject(signal?.aborted === true ? signal.reason : new Error('The working process died')),
-        false,
-      );
+      finish(() => reject(signal?.aborted === true ? signal.reason : new ProcessDiedError()), false);
     child.on('message', onReply).once('exit', onExit).once('error', onExit);
     signal?.addEventListener('abort', stop, { once: true });
     child.send({ id, task }, (error) => {

@@ -23,3 +23,11 @@ export class TaskError extends Error {
     this.name = 'TaskError';
   }
 }
+
+/** A process ended under its task: out of memory, out of time, or by a fault of its own. */
+export class ProcessDiedError extends Error {
+  constructor() {
+    super('The working process died');
+    this.name = 'ProcessDiedError';
+  }
+}

@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
+import { downloadFrom, flacOf, m4aOf, samplesOf, silentFlacOf, waveOf, webmOf } from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
@@ -284,6 +284,17 @@ describe('a transcription is refused', () => {
     expect(await server.rest('POST', '/audio/transcriptions', { key: org.key, body })).toMatchObject({
       status: 400,
       body: { error, param },
+    });
+  });
+
+  it('where a small file would be a day of sound, before it is decoded', async () => {
+    const file = silentFlacOf(24_000).toString('base64');
+    expect(file.length).toBeLessThan(1_000_000);
+    expect(
+      await server.rest('POST', '/audio/transcriptions', { key: org.key, body: { file } }),
+    ).toMatchObject({
+      status: 400,
+      body: { error: 'file exceeds the maximum duration of 14400 seconds', param: 'file' },
     });
   });
 

@@ -128,3 +128,25 @@ export function flacOf(samples: Int16Array): Buffer {
   }
   return Buffer.concat(parts);
 }
+
+/** A frame number as FLAC writes it (UTF-8 of up to 21 bits). */
+function frameNumber(value: number): number[] {
+  return [...Buffer.from(String.fromCodePoint(value), 'utf8')];
+}
+
+/** FLAC of silence: 15 bytes for each 65,535 samples, so that a small file is hours of sound. Its head does not tell the length. */
+export function silentFlacOf(frames: number): Buffer {
+  const info = Buffer.alloc(34);
+  info.writeUInt16BE(65_535, 0);
+  info.writeUInt16BE(65_535, 2);
+  info.writeUInt32BE(((16_000 << 12) | (15 << 4)) >>> 0, 10);
+  const parts: Buffer[] = [Buffer.from('fLaC'), Buffer.from([0x80, 0, 0, 34]), info];
+  for (let frame = 0; frame < frames; frame++) {
+    const head = Buffer.from([0xff, 0xf8, 0x75, 0x08, ...frameNumber(frame), 0xff, 0xfe]);
+    const data = Buffer.concat([head, Buffer.from([crc(head, { bits: 8, polynomial: 0x07 }), 0, 0, 0])]);
+    const end = Buffer.alloc(2);
+    end.writeUInt16BE(crc(data, { bits: 16, polynomial: 0x8005 }));
+    parts.push(data, end);
+  }
+  return Buffer.concat(parts);
+}
