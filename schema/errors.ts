@@ -1,6 +1,7 @@
 import type { GraphQLError, GraphQLFormattedError } from 'graphql';
 import type { ErrorCode } from '../src/errors.js';
 import { ApiError, ERROR_KINDS, toApiError } from '../src/errors.js';
+import { camel } from './names.js';
 
 /** `extensions` of an error of this API (contract 7, decisions.md 1). */
 export interface ErrorExtensions {
@@ -17,10 +18,15 @@ export function errorExtensions(error: ApiError): ErrorExtensions {
   return {
     code: error.code,
     httpStatus: error.status,
-    ...(param === undefined ? {} : { param }),
+    ...(param === undefined ? {} : { param: argumentOf(param) }),
     ...(remaining === undefined ? {} : { remaining }),
     ...(retryAfter === undefined ? {} : { retryAfter }),
   };
+}
+
+/** `param` in the request's spelling (decisions.md 1): services speak the contract's, which REST shows as it is. */
+function argumentOf(param: string): string {
+  return param === 'cursor' ? 'after' : camel(param);
 }
 
 /** The ApiError inside a GraphQL error; an unknown fault becomes the 500 that tells nothing; null: graphql-js's own refusal. */

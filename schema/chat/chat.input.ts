@@ -1,9 +1,9 @@
 import { Field, Float, InputType, Int } from 'type-graphql';
-import { Json, SafeInt } from '../scalars.js';
+import { ChatRole, Json, SafeInt } from '../scalars.js';
 
 @InputType({ description: 'Contract 2.2.' })
 export class ChatMessageInput {
-  @Field(() => String, { description: 'system, user, assistant or tool.' })
+  @Field(() => ChatRole)
   role!: string;
 
   @Field(() => Json, {

@@ -10,6 +10,7 @@ const BASE64_IMAGES: readonly [string, string][] = [
 ];
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const DATA_IMAGE = /^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i;
+const BASE64_HEAD = /;\s*base64$/i;
 
 /** Turns a caller's picture into what an upstream takes: an http(s) URL of an allowed form, or a data: URL. */
 export type ImageReader = (value: string, field: string) => string;
@@ -18,6 +19,18 @@ export interface ImageOptions {
   inputs: Pick<InputFetcher, 'checkForm'>;
   /** Reads this installation's own signed URLs, which an upstream could not. */
   files: Pick<FileService, 'resolveOwn' | 'read'>;
+}
+
+function typeOfBase64(text: string): string | undefined {
+  return BASE64_IMAGES.find(([start]) => text.startsWith(start))?.[1];
+}
+
+/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. */
+function checkDataImage(value: string, field: string): void {
+  if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
+  const comma = value.indexOf(',');
+  if (!BASE64_HEAD.test(value.slice(0, comma)) || !typeOfBase64(value.slice(comma + 1, comma + 17)))
+    throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
 }
 
 /** The picture URLs of a request that was not checked yet. */
@@ -62,10 +75,10 @@ export async function createImageReader(
     if (data !== undefined) return data;
     if (SCHEME.test(value)) {
       if (!/^data:/i.test(value)) inputs.checkForm(value, field);
-      else if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
+      else checkDataImage(value, field);
       return value;
     }
-    const type = BASE64_IMAGES.find(([start]) => value.startsWith(start))?.[1];
+    const type = typeOfBase64(value);
     if (type === undefined || !/^[A-Za-z0-9+/\r\n]+=*\s*$/.test(value)) throw invalid('Invalid URL', field);
     return `data:${type};base64,${value.replace(/\s+/g, '')}`;
   };

@@ -56,6 +56,14 @@ describe('a refused chat', () => {
       'image_url',
     ],
     [
+      'an SVG, whatever it calls itself',
+      {
+        messages: [{ role: 'user', content: 'x', images: ['data:image/png;base64,PHN2ZyB4bWxucz0iIi8+'] }],
+      },
+      'images must be a JPEG, PNG, WebP or GIF image',
+      'images',
+    ],
+    [
       'temperature 2.1',
       user('x', { temperature: 2.1 }),
       'temperature must be between 0 and 2',

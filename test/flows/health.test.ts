@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -122,6 +123,23 @@ describe('the edge', () => {
     const answer = await server.raw('/assets/%E0%A4%A', { method: 'GET' });
     expect(answer.statusCode).toBe(400);
     expect(await answer.body.json()).toEqual({ error: 'Bad request', code: 'invalid_request' });
+  });
+
+  test('a client that offers HTTP/2 with its request is answered in HTTP/1.1', async () => {
+    const { key } = await installation.createOrg();
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        connection: 'Upgrade, HTTP2-Settings',
+        upgrade: 'h2c',
+      };
+      const asked = request(`${server.baseUrl}/quota`, { headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      });
+      asked.on('error', reject).end();
+    });
+    expect(status).toBe(200);
   });
 
   test('two Authorization headers are no key', async () => {

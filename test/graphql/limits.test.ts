@@ -197,6 +197,15 @@ describe('an error of a field', () => {
     expect(errors[0]?.extensions).toMatchObject({ code: 'invalid_request', httpStatus: 400, param: 'first' });
   });
 
+  it('names arguments as the operation spells them, not as REST does', async () => {
+    const cursor = await query('{ jobs(after: "nothing") { nodes { id } } }');
+    expect(cursor.errors[0]).toMatchObject({ message: 'Invalid cursor', extensions: { param: 'after' } });
+    const tokens = await query(
+      'mutation { createChatCompletion(input: { maxTokens: 0, messages: [{ role: user, content: "x" }] }) { id } }',
+    );
+    expect(tokens.errors[0]?.extensions).toMatchObject({ code: 'invalid_request', param: 'maxTokens' });
+  });
+
   it('is 403 where the key lacks the scope', async () => {
     const org = await server.createOrg({ plan: 'pro_monthly', scopes: ['chat'] });
     const { errors } = await send({

@@ -45,6 +45,8 @@ export async function listen(options: { port: number; host: string }): Promise<H
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // Clients that offer h2c with every request (Java's) are answered in HTTP/1.1, as the protocol wants.
+      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
     (request, response) => {
       open.add(response);
