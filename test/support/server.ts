@@ -32,7 +32,14 @@ export interface TestServer extends TestClient, Pick<Installation, 'cli' | 'crea
 export async function startPenstock(options: PenstockOptions = {}): Promise<TestServer> {
   const checkLeaks = options.installation === undefined ? watchLeaks() : async () => undefined;
   const installation = options.installation ?? (await createInstallation(options));
-  const env = { ...installation.env, ...options.env, ROLE: options.role ?? 'all', PORT: '0' };
+  // With port 0 the public address follows the port that the server takes, so that the URLs of files open.
+  const env = {
+    ...installation.env,
+    PUBLIC_URL: 'http://127.0.0.1:0',
+    ...options.env,
+    ROLE: options.role ?? 'all',
+    PORT: '0',
+  };
   const config = loadConfig(env);
   const app = await boot({ config, logger: pino({ level: config.logLevel }) });
   const origin = `http://127.0.0.1:${app.port}`;
