@@ -6,4 +6,6 @@ export { EgressError } from './egress.types.js';
 export type { Egress, EgressFault, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 export { createOperatorAgent } from './guarded-agent.js';
 export type { NameResolver } from './guarded-agent.js';
+export { createOperatorFetch } from './operator-fetch.js';
+export type { OperatorFetch } from './operator-fetch.js';
 export { parseOutboundUrl } from './url-form.js';

@@ -3,9 +3,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Logger } from 'pino';
-import { fetch } from 'undici';
 import { z } from 'zod';
-import { createOperatorAgent } from '../../egress/index.js';
+import { createOperatorFetch } from '../../egress/index.js';
 import type { McpServerSettings } from './mcp-file.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
@@ -23,8 +22,7 @@ export class McpServer {
   private listed: AgentTool[] = [];
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
-  /** A server may be silent on its stream for as long as it likes. */
-  private readonly agent = createOperatorAgent({ bodyTimeoutMs: 0 });
+  private readonly outbound = createOperatorFetch();
 
   constructor(
     private readonly name: string,
@@ -62,7 +60,7 @@ export class McpServer {
     this.closed = true;
     clearTimeout(this.timer);
     await this.client?.close();
-    await this.agent.destroy();
+    await this.outbound.close();
   }
 
   private lost(): void {
@@ -76,8 +74,7 @@ export class McpServer {
     const { settings } = this;
     if ('url' in settings) {
       const requestInit = { headers: settings.headers ?? {} };
-      const send = ((url: string | URL, init?: object) =>
-        fetch(url, { ...init, dispatcher: this.agent })) as unknown as FetchLike;
+      const send: FetchLike = this.outbound.fetch.bind(this.outbound);
       return new StreamableHTTPClientTransport(new URL(settings.url), {
         requestInit,
         fetch: send,
