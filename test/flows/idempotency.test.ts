@@ -202,6 +202,22 @@ describe('while the first is in flight', () => {
   });
 });
 
+test('after 503 Still processing the same request waits for the same job', async () => {
+  const impatient = await startPenstock({ env: { SYNC_TIMEOUT_MS: '300' } });
+  const { key } = await impatient.createOrg();
+  const options = { key, headers: fresh(), body: { prompt: 'x @sandbox{"delay_ms":1500}', size: '512x512' } };
+  const first = await impatient.rest('POST', '/images/generations', options);
+  expect(first).toMatchObject({ status: 503, body: { error: 'Still processing' } });
+  const done = await eventually(async () => {
+    const answer = await impatient.rest('POST', '/images/generations', options);
+    return answer.status === 200 && answer;
+  });
+  expect(done.headers['x-job-id']).toBe(first.headers['x-job-id']);
+  const { body } = await impatient.rest<{ jobs: unknown[] }>('GET', '/jobs', { key });
+  expect(body.jobs).toHaveLength(1);
+  await impatient.close();
+});
+
 describe('across processes', () => {
   let installation: Installation;
   beforeAll(async () => {
@@ -238,7 +254,7 @@ describe('across processes', () => {
     } finally {
       await Promise.all([first.close(), second.close(), worker.close()]);
     }
-  });
+  }, 120_000);
 
   test('a stream is 409 with Retry-After on another process', async () => {
     const [first, second] = await Promise.all([
@@ -257,5 +273,5 @@ describe('across processes', () => {
     } finally {
       await Promise.all([first.close(), second.close()]);
     }
-  });
+  }, 120_000);
 });

@@ -76,7 +76,7 @@ describe('with an embedded database', () => {
     expect(second.output()).not.toMatch(/sk_[0-9a-f]{64}/);
     await second.close();
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
-  });
+  }, 90_000);
 });
 
 describe('a stop', () => {
@@ -131,7 +131,7 @@ describe('a stop', () => {
     expect(server.output()).not.toContain('unhandled rejection');
     await agent.close();
     await server.close();
-  });
+  }, 90_000);
 
   test('while a job runs gives it back, and a synchronous caller is told to ask again', async () => {
     const server = await spawnPenstock(installation, { role: 'api' });
@@ -147,7 +147,7 @@ describe('a stop', () => {
     expect(answer.headers['x-job-id']).toMatch(/^job_/);
     expect(await ended).toBe(0);
     await server.close();
-  });
+  }, 90_000);
 
   test('a second signal ends it at once', async () => {
     const server = await spawnPenstock(installation);
@@ -162,7 +162,7 @@ describe('a stop', () => {
     expect(await server.signal('SIGTERM')).toBe(1);
     await events.return(undefined).catch(() => undefined);
     await server.close();
-  });
+  }, 90_000);
 });
 
 async function refuses(port: number): Promise<boolean> {
