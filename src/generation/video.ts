@@ -126,17 +126,17 @@ async function readSource(
   files: FileService,
   orgId: string,
   source: VideoInput['source_image'],
-  mediaType: string,
 ): Promise<VideoCallOptions['image']> {
   if (typeof source !== 'object') return undefined;
   const [id = ''] = source.$file.split('.');
+  const { contentType: mediaType } = await files.get(orgId, id);
   return { type: 'file', mediaType, data: await files.read(orgId, id) };
 }
 
 async function callOptions(files: FileService, orgId: string, input: VideoInput): Promise<VideoCallOptions> {
   const { width, height } = videoDimensions(input);
-  const image = await readSource(files, orgId, input.source_image, 'image/png');
-  const video = await readSource(files, orgId, input.source_video, 'video/mp4');
+  const image = await readSource(files, orgId, input.source_image);
+  const video = await readSource(files, orgId, input.source_video);
   return {
     prompt: input.prompt,
     n: 1,

@@ -22,7 +22,14 @@ function axis(from: number, used: number, to: number): Axis {
   return { index, weight };
 }
 
-function scalePlane(source: Buffer, stride: number, target: Buffer, columns: Axis, rows: Axis): void {
+interface Scaling {
+  /** Bytes of a row of the source. */
+  stride: number;
+  columns: Axis;
+  rows: Axis;
+}
+
+function scalePlane(source: Buffer, target: Buffer, { stride, columns, rows }: Scaling): void {
   const width = columns.index.length;
   for (let row = 0, to = 0; row < rows.index.length; row++) {
     const upper = (rows.index[row] ?? 0) * stride;
@@ -51,16 +58,18 @@ export function createScaler(from: Size, to: Size): (source: Planes, target: Pla
   const ratio = Math.min(from.width / to.width, from.height / to.height);
   const used = { width: to.width * ratio, height: to.height * ratio };
   const full = {
+    stride: from.width,
     columns: axis(from.width, used.width, to.width),
     rows: axis(from.height, used.height, to.height),
   };
   const half = {
+    stride: from.width >> 1,
     columns: axis(from.width >> 1, used.width / 2, to.width >> 1),
     rows: axis(from.height >> 1, used.height / 2, to.height >> 1),
   };
   return (source, target) => {
-    scalePlane(source.y, from.width, target.y, full.columns, full.rows);
-    scalePlane(source.u, from.width >> 1, target.u, half.columns, half.rows);
-    scalePlane(source.v, from.width >> 1, target.v, half.columns, half.rows);
+    scalePlane(source.y, target.y, full);
+    scalePlane(source.u, target.u, half);
+    scalePlane(source.v, target.v, half);
   };
 }
