@@ -68,7 +68,8 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     ...OWN,
     variables: ['GOOGLE_GENERATIVE_AI_API_KEY'],
     baseUrl: at('https://generativelanguage.googleapis.com/v1beta'),
-    types: ['chat', 'embedding', 'image'],
+    // Of its image models only the Gemini ones are still served; PROVIDERS_FILE may name them.
+    types: ['chat', 'embedding'],
   },
   mistral: {
     ...CONVENTION,

@@ -38,15 +38,16 @@ export function upstreamErrorOf(
       fault: 'rejected',
     });
   }
-  if (typeof statusCode === 'number' || /^AI_(?!APICallError)/.test(name))
-    return brokenAnswer('something else');
-  return errorOfConnection(networkErrorOf(error), false);
+  const network = networkErrorOf(error);
+  const ofNetwork = name === 'AI_APICallError' || error instanceof TypeError || network.code !== undefined;
+  if (typeof statusCode === 'number' || !ofNetwork) return brokenAnswer('what cannot be used', network);
+  return errorOfConnection(network, false);
 }
 
-/** The innermost error: the one with the network's own code. */
-function networkErrorOf(error: Error): Error {
-  let inner = error;
+/** The innermost error: the one with the network's own code; without what the outer ones hold. */
+function networkErrorOf(error: Error): Error & { code?: string } {
+  let inner: Error & { code?: string } = error;
   while (inner.cause instanceof Error) inner = inner.cause;
   const plain = new Error(inner.message);
-  return Object.assign(plain, { code: (inner as Error & { code?: string }).code ?? inner.name });
+  return typeof inner.code === 'string' ? Object.assign(plain, { code: inner.code }) : plain;
 }

@@ -89,6 +89,6 @@ export function abortedError(): UpstreamError {
 }
 
 /** The upstream answered something that is not the convention. */
-export function brokenAnswer(what: string): UpstreamError {
-  return new UpstreamError(`Upstream answered ${what}`, { status: null, retryable: false });
+export function brokenAnswer(what: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(`Upstream answered ${what}`, { status: null, retryable: false, cause });
 }
