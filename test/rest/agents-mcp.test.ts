@@ -26,6 +26,16 @@ function mcpServer(): McpServer {
   return server;
 }
 
+const sdk = (name: string) => JSON.stringify(import.meta.resolve(`@modelcontextprotocol/sdk/server/${name}`));
+/** A server that is a program: tells the names of its environment. */
+const PROGRAM = `
+import { McpServer } from ${sdk('mcp.js')};
+import { StdioServerTransport } from ${sdk('stdio.js')};
+const server = new McpServer({ name: 'program', version: '1' });
+server.registerTool('names', {}, () => ({ content: [{ type: 'text', text: Object.keys(process.env).join(' ') }] }));
+await server.connect(new StdioServerTransport());
+`;
+
 const http = createServer((request, response) => {
   if (request.headers.authorization !== 'Bearer mcp-secret') return void response.writeHead(401).end();
   const server = mcpServer();
@@ -51,7 +61,12 @@ beforeAll(async () => {
     tools: { lookup: {}, broken: { credits: 7 } },
   };
   const away = { url: 'http://127.0.0.1:1025/mcp' };
-  await writeFile(file, JSON.stringify({ servers: { docs, away } }));
+  // In the environment of this process, which starts the program.
+  process.env['PENSTOCK_TEST_SECRET'] = 'ours';
+  const script = join(folder, 'program.mjs');
+  await writeFile(script, PROGRAM);
+  const program = { command: process.execPath, args: [script], env: { ROOT: '/srv' }, credits: 0 };
+  await writeFile(file, JSON.stringify({ servers: { docs, away, program } }));
   penstock = await startPenstock({ env: { MCP_FILE: file, MCP_KEY: 'mcp-secret' } });
   ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
@@ -59,6 +74,7 @@ afterAll(async () => {
   await penstock?.close();
   http.closeAllConnections();
   await new Promise((resolve) => http.close(resolve));
+  delete process.env['PENSTOCK_TEST_SECRET'];
   await rm(folder, { recursive: true });
 });
 
@@ -93,4 +109,13 @@ test('what fails there is a result; input that does not fit never gets there', a
 test('tools that the file does not list, and those of a server that never answered, cannot be granted', async () => {
   for (const tool of ['mcp:docs/hidden', 'mcp:away/x', 'mcp:docs/__proto__'])
     await expect(makeAgent(penstock, key, { tools: [tool] })).rejects.toThrow('Invalid tools');
+});
+
+test('a server can be a program: it sees what the operator gives it, and none of our secrets', async () => {
+  const id = await makeAgent(penstock, key, { tools: ['mcp:program/names'] });
+  const run = await runAgent(penstock, key, id, call('mcp__program__names', {}));
+  const { text } = run.steps.find(({ type }) => type === 'tool_result')!.tool_output as { text: string };
+  expect(text.split(' ')).toContain('ROOT');
+  expect(process.env['PENSTOCK_TEST_SECRET']).toBe('ours');
+  expect(text).not.toContain('PENSTOCK_TEST_SECRET');
 });

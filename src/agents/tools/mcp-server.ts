@@ -81,7 +81,7 @@ export class McpServer {
       }) as Transport;
     }
     const { command, args = [], env } = settings;
-    // Nothing of the server's own environment but what the operator names: it holds secrets.
+    // Of our own environment, which holds secrets, the library passes on only PATH, HOME and the like.
     return new StdioClientTransport({
       command,
       args,
