@@ -85,7 +85,11 @@ function decodeBase64(text: string, request: FetchRequest): Buffer {
   return bytes;
 }
 
-function notData({ field }: FetchRequest): ApiError {
+/** What was meant as an address and is none: without a scheme, or behind a blank. (Base64 may begin with two slashes too, as MP3 does.) */
+const ADDRESS_LIKE = /^\s*(?:\/\/|https?:)/i;
+
+function notData({ field, value }: FetchRequest): ApiError {
+  if (ADDRESS_LIKE.test(value)) return invalid('Invalid URL', field);
   return invalid(`${field} must be an http(s) URL, a data: URL or base64 data`, field);
 }
 

@@ -249,6 +249,8 @@ describe('an input that a caller gives', () => {
       ['http://localhost/', 'invalid_request', 'Invalid URL'],
       ['ftp://example.com/', 'invalid_request', 'Invalid URL'],
       ['file:///etc/passwd', 'invalid_request', 'Invalid URL'],
+      ['//127.0.0.1/', 'invalid_request', 'Invalid URL'],
+      [' http://127.0.0.1/', 'invalid_request', 'Invalid URL'],
       ['not base64!', 'invalid_request', 'image must be an http(s) URL, a data: URL or base64 data'],
       [
         'data:image/png;base64',
