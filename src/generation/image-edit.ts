@@ -8,11 +8,12 @@ import type { EditedImage, EditTask, Imaging } from '../imaging/index.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import { followDirective, SANDBOX_ID, UpstreamError } from '../providers/index.js';
+import { followDirective, SANDBOX_ID } from '../providers/index.js';
 import type { ProviderRegistry } from '../providers/index.js';
 import type { GenerationKind } from './generation.types.js';
 import { parseImageEditInput } from './image-edit-input.js';
 import type { ImageEditInput } from './image-edit-input.js';
+import { editUpstream } from './image-edit-upstream.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { priceOfUnits } from './unit-price.js';
@@ -185,9 +186,12 @@ async function editImage(
   try {
     return await callUpstream(router, model, {
       signal,
-      attempt: async (provider) => {
-        if (provider.id !== SANDBOX_ID)
-          throw new UpstreamError('The provider does not edit images', { status: null, retryable: false });
+      attempt: async (provider, target) => {
+        if (provider.id !== SANDBOX_ID) {
+          const editor = provider.edit?.(target.upstream?.modelId ?? target.name);
+          progress(10);
+          return await editUpstream({ imaging, editor, image, mask, signal }, input);
+        }
         const words = input.prompt ?? input.new_background ?? '';
         const { rest, report } = await followDirective(words, {
           signal,

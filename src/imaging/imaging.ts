@@ -32,6 +32,8 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
       return { width, height };
     },
     edit: async (task, signal) => await photos.run({ kind: 'edit', task }, signal),
+    cutOut: async (task, signal) => await photos.run({ kind: 'cutOut', ...task }, signal),
+    finishEdit: async (task, signal) => await photos.run({ kind: 'finishEdit', ...task }, signal),
     close() {
       art?.close();
       photos.close();

@@ -6,7 +6,30 @@ export type ImagingTask =
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
   /** Size and format from the header alone. */
   | { kind: 'inspect'; bytes: Uint8Array }
-  | { kind: 'edit'; task: EditTask };
+  | { kind: 'edit'; task: EditTask }
+  | ({ kind: 'cutOut' } & CutOut)
+  | ({ kind: 'finishEdit' } & FinishEdit);
+
+/** A picture with a hole: transparent where the mask is white, and in the borders put around it. */
+export interface CutOut {
+  image: Uint8Array;
+  /** As large as the image. */
+  mask?: Uint8Array;
+  /** Pixels. */
+  borders: { left: number; right: number; top: number; bottom: number };
+}
+
+/** An upstream's edit on its way to the caller. */
+export interface FinishEdit {
+  bytes: Uint8Array;
+  /** To be covered exactly. */
+  width: number;
+  height: number;
+  /** PNG with its transparency instead of JPEG. */
+  transparent: boolean;
+  /** What is put back over it: a {@link CutOut}'s picture. */
+  kept?: Uint8Array;
+}
 
 export interface RasterImage {
   /** PNG. */
@@ -39,6 +62,10 @@ export interface Imaging {
   inspect(bytes: Uint8Array, signal?: AbortSignal): Promise<{ width: number; height: number }>;
   /** One operation of contract 4.3. @throws UnreadableImageError */
   edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
+  /** As PNG. @throws UnreadableImageError */
+  cutOut(task: CutOut, signal?: AbortSignal): Promise<RasterImage>;
+  /** @throws UnreadableImageError */
+  finishEdit(task: FinishEdit, signal?: AbortSignal): Promise<EditedImage>;
   close(): void;
 }
 

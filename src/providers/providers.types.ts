@@ -73,7 +73,25 @@ export interface Provider {
   transcription?(modelId: string): TranscriptionModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
+  edit?(modelId: string): ImageEditor;
   close(): Promise<void>;
+}
+
+/** Edits one picture. @throws UpstreamError */
+export type ImageEditor = (call: ImageEditCall) => Promise<Uint8Array>;
+
+export interface ImageEditCall {
+  prompt: string;
+  /** PNG. */
+  image: Uint8Array;
+  /** PNG as large as the image, transparent where the upstream may paint; absent: everywhere. */
+  mask?: Uint8Array;
+  /** What the result will be brought to. */
+  width: number;
+  height: number;
+  /** The result should have a transparent background. */
+  transparent: boolean;
+  signal: AbortSignal;
 }
 
 /**

@@ -20,6 +20,7 @@ import type { Tokenizer } from './sandbox/tokens.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
 import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
 import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
+import { createOpenAiCompatibleImageEditor } from './upstream/openai-image-edit.js';
 import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
 import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
 import { Transport } from './upstream/transport.js';
@@ -77,6 +78,7 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
     retry: upstream.retry,
     chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
+    edit: (modelId) => createOpenAiCompatibleImageEditor({ transport, providerId: id, modelId, egress }),
     image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
     speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
     transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),

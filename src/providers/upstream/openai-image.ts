@@ -53,6 +53,15 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
   };
 }
 
+/** The pictures of an answer as bytes, at least one. @throws UpstreamError */
+export async function readImages(
+  text: string,
+  options: OpenAiImageOptions,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array[]> {
+  return await Promise.all(itemsOf(text).map((item) => bytesOf(item, options, signal)));
+}
+
 function revisedPromptOf({ revised_prompt: revised }: Item): { revisedPrompt?: string } {
   return typeof revised === 'string' ? { revisedPrompt: revised } : {};
 }
