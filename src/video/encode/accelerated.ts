@@ -66,22 +66,27 @@ class AcceleratedEncoder implements FrameEncoder {
     });
     this.encoder.encode(frame, { keyFrame: index % (fps * KEY_FRAME_SECONDS) === 0 });
     frame.close();
-    const start = performance.now();
-    while (this.added - this.encoded > MAX_PENDING && this.fault === null) {
-      if (performance.now() - start > STALL_MS) throw new Error('The encoder stands still');
-      await sleep(1);
-    }
-    if (this.fault !== null) throw this.fault;
+    await this.pendingAtMost(MAX_PENDING);
   }
 
   async finish(): Promise<Uint8Array> {
     await this.encoder.flush();
+    // The last frames may come after the flush says that they have come.
+    await this.pendingAtMost(0);
     await this.written;
     if (this.fault !== null) throw this.fault;
-    if (this.encoded !== this.added) throw new Error('The encoder lost frames');
     await this.output.finalize();
     this.encoder.close();
     return new Uint8Array(this.target.buffer ?? new ArrayBuffer(0));
+  }
+
+  private async pendingAtMost(count: number): Promise<void> {
+    const start = performance.now();
+    while (this.added - this.encoded > count && this.fault === null) {
+      if (performance.now() - start > STALL_MS) throw new Error('The encoder stands still');
+      await sleep(1);
+    }
+    if (this.fault !== null) throw this.fault;
   }
 
   private write(chunk: Codecs.EncodedVideoChunk, meta: unknown): void {
