@@ -19,7 +19,11 @@ async function ledgerOf(runId: string, org = orgId) {
   const rows = nodes.filter((row) => row.runId === runId);
   const sum = (bucket: 'credits' | 'agent_runs') =>
     rows.reduce((total, row) => total + (row.state === 'settled' ? (row.amounts[bucket] ?? 0) : 0), 0) / 100;
-  return { credits: sum('credits'), runs: sum('agent_runs'), open: rows.filter((row) => row.state === 'reserved') };
+  return {
+    credits: sum('credits'),
+    runs: sum('agent_runs'),
+    open: rows.filter((row) => row.state === 'reserved'),
+  };
 }
 
 test('a run streams start, steps and done with ids, and is read again with its steps', async () => {
@@ -63,10 +67,14 @@ test('a run streams start, steps and done with ids, and is read again with its s
   });
   const ledger = await ledgerOf(run.runId);
   expect(ledger).toEqual({ credits: run.last.credits_used, runs: 1, open: [] });
-  const listed = await penstock.rest<{ runs: object[]; next_cursor: null }>('GET', `/agents/${id}/runs`, { key });
+  const listed = await penstock.rest<{ runs: object[]; next_cursor: null }>('GET', `/agents/${id}/runs`, {
+    key,
+  });
   const { steps: _, ...row } = stored.body.run;
   expect(listed.body).toEqual({ runs: [row], next_cursor: null });
-  expect((await penstock.rest('GET', `/agents/${id}`, { key })).body).toMatchObject({ agent: { run_count: 1 } });
+  expect((await penstock.rest('GET', `/agents/${id}`, { key })).body).toMatchObject({
+    agent: { run_count: 1 },
+  });
 });
 
 test('a run can be joined from its start, from any event, and after its end', async () => {
@@ -77,7 +85,10 @@ test('a run can be joined from its start, from any event, and after its end', as
   expect(again.events).toEqual(run.events);
   const rest = await readRun(penstock, 'GET', path, { key, headers: { 'last-event-id': '1' } });
   expect(rest.ids).toEqual(run.ids.slice(1));
-  const over = await penstock.events('GET', path, { key, headers: { 'last-event-id': String(run.ids.length) } });
+  const over = await penstock.events('GET', path, {
+    key,
+    headers: { 'last-event-id': String(run.ids.length) },
+  });
   expect(over.status).toBe(200);
   for await (const _ of over.events) throw new Error('there is nothing after the last event');
   const beyond = await penstock.rest('GET', path, { key, headers: { 'last-event-id': '99' } });
