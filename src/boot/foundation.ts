@@ -10,6 +10,7 @@ import type { Config } from '../config.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
 import { createInProcessBus, createKafkaBus, createRelay, type Bus } from '../events/index.js';
 import { openFiles, type Files } from '../files/index.js';
+import { createEgress, type Egress } from '../egress/index.js';
 import { createImaging, type Imaging } from '../imaging/index.js';
 import { newId } from '../ids.js';
 import { createMetering, type Metering } from '../metering/index.js';
@@ -49,6 +50,7 @@ export interface Foundation {
   metering: Metering;
   bus: Bus;
   files: Files;
+  egress: Egress;
   imaging: Imaging;
   audio: Audio;
   video: Video;
@@ -92,6 +94,8 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
 }
 
 async function openModels({ config, logger, closers, telemetry }: Opening) {
+  const egress = createEgress({ config });
+  closers.add('the outbound connections', () => egress.close());
   const imaging = createImaging({ config });
   closers.add('the imaging processes', () => imaging.close());
   const audio = createAudio();
@@ -106,12 +110,13 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
     sandboxImage: createSandboxImage(imaging),
     sandboxVideo: createSandboxVideo({ imaging, video }),
     audio,
+    egress,
     logger,
   });
   closers.add('the providers', () => registry.close());
   const { tracer } = telemetry;
   const providers = tracer === null ? registry : traceProviders(registry, tracer);
-  return { imaging, audio, video, tokenizer, providers, models: createModelCatalogue({ providers }) };
+  return { egress, imaging, audio, video, tokenizer, providers, models: createModelCatalogue({ providers }) };
 }
 
 function openAccess(opening: Opening & { database: Database; plans: LivePlanCatalogue }) {

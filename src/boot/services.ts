@@ -1,4 +1,4 @@
-import { createEgress } from '../egress/index.js';
+import type { Egress } from '../egress/index.js';
 import { createInputFetcher } from '../files/index.js';
 import {
   createChatService,
@@ -23,7 +23,7 @@ export interface Composition {
   handlers: JobHandler[];
   hub: JobHub;
   agents: Agents;
-  egress: ReturnType<typeof createEgress>;
+  egress: Egress;
   secrets: ReturnType<typeof createSecretBox>;
 }
 
@@ -68,9 +68,7 @@ export async function compose(
 }
 
 /** What reaches beyond this installation. */
-function openOutside({ config, files }: Foundation, closers: Closers) {
-  const egress = createEgress({ config });
-  closers.add('the outbound connections', () => egress.close());
+function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   const search = createSearch(config);
   closers.add('the search provider', () => search.close());
   return { egress, search, inputs: createInputFetcher({ egress, files: files.service }) };

@@ -14,7 +14,7 @@ import { createSandboxMusic } from './sandbox/music-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
 import { KINDS } from './native/kinds.js';
-import { openSdkUpstream } from './native/open-sdk-upstream.js';
+import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
 import { mistralDialect } from './native/mistral-dialect.js';
 import type { Tokenizer } from './sandbox/tokens.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
@@ -67,6 +67,10 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
   const { id, kind } = upstream;
   if (kind !== 'openai-compatible' && !KINDS[kind].convention)
     return openSdkUpstream({ ...upstream, kind }, { egress, secrets: secretsOf(upstream) });
+  const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
+  const images = own
+    ? openSdkUpstream({ ...upstream, kind }, { egress, secrets: secretsOf(upstream) })
+    : null;
   const transport = new Transport({
     baseUrl: upstream.baseUrl,
     headers: { ...authorizationOf(upstream), ...upstream.headers },
@@ -79,11 +83,13 @@ function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): O
     chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
     edit: (modelId) => createOpenAiCompatibleImageEditor({ transport, providerId: id, modelId, egress }),
-    image: (modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress }),
+    image:
+      images?.image ??
+      ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress })),
     speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
     transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),
-    close: () => transport.close(),
-    retire: () => transport.retire(),
+    close: async () => void (await Promise.all([transport.close(), images?.close()])),
+    retire: async () => void (await Promise.all([transport.retire(), images?.retire()])),
   };
 }
 

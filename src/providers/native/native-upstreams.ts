@@ -1,3 +1,4 @@
+import { ProvidersFileError } from '../providers.types.js';
 import type { NativeModels } from '../providers.types.js';
 import type { UpstreamSettings } from '../providers-file.js';
 import { baseUrlVariable, KINDS, NATIVE_KINDS } from './kinds.js';
@@ -38,7 +39,10 @@ export function awsCredentials(env: Variables): UpstreamSettings['aws'] {
   };
 }
 
-/** Kinds that the environment switches on and the file does not name already, in {@link NATIVE_KINDS}' order. */
+/**
+ * Kinds that the environment switches on and the file does not name already, in {@link NATIVE_KINDS}' order.
+ * @throws ProvidersFileError where an address is none
+ */
 export function upstreamsOfEnvironment(env: Variables, named: ReadonlySet<string>): UpstreamSettings[] {
   return NATIVE_KINDS.flatMap((kind) => {
     const baseUrl = nativeBaseUrl(kind, env);
@@ -46,7 +50,8 @@ export function upstreamsOfEnvironment(env: Variables, named: ReadonlySet<string
     // With an address of its own only the key is needed.
     const needed = elsewhere ? KINDS[kind].variables.slice(0, 1) : KINDS[kind].variables;
     if (named.has(kind) || baseUrl === null || !needed.every((name) => isSet(env[name]))) return [];
-    if (!URL.canParse(baseUrl)) return [];
+    if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
+      throw new ProvidersFileError([`${baseUrlVariable(kind)} must be an http or https URL`]);
     const aws = kind === 'amazon-bedrock' ? awsCredentials(env) : undefined;
     const apiKey = nativeApiKey(kind, env);
     return [{ id: kind, kind, baseUrl, apiKey, ...DEFAULTS, ...(aws === undefined ? {} : { aws }) }];

@@ -28,7 +28,11 @@ const CAPABILITIES: Partial<Record<NativeKind, readonly Capability[]>> = {
   assemblyai: ['transcription'],
   togetherai: ['image'],
   fireworks: ['image'],
+  xai: ['image'],
 };
+
+/** Kinds of the common convention whose images have ways of their own. */
+export const OWN_IMAGES: ReadonlySet<NativeKind> = new Set(['togetherai', 'fireworks', 'xai']);
 
 /** The model that a package makes of a kind. @throws where the package has none */
 async function modelOf<T>(

@@ -40,6 +40,7 @@ const PACKAGES: Partial<Record<NativeKind, Load>> = {
   assemblyai: async (settings) => (await import('@ai-sdk/assemblyai')).createAssemblyAI(settings),
   togetherai: async (settings) => (await import('@ai-sdk/togetherai')).createTogetherAI(settings),
   fireworks: async (settings) => (await import('@ai-sdk/fireworks')).createFireworks(settings),
+  xai: async (settings) => (await import('@ai-sdk/xai')).createXai(settings),
   'amazon-bedrock': async ({ apiKey, ...settings }, { aws }) =>
     (await import('@ai-sdk/amazon-bedrock')).createAmazonBedrock(
       // Without AWS credentials the key is Bedrock's own API key.

@@ -112,7 +112,7 @@ async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise
 }
 
 /** These take a shape instead of a size. */
-const SHAPED: ReadonlySet<NativeKind> = new Set(['google', 'luma']);
+const SHAPED: ReadonlySet<NativeKind> = new Set(['google', 'luma', 'xai']);
 const SHAPES = [
   [1, 1],
   [4, 3],
