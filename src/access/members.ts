@@ -44,7 +44,12 @@ function checkRole(role: string): MemberRole {
   return known;
 }
 
-async function emit(sql: Sql, orgId: string, type: MemberEvent, member: MemberView): Promise<void> {
+interface MemberChange {
+  type: MemberEvent;
+  member: MemberView;
+}
+
+async function emit(sql: Sql, orgId: string, { type, member }: MemberChange): Promise<void> {
   await sql.query(`SELECT penstock_emit('events', $2, penstock_event($1, $2, $3::jsonb))`, [
     type,
     orgId,
@@ -108,7 +113,7 @@ export function createMemberService({ database }: { database: SystemDatabase }):
           member.userId,
           role,
         ]);
-        await emit(sql, orgId, 'team.member.added', member);
+        await emit(sql, orgId, { type: 'team.member.added', member });
         return member;
       });
     },
@@ -118,7 +123,7 @@ export function createMemberService({ database }: { database: SystemDatabase }):
         const member = await get(sql, orgId, email);
         await keepAnOwner(sql, orgId, member);
         await sql.query('DELETE FROM members WHERE org_id = $1 AND user_id = $2', [orgId, member.userId]);
-        await emit(sql, orgId, 'team.member.removed', member);
+        await emit(sql, orgId, { type: 'team.member.removed', member });
         return member;
       });
     },
@@ -134,7 +139,7 @@ export function createMemberService({ database }: { database: SystemDatabase }):
           role,
         ]);
         const member = { ...before, role, previousRole: before.role };
-        await emit(sql, orgId, 'team.member.role_changed', member);
+        await emit(sql, orgId, { type: 'team.member.role_changed', member });
         return member;
       });
     },
