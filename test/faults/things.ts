@@ -1,5 +1,6 @@
 import type { Installation, TestOrg } from '../support/installation.js';
 import type { SpawnedServer } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
 
 /** One of everything that has an id, all of one organisation; ids by kind. */
 export interface Things {
@@ -7,7 +8,7 @@ export interface Things {
   ids: Record<Kind, string>;
 }
 
-export type Kind = 'job' | 'agent' | 'run' | 'webhook' | 'delivery';
+export type Kind = 'job' | 'agent' | 'run' | 'file' | 'memory' | 'webhook' | 'delivery';
 
 interface Made {
   agent: { id: string };
@@ -24,11 +25,15 @@ export async function makeThings(server: SpawnedServer, installation: Installati
     return answer;
   };
   const job = await post('/images/generations', { prompt: 'a lock', size: '512x512' });
-  const agent = await post('/agents', { name: 'Keeper', system_prompt: 'You keep the lock.' });
+  const agent = await post('/agents', {
+    name: 'Keeper',
+    system_prompt: 'You keep the lock.',
+    memory_enabled: true,
+  });
   const agentId = agent.body.agent.id;
   const run = await server.events('POST', `/agents/${agentId}/run`, {
     key: owner.key,
-    body: { input: 'Open it' },
+    body: { input: 'My name is Ada and I live in Turin.', user: 'ada' },
   });
   const { value: start } = await run.events.next();
   for await (const event of run.events) void event;
@@ -43,6 +48,8 @@ export async function makeThings(server: SpawnedServer, installation: Installati
     ids: {
       job: String(job.headers['x-job-id']),
       agent: agentId,
+      file: await uploadFile(server, owner.key, agentId),
+      memory: await memoryOf(server, owner.key, agentId),
       run: (JSON.parse(start?.data ?? '{}') as { run_id: string }).run_id,
       webhook: hook.body.webhook.id,
       delivery: delivery.body.delivery.id,
@@ -50,12 +57,41 @@ export async function makeThings(server: SpawnedServer, installation: Installati
   };
 }
 
+interface WithId {
+  id: string;
+}
+
+/** A knowledge file of the agent. */
+async function uploadFile(server: SpawnedServer, key: string, agentId: string): Promise<string> {
+  const upload =
+    'mutation ($a: ID!, $i: UploadKnowledgeInput) { uploadKnowledgeFile(agentId: $a, input: $i) { id } }';
+  const input = { filename: 'locks.txt', content: Buffer.from('A lock has two gates.').toString('base64') };
+  const { data, errors } = await server.graphql<{ uploadKnowledgeFile: WithId }>(upload, {
+    key,
+    variables: { a: agentId, i: input },
+  });
+  if (!data) throw new Error(`uploadKnowledgeFile: ${JSON.stringify(errors)}`);
+  return data.uploadKnowledgeFile.id;
+}
+
+/** What the run left in the agent's memory. */
+async function memoryOf(server: SpawnedServer, key: string, agentId: string): Promise<string> {
+  return eventually(async () => {
+    const { data, errors } = await server.graphql<{ agentMemories: { nodes: WithId[] } }>(
+      'query ($a: ID!) { agentMemories(agentId: $a, user: "ada") { nodes { id } } }',
+      { key, variables: { a: agentId } },
+    );
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+    return data?.agentMemories.nodes[0]?.id;
+  });
+}
+
 /** An id of the same form that nothing has. */
 export const unknownLike = (id: string): string => `${id.slice(0, -6)}zzzzzz`;
 
 /** The kind that a placeholder of a REST path stands for. */
 export function kindInPath(path: string, placeholder: string): Kind {
-  const named = /^(job|run|delivery|agent|webhook)Id$/.exec(placeholder)?.[1];
+  const named = /^(job|run|delivery|agent|webhook|file)Id$/.exec(placeholder)?.[1];
   if (named !== undefined) return named as Kind;
   if (path.startsWith('/agents/')) return 'agent';
   if (path.startsWith('/webhooks/')) return 'webhook';
@@ -64,10 +100,12 @@ export function kindInPath(path: string, placeholder: string): Kind {
 
 /** The kind that an argument of a GraphQL field stands for. */
 export function kindInField(field: string, argument: string): Kind {
-  const named = /^(job|run|delivery|agent|webhook)Id$/.exec(argument)?.[1];
+  const named = /^(job|run|delivery|agent|webhook|file)Id$/.exec(argument)?.[1];
   if (named !== undefined) return named as Kind;
   const kinds: [RegExp, Kind][] = [
     [/AgentRun|agentRun/, 'run'],
+    [/AgentMemory/, 'memory'],
+    [/KnowledgeFile|knowledgeFile/, 'file'],
     [/Agent|agent/, 'agent'],
     [/Delivery/, 'delivery'],
     [/Webhook|webhook/, 'webhook'],

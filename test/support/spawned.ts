@@ -103,7 +103,7 @@ async function ready(server: SpawnedServer): Promise<void> {
   );
   const outcome = await answered.catch((error: unknown) => error);
   if (outcome === 'ready') return;
-  child.kill('SIGKILL');
+  await server.signal('SIGKILL');
   await server.close();
   throw new Error(`the server did not start:\n${server.output()}`, { cause: outcome });
 }
