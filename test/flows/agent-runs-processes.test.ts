@@ -14,7 +14,11 @@ let agentId: string;
 const workers: SpawnedServer[] = [];
 
 beforeAll(async () => {
-  api = await startPenstock({ role: 'api' });
+  // Runs are watched by asking often.
+  api = await startPenstock({
+    role: 'api',
+    plans: { plans: { cli_team: { rate: { rpm: 60_000, burst: 60_000 } } } },
+  });
   ({ key, orgId } = await api.createOrg({ plan: 'cli_team' }));
   agentId = await makeAgent(api, key, { tools: ['generate_text'] });
 });
