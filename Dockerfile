@@ -18,6 +18,7 @@ RUN mkdir -p /data && chown node:node /data
 COPY --from=dependencies --chown=node:node /app/node_modules ./node_modules
 COPY --from=build --chown=node:node /app/dist ./dist
 COPY --chown=node:node package.json README.md LICENSE ./
+COPY --chown=node:node scripts ./scripts
 USER node
 VOLUME /data
 EXPOSE 4000

@@ -37,6 +37,9 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     await page.press('#key', 'Enter');
     await page.getByText('Connected').waitFor();
     await page.getByRole('tab', { name: 'Tokens' }).click();
+    await page
+      .locator('.graphiql-query-editor .CodeMirror-code', { hasText: 'subscription Tokens' })
+      .waitFor();
     await page.click('.graphiql-execute-button');
     await page.locator('.result-window').getByText('"creditsUsed": 1').waitFor();
     expect(faults).toEqual([]);
