@@ -9,7 +9,6 @@ import { createFileService } from './file.service.js';
 import type { FileService } from './files.types.js';
 import { bindStore } from './installation.js';
 import { startFileRetention } from './retention.js';
-import { createS3Store } from './s3-store.js';
 import { createUrlSigner } from './signed-url.js';
 import type { FileStore } from './store.types.js';
 
@@ -55,7 +54,10 @@ export async function openFiles({ config, database, signing, logger }: FilesOpti
 
 /** A bucket where `FILES_URL` names one, else `DATA_DIR/files`. */
 async function openStore({ dataDir, files }: Pick<Config, 'dataDir' | 'files'>): Promise<FileStore> {
-  if (files.s3 !== null) return createS3Store(files.s3);
+  if (files.s3 !== null) {
+    const { createS3Store } = await import('./s3-store.js'); // a client to load, only where there is a bucket
+    return createS3Store(files.s3);
+  }
   const store = createDiskStore(join(dataDir, 'files'));
   await store.open();
   return store;

@@ -1,4 +1,3 @@
-import { jsonSchema, ToolLoopAgent, tool as sdkTool } from 'ai';
 import type { ModelMessage, ToolSet } from 'ai';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
@@ -132,7 +131,7 @@ export class RunExecution {
       session.closeRound();
     }
     let final: ModelCallResult | null = null;
-    const agent = this.agent(session, meter, (result) => {
+    const agent = await this.agent(session, meter, (result) => {
       final = result;
     });
     const messages: ModelMessage[] = [...opening, ...session.state.messages];
@@ -145,7 +144,9 @@ export class RunExecution {
     return 'done';
   }
 
-  private agent(session: RunSession, meter: RunMeter, onFinal: (result: ModelCallResult) => void) {
+  private async agent(session: RunSession, meter: RunMeter, onFinal: (result: ModelCallResult) => void) {
+    // Loaded by the first run: a process that runs no agent starts without it.
+    const { ToolLoopAgent } = await import('ai');
     const { agent: used } = this.run;
     const { caller } = this.options;
     const signal = this.abort.signal;
@@ -154,7 +155,7 @@ export class RunExecution {
     return new ToolLoopAgent({
       model,
       instructions: session.state.system,
-      tools: this.sdkTools(session),
+      tools: await this.sdkTools(session),
       toolCallConcurrency: 1,
       temperature: used.temperature,
       maxOutputTokens: used.maxTokens,
@@ -165,7 +166,8 @@ export class RunExecution {
     });
   }
 
-  private sdkTools(session: RunSession): ToolSet {
+  private async sdkTools(session: RunSession): Promise<ToolSet> {
+    const { jsonSchema, tool: sdkTool } = await import('ai');
     const entries = [...session.tools.values()].map((tool) => [
       tool.name,
       sdkTool({

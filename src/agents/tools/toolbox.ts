@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { McpServerSettings } from './mcp-file.js';
-import { McpServer } from './mcp-server.js';
 import type { AgentTool, Toolbox } from './tool.types.js';
 
 export interface ToolboxOptions {
@@ -13,7 +12,7 @@ export interface ToolboxOptions {
 
 /** The tools that agents can be granted on this process: the contract's and those of the operator's MCP servers. */
 export async function openToolbox({ tools, servers, logger }: ToolboxOptions): Promise<Toolbox> {
-  const connected = Object.entries(servers).map(([name, settings]) => new McpServer(name, settings, logger));
+  const connected = await mcpServers(servers, logger);
   await Promise.all(connected.map((server) => server.connect()));
   const all = (): AgentTool[] => [...tools, ...connected.flatMap((server) => server.tools)];
   return {
@@ -23,4 +22,12 @@ export async function openToolbox({ tools, servers, logger }: ToolboxOptions): P
       await Promise.all(connected.map((server) => server.close()));
     },
   };
+}
+
+/** The protocol's library is loaded only where a server is listed: it is a third of a start. */
+async function mcpServers(servers: Record<string, McpServerSettings>, logger: Logger) {
+  const listed = Object.entries(servers);
+  if (listed.length === 0) return [];
+  const { McpServer } = await import('./mcp-server.js');
+  return listed.map(([name, settings]) => new McpServer(name, settings, logger));
 }

@@ -1,23 +1,10 @@
+import type { EditOperation } from '../imaging.types.js';
 import { foreground } from './background.js';
 import { addGrain, fillMasked } from './fill.js';
 import { paint } from './palette.js';
 import { blend, collect, decode, decodeMask, feather, open } from './raster.js';
 import type { Raster } from './raster.js';
 import { colourize, skinMask, stylize } from './tones.js';
-
-/** Operations of contract 4.3. */
-export const EDIT_OPERATIONS = [
-  'inpainting',
-  'outpainting',
-  'backgroundRemoval',
-  'backgroundReplace',
-  'objectRemoval',
-  'superResolution',
-  'faceEnhancement',
-  'colorization',
-  'styleTransfer',
-] as const;
-export type EditOperation = (typeof EDIT_OPERATIONS)[number];
 
 export interface EditTask {
   operation: EditOperation;

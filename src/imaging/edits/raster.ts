@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
+import { MAX_EDIT_PIXELS } from '../imaging.types.js';
 
 /** Decoded pixels, four bytes each: red, green, blue, alpha. */
 export interface Raster {
@@ -7,9 +8,6 @@ export interface Raster {
   width: number;
   height: number;
 }
-
-/** More would take gigabytes to work on; the header is asked before anything is decoded. */
-export const MAX_EDIT_PIXELS = 17_000_000;
 
 export function open({ data, width, height }: Raster): Sharp {
   return sharp(data, { raw: { width, height, channels: 4 } });

@@ -1,0 +1,98 @@
+import { destination, pino, type Logger } from 'pino';
+import { bannerOf } from './boot/banner.js';
+import { startPenstock, type RunningPenstock } from './boot/index.js';
+import { ConfigError, loadConfig, type Config } from './config.js';
+
+/** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
+const STOP_TIMEOUT_MS = 29_000;
+const FORCED = 1;
+
+/** Logs are gathered for a moment, so that a busy process does not write line by line; nothing is lost at its end. */
+const output = destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 200 });
+
+function end(code: number): never {
+  try {
+    output.flushSync();
+  } catch {
+    // Standard output is gone, or was never ready: there is nobody to tell.
+  }
+  process.exit(code);
+}
+
+/** Signals are heard from the first moment on: one that comes during the start ends it as soon as it can be ended. */
+function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) {
+      logger.warn({ signal }, 'asked to stop again: ending now');
+      end(FORCED);
+    }
+    stopping = true;
+    logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      logger.error('the stop took too long: ending now');
+      end(FORCED);
+    }, STOP_TIMEOUT_MS).unref();
+    started
+      .then((running) => running.close())
+      .then(() => end(0))
+      .catch((error: unknown) => {
+        logger.error({ err: error }, 'the stop failed');
+        end(FORCED);
+      });
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('SIGHUP', () => {
+    started
+      .then((running) => running.reload())
+      .catch((error: unknown) => logger.error({ err: error }, 'the configuration was not read again'));
+  });
+  // The last line: nothing should reach it, and what does must not end the service (trust.md 3).
+  process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
+}
+
+/** What an operator can mend is told in a sentence; the rest with its stack in the log. */
+function explain(error: unknown, config: Config): string | null {
+  if (!(error instanceof Error)) return null;
+  if ('code' in error && error.code === 'EADDRINUSE') {
+    return `Port ${config.http.port} on ${config.http.host} is taken by another process. Set PORT to a free one.`;
+  }
+  const known = ['ConfigError', 'ProvidersFileError', 'FileStoreError', 'ApiError'];
+  return known.includes(error.name) ? error.message : null;
+}
+
+function readConfig(): Config {
+  try {
+    return loadConfig();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const logger = pino(
+    { level: config.logLevel, base: { pid: process.pid, role: config.role } },
+    destination(1),
+  );
+  const { promise: started, resolve, reject } = Promise.withResolvers<RunningPenstock>();
+  // A start that fails is told below; a stop that waits for it hears of it too.
+  started.catch(() => undefined);
+  handleSignals(logger, started);
+  try {
+    const running = await startPenstock({ config, logger });
+    process.stdout.write(`${bannerOf(config, running)}\n`);
+    resolve(running);
+  } catch (error) {
+    reject(error);
+    const explanation = explain(error, config);
+    if (explanation === null) logger.fatal({ err: error }, 'the start failed');
+    else process.stderr.write(`${explanation}\n`);
+    end(1);
+  }
+}
+
+await main();
