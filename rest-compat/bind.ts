@@ -44,7 +44,7 @@ function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { de
     case 'String':
     case 'ID':
       return (text) => {
-        checkText(text);
+        checkText(text, name);
         return text;
       };
     default:

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discardBody, rateFor, sendAnswer, sendOnce, setRate, visibleError } from '../src/http/index.js';
 import { mount } from './mount.js';
-import { readRequest, splitUrl } from './request.js';
+import { readRequest, refuseMethod, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
 import { routes } from './routes/index.js';
@@ -29,6 +29,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
     let call: Call | null = null;
     try {
       call = await edge.open(request, response);
+      if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
       const rest = await readRequest(options, router, { request, call, path, query });
       await serve(options, rest, response);
     } catch (fault) {

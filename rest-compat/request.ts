@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../src/errors.js';
-import { isMultipart, parseJson, parseMultipart, readBody, requireJson } from '../src/http/index.js';
+import { isMultipart, parseJson, parseMultipart, readBody, readJsonBody } from '../src/http/index.js';
 import type { UploadedFile } from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
 import type { Route } from './route.types.js';
-import type { Incoming, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, Incoming, RestOptions, RestRequest } from './rest.types.js';
 import type { Router } from './router.js';
 
 /** The path of the REST API. */
@@ -33,10 +33,11 @@ export async function readRequest(
 ): Promise<RestRequest> {
   const method = request.method ?? 'GET';
   const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
-  if (matched === null || 'allow' in matched) {
+  if (matched === null) {
     await options.edge.takeSlot(call);
-    throw matched === null ? new ApiError('not_found', 'Not found') : methodNotAllowed(matched.allow);
+    throw new ApiError('not_found', 'Not found');
   }
+  if ('allow' in matched) return refuseMethod(options, call, matched.allow);
   const { target: endpoint, segments } = matched;
   options.onRoute?.(request, BASE_PATH + endpoint.route.path);
   const { bytes, body, upload } = await receiveBody(options, endpoint.route, { request, call });
@@ -56,8 +57,10 @@ export async function readRequest(
   };
 }
 
-function methodNotAllowed(allow: string): ApiError {
-  return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
+/** A known path's other method. It takes a slot. @throws ApiError method_not_allowed, rate_limited */
+export async function refuseMethod({ edge }: RestOptions, call: Call, allow: string): Promise<never> {
+  await edge.takeSlot(call);
+  throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
 interface Received {
@@ -122,8 +125,7 @@ async function receive(request: IncomingMessage, { method, body }: Route): Promi
   if (!body) return EMPTY;
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (body.optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
-  requireJson(request);
-  return readBody(request, body.limitBytes);
+  return readJsonBody(request, body.limitBytes);
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {

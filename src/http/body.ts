@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ApiError, invalid } from '../errors.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
@@ -48,6 +50,29 @@ export function readBody(
   });
 }
 
+const UNPACK = new Map([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+] as const);
+
+/**
+ * The bytes of a body that must be plain JSON. One that is packed is refused for its encoding; one that would unpack to more than the limit
+ * for its size: it is unpacked so far only to tell a bomb from a mistake.
+ * @throws ApiError unsupported_media_type, payload_too_large
+ */
+export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const unpack = UNPACK.get(request.headers['content-encoding']?.trim().toLowerCase() as 'gzip');
+  if (unpack) {
+    const packed = await readBody(request, limitBytes);
+    await unpack(packed, { maxOutputLength: limitBytes }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    });
+  }
+  requireJson(request);
+  return readBody(request, limitBytes);
+}
+
 /** So long a refused body is taken and forgotten, so that its sender reads the answer instead of a reset. */
 const LINGER_MS = 5000;
 
@@ -68,11 +93,13 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const PROTO = /__proto__|\\u005[fF]/;
+/** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
+const MAX_DEPTH = 500;
 
 /**
  * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
  * refuse unknown parameters.
- * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string
+ * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
@@ -83,15 +110,25 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw malformed();
   }
+  // Each level takes two characters at least: most bodies need no look.
+  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw invalid('JSON is nested too deeply');
   if (SUSPECT_ESCAPE.test(text)) checkStrings(value);
   if (PROTO.test(text)) dropProto(value, 0);
   return value;
 }
 
 /** @throws ApiError invalid_request for a NUL or a lone surrogate */
-export function checkText(text: string): void {
+export function checkText(text: string, param?: string): void {
   if (text.includes('\0') || LONE_SURROGATE.test(text))
-    throw invalid('Strings must not contain \\u0000 or lone surrogates');
+    throw invalid('Strings must not contain \\u0000 or lone surrogates', param);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const item of Array.isArray(value) ? (value as unknown[]) : Object.values(value))
+    if (isDeeper(item, levels - 1)) return true;
+  return false;
 }
 
 function checkStrings(value: unknown): void {

@@ -1,4 +1,4 @@
-export { checkText, discardBody, parseJson, readBody, requireJson } from './body.js';
+export { checkText, discardBody, parseJson, readBody, readJsonBody, requireJson } from './body.js';
 export {
   errorHeaders,
   prepareRun,

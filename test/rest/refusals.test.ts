@@ -69,6 +69,8 @@ describe('a path', () => {
     expect(answer.status).toBe(405);
     expect(answer.headers['allow']).toBe('DELETE, GET');
     expect(typeof answer.body['error']).toBe('string');
+    const description = await server.rest('DELETE', '/openapi.json', { key });
+    expect(description).toMatchObject({ status: 405, headers: { allow: 'GET' } });
   });
 
   it.each(['/jobs/..%2Fx', '/jobs/job_nope', "/jobs/'%20OR%201=1"])(
@@ -125,6 +127,31 @@ describe('a body', () => {
       status: 415,
       body: { error: 'Unsupported media type', code: 'unsupported_media_type' },
     });
+  });
+
+  it('that would unpack to more than the limit is 413', async () => {
+    const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024));
+    expect(await post(bomb, { 'content-encoding': 'gzip' })).toMatchObject({
+      status: 413,
+      body: { error: 'Request body too large' },
+    });
+  });
+
+  it('nested so deeply that it would end a stack is 400, wherever it is', async () => {
+    const deep = '['.repeat(50_000) + ']'.repeat(50_000);
+    const tools = `[{"type":"function","function":{"name":"x","parameters":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}}]`;
+    for (const [path, body] of [
+      ['/images/generations', `{"prompt":${deep}}`],
+      ['/chat/completions', `{"messages":[{"role":"user","content":"\\ud83d\\ude00"}],"x":${deep}}`],
+      ['/chat/completions', `{"messages":[{"role":"user","content":"a"}],"tools":${tools}}`],
+    ] as const) {
+      const answer = await server.rest('POST', path, {
+        key,
+        body,
+        headers: { 'content-type': 'application/json' },
+      });
+      expect(answer).toMatchObject({ status: 400, body: { error: 'JSON is nested too deeply' } });
+    }
   });
 
   it('over the limit of its endpoint is 413, declared or not', async () => {
