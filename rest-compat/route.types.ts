@@ -6,6 +6,8 @@ export interface ParameterHint {
   description: string;
   minimum?: number;
   maximum?: number;
+  pattern?: string;
+  enum?: readonly string[];
   example?: string | number | boolean;
 }
 
@@ -49,6 +51,8 @@ export interface Route {
     example: Record<string, unknown>;
     /** Fields besides those of the input type. */
     extra?: Record<string, JsonSchema>;
+    /** JSON Schema keywords of the whole body: what some fields mean for others. */
+    rules?: JsonSchema;
     /** A request without a body stands for `{}`. */
     optional?: boolean;
     /** Unknown fields are ignored (chat, embeddings) instead of refused. */
@@ -56,9 +60,9 @@ export interface Route {
   };
   /**
    * Escape hatch: the request may (or, without `body`, must) be multipart/form-data. Its fields are the body, the file of this form field
-   * reaches the resolver beside it. The limit is a number of bytes, or the plan's for knowledge files.
+   * reaches the resolver beside it. The limit is a number of bytes, or the plan's for knowledge files; `accepts` lists content types.
    */
-  upload?: { field: string; limit: number | 'knowledge' };
+  upload?: { field: string; limit: number | 'knowledge'; accepts: string };
   /** Escape hatch: what the document answered, rewritten. */
   respond?(body: Record<string, unknown>, request: RespondRequest): RouteAnswer | Promise<RouteAnswer>;
   /**
@@ -70,6 +74,8 @@ export interface Route {
   streamDocument?: string;
   /** Content types of further forms of the answer, bytes or text. */
   alsoAnswers?: readonly string[];
+  /** Headers of the answer that only this row has. */
+  headers?: Record<string, JsonSchema>;
   /** Name of the answer's schema in the description. */
   schemaName: string;
   /** The answer's schema where `respond` rewrites the answer: from that of the document. */

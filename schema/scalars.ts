@@ -32,7 +32,7 @@ export const ImageSize = word(
 );
 export const ImageUpscale = word(
   'ImageUpscale',
-  ['2x', '4x'],
+  ['none', '2x', '4x'],
   'Factor by which each side of an image is multiplied.',
 );
 /** Written as a string or, in a document, as a bare word: callers know it as either. */

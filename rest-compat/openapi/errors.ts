@@ -1,3 +1,4 @@
+import { ERROR_KINDS } from '../../src/errors.js';
 import type { JsonSchema } from '../route.types.js';
 
 const string = (description: string): JsonSchema => ({ type: 'string', description });
@@ -7,7 +8,7 @@ export const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
     error: string('What is wrong, for people.'),
-    code: string('What is wrong, for programs: `invalid_request`, `unauthorized`, `quota_exceeded` …'),
+    code: { ...string('What is wrong, for programs.'), enum: Object.keys(ERROR_KINDS) },
     param: string('The offending field.'),
     remaining: { type: 'number', description: 'What is left of the exhausted bucket.' },
     retryAfter: { type: 'integer', minimum: 1, description: 'Seconds to wait.' },
@@ -91,21 +92,34 @@ const STATUS: Record<string, string> = {
   '503': 'Unavailable',
 };
 
-const header = (name: string): JsonSchema => ({ $ref: `#/components/headers/${name}` });
+/** A reference to one of {@link HEADERS}. */
+export const headerReference = (name: string): JsonSchema => ({ $ref: `#/components/headers/${name}` });
 
 export const RATE_HEADERS = {
-  'X-RateLimit-Limit': header('RateLimitLimit'),
-  'X-RateLimit-Remaining': header('RateLimitRemaining'),
-  'X-RateLimit-Reset': header('RateLimitReset'),
-  'X-Request-Id': header('RequestId'),
+  'X-RateLimit-Limit': headerReference('RateLimitLimit'),
+  'X-RateLimit-Remaining': headerReference('RateLimitRemaining'),
+  'X-RateLimit-Reset': headerReference('RateLimitReset'),
+  'X-Request-Id': headerReference('RequestId'),
 };
 
 export const HEADERS: Record<string, JsonSchema> = {
-  RateLimitLimit: { description: 'Requests that the window allows.', schema: { type: 'integer' } },
+  RateLimitLimit: {
+    description: 'Requests that the window allows.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   RateLimitRemaining: { description: 'Requests left in it.', schema: { type: 'integer' } },
   RateLimitReset: { description: 'Unix seconds at which it next gains a slot.', schema: { type: 'integer' } },
-  RequestId: { description: "The request's id, as in usage records and logs.", schema: { type: 'string' } },
+  RequestId: {
+    description: "The request's id, as in usage records and logs.",
+    schema: { type: 'string' },
+    required: true,
+  },
   RetryAfter: { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 } },
+  IdempotentReplayed: {
+    description: 'Where an earlier request with this Idempotency-Key got the answer.',
+    schema: { type: 'string', const: 'true' },
+  },
+  Usage: { description: 'The `usage` of an answer that is no JSON, as JSON.', schema: { type: 'string' } },
   JobId: { description: 'The job that did the work.', schema: { type: 'string' } },
 };
 
@@ -115,7 +129,7 @@ export function errorResponses(): Record<string, JsonSchema> {
     name,
     {
       description,
-      headers: { ...RATE_HEADERS, ...(retryAfter ? { 'Retry-After': header('RetryAfter') } : {}) },
+      headers: { ...RATE_HEADERS, ...(retryAfter ? { 'Retry-After': headerReference('RetryAfter') } : {}) },
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
     },
   ]);

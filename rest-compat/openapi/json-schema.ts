@@ -15,7 +15,7 @@ const SCALARS: Record<string, JsonSchema> = {
   String: { type: 'string' },
   ID: { type: 'string' },
   Int: { type: 'integer' },
-  SafeInt: { type: 'integer' },
+  SafeInt: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
   Float: { type: 'number' },
   Boolean: { type: 'boolean' },
   DateTimeISO: { type: 'string', format: 'date-time' },
@@ -68,7 +68,7 @@ function fieldSchema(type: GraphQLObjectType, name: string, set: SelectionSetNod
   return field.description ? { ...schema, description: restWords(field.description) } : schema;
 }
 
-/** The schema of a request body: an input type in the contract's spelling. */
+/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`. */
 export function inputSchema(type: GraphQLInputType): JsonSchema {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
@@ -81,14 +81,29 @@ function objectSchema(type: GraphQLInputObjectType): JsonSchema {
   for (const field of Object.values(type.getFields())) {
     const name = snake(field.name);
     const description = field.description ? { description: restWords(field.description) } : {};
-    properties[name] = {
+    const schema = {
       ...inputSchema(field.type),
       ...description,
       ...(field.extensions['jsonSchema'] as JsonSchema),
     };
-    if (isNonNullType(field.type)) required.push(name);
+    const isRequired = isNonNullType(field.type);
+    properties[name] = isRequired || field.extensions['notNull'] === true ? schema : nullable(schema);
+    if (isRequired) required.push(name);
   }
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+/** The same schema with fields of these names optional, at any depth: what an answer leaves out where it does not apply. */
+export function withOptional<Value>(schema: Value, names: readonly string[]): Value {
+  if (Array.isArray(schema)) return schema.map((item) => withOptional(item, names) as unknown) as Value;
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).map(([key, value]) => [
+    key,
+    key === 'required' && Array.isArray(value)
+      ? value.filter((name) => !names.includes(name as string))
+      : withOptional(value as unknown, names),
+  ]);
+  return Object.fromEntries(entries) as Value;
 }
 
 /** The schema of a path or query parameter. */

@@ -3,8 +3,15 @@ import type { Endpoint } from '../mount.js';
 import { BODY_VARIABLE, mountRoute } from '../mount.js';
 import type { JsonSchema } from '../route.types.js';
 import { routes } from '../routes/index.js';
-import { ERROR_SCHEMA, errorReferences, errorResponses, HEADERS, RATE_HEADERS } from './errors.js';
-import { inputSchema, outputSchema, parameterSchema } from './json-schema.js';
+import {
+  ERROR_SCHEMA,
+  errorReferences,
+  errorResponses,
+  headerReference,
+  HEADERS,
+  RATE_HEADERS,
+} from './errors.js';
+import { inputSchema, outputSchema, parameterSchema, withOptional } from './json-schema.js';
 
 const TAGS: Record<string, string> = {
   Chat: 'Conversations, in one piece or streamed.',
@@ -60,16 +67,14 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   for (const endpoint of endpoints) {
     named.set(endpoint.route.schemaName, answerSchema(endpoint));
     const chunk = endpoint.stream && documentSchema(endpoint.stream);
-    if (chunk) named.set(`${endpoint.route.schemaName}Chunk`, { ...chunk, required: chunkRequired(chunk) });
+    if (chunk) named.set(`${endpoint.route.schemaName}Chunk`, withOptional(chunk, CHUNK_OPTIONAL));
   }
   const names = new Map([...named].map(([name, schema]) => [JSON.stringify(schema), name]));
   return Object.fromEntries([...named].map(([name, schema]) => [name, refer(schema, names, name)]));
 }
 
-/** A chunk carries tier and usage at its end only. */
-function chunkRequired(chunk: JsonSchema): string[] {
-  return (chunk['required'] as string[]).filter((name) => name !== 'model_tier' && name !== 'usage');
-}
+/** A chunk brings a part of a message; tier and usage stand at its end only. */
+const CHUNK_OPTIONAL = ['role', 'content', 'tool_calls', 'logprobs', 'model_tier', 'usage'];
 
 function refer(value: unknown, names: Map<string, string>, own?: string): JsonSchema {
   if (typeof value !== 'object' || value === null) return value as JsonSchema;
@@ -110,8 +115,10 @@ function operationOf(endpoint: Endpoint): JsonSchema {
 
 function errorStatuses({ route }: Endpoint): number[] {
   const ofPath = route.path.includes('{') ? [404] : [];
-  const ofBody = (route.body ?? route.upload) ? [402, 409, 413, 415, 422] : [];
-  return [400, 401, 403, ...ofPath, ...ofBody, 429, 500, 503].sort((a, b) => a - b);
+  const ofBody = (route.body ?? route.upload) ? [402, 413, 415] : [];
+  // Idempotency-Key.
+  const ofPost = route.method === 'POST' ? [409, 422] : [];
+  return [400, 401, 403, ...ofPath, ...ofBody, ...ofPost, 429, 500, 503].sort((a, b) => a - b);
 }
 
 function parametersOf({ route, document }: Endpoint): JsonSchema[] {
@@ -154,6 +161,7 @@ function headersOf({ route, document }: Described): JsonSchema[] {
     return [
       header('Idempotency-Key', 'The same key and request within 24 hours get the first answer again.', {
         type: 'string',
+        minLength: 1,
         maxLength: 255,
       }),
     ];
@@ -174,7 +182,7 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   };
   const content = {
     ...(json?.['content'] as JsonSchema | undefined),
-    'multipart/form-data': { schema: form },
+    'multipart/form-data': { schema: form, encoding: { [upload.field]: { contentType: upload.accepts } } },
   };
   return { required: true, content };
 }
@@ -191,32 +199,60 @@ function bodyOf({ route, document }: Endpoint): JsonSchema {
     throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
   const schema = inputSchema(input.type);
   const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
-  const body = { ...schema, properties, ...(route.body.open ? {} : { additionalProperties: false }) };
+  const rules = { ...route.body.rules, ...(route.body.open ? {} : { additionalProperties: false }) };
+  const body = { ...schema, properties, ...rules };
   return {
     required: route.body.optional !== true,
     content: { 'application/json': { schema: body, example: route.body.example } },
   };
 }
 
-function successOf({ route, document, stream }: Endpoint): JsonSchema {
-  const schema = (name: string): JsonSchema => ({ schema: { $ref: `#/components/schemas/${name}` } });
-  const isStream = document.operation.operation === 'subscription';
+function successOf(endpoint: Endpoint): JsonSchema {
+  const { route } = endpoint;
   const isGeneration = route.document.includes('job { id status');
   return {
-    description: isStream ? 'The events as they come.' : 'The answer.',
+    description: isEventStream(endpoint) ? 'The events as they come.' : 'The answer.',
     headers: {
       ...RATE_HEADERS,
-      ...(isGeneration ? { 'X-Job-Id': { $ref: '#/components/headers/JobId' } } : {}),
+      ...(isGeneration ? { 'X-Job-Id': headerReference('JobId') } : {}),
+      ...(route.method === 'POST' ? { 'Idempotent-Replayed': headerReference('IdempotentReplayed') } : {}),
+      ...route.headers,
     },
-    content: {
-      [isStream ? 'text/event-stream' : 'application/json']: schema(route.schemaName),
-      ...(stream ? { 'text/event-stream': schema(`${route.schemaName}Chunk`) } : {}),
-      ...Object.fromEntries(
-        (route.alsoAnswers ?? []).map((type) => [
-          type,
-          { schema: type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {} },
-        ]),
-      ),
+    content: contentOf(endpoint),
+  };
+}
+
+function isEventStream({ route, document }: Endpoint): boolean {
+  return document.operation.operation === 'subscription' || route.raw === 'run';
+}
+
+function contentOf(endpoint: Endpoint): JsonSchema {
+  const { route, stream } = endpoint;
+  const answer = { $ref: `#/components/schemas/${route.schemaName}` };
+  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema(answer) } };
+  const chunk = { $ref: `#/components/schemas/${route.schemaName}Chunk` };
+  const error = { $ref: '#/components/schemas/Error' };
+  return {
+    'application/json': { schema: answer },
+    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema({ anyOf: [chunk, error] }, '[DONE]') } } : {}),
+    ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
+  };
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+const plainSchema = (type: string): JsonSchema =>
+  type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
+
+/** One event as a reader of the stream has it: `data` is JSON text, or the word that ends the stream. */
+function eventSchema(content: JsonSchema, end?: string): JsonSchema {
+  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: content };
+  return {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'What `Last-Event-ID` takes.' },
+      data: end === undefined ? json : { anyOf: [{ type: 'string', const: end }, json] },
     },
+    required: ['data'],
   };
 }

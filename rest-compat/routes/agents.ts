@@ -1,4 +1,5 @@
-import type { Route } from '../route.types.js';
+import { withOptional } from '../openapi/json-schema.js';
+import type { JsonSchema, Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 
 /** Contract 2.11. */
@@ -19,10 +20,10 @@ const STEPS = `
 
 const ID = { id: { description: "The agent's id.", example: 'agt_01jd0000000000000000000000' } };
 const RUN_ID = { runId: { description: "The run's id.", example: 'run_01jd0000000000000000000000' } };
-const PAGE = {
+const page = (prefix: string) => ({
   limit: { description: 'How many.', minimum: 1, maximum: 100 },
-  cursor: { description: 'The `next_cursor` of the page before.' },
-};
+  cursor: { description: 'The `next_cursor` of the page before.', pattern: `^${prefix}_[0-9a-z]{26}$` },
+});
 
 /** Escape hatch: the contract wraps a record in its own name, which a root field's alias cannot do. */
 const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
@@ -34,6 +35,44 @@ const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
 function withoutNulls(step: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(step).filter(([, value]) => value !== null));
 }
+
+const STEP_FIELDS = ['content', 'tool_name', 'tool_input', 'tool_output'];
+
+const event = (type: string, properties: Record<string, JsonSchema>): JsonSchema => ({
+  type: 'object',
+  properties: { type: { type: 'string', const: type }, ...properties },
+  required: ['type', ...Object.keys(properties)],
+});
+const TEXT = { type: 'string' };
+
+/** Contract 6.2. */
+const RUN_EVENT: JsonSchema = {
+  anyOf: [
+    event('start', { run_id: TEXT, session_id: TEXT }),
+    event('step', {
+      run_id: TEXT,
+      step: {
+        type: 'object',
+        properties: {
+          step_number: { type: 'integer', minimum: 1 },
+          type: { type: 'string', enum: ['thinking', 'tool_call', 'tool_result', 'response', 'error'] },
+          content: TEXT,
+          tool: TEXT,
+          tool_input: { type: 'object' },
+          tool_output: {},
+        },
+        required: ['step_number', 'type'],
+      },
+    }),
+    event('done', {
+      run_id: TEXT,
+      output: TEXT,
+      credits_used: { type: 'number' },
+      tokens_used: { type: 'integer' },
+    }),
+    event('error', { error: TEXT }),
+  ],
+};
 
 const common = { tag: 'Agents' } as const;
 const EXAMPLE = {
@@ -57,9 +96,10 @@ export const agentRoutes: Route[] = [
     parameters: {
       include_templates: { description: 'True lists templates after the own agents.' },
       template_category: {
-        description: 'Only templates for research, content, coding, analysis, support or productivity.',
+        description: 'Only templates of this category.',
+        enum: ['research', 'content', 'coding', 'analysis', 'support', 'productivity'],
       },
-      ...PAGE,
+      ...page('agt'),
     },
     schemaName: 'AgentList',
   },
@@ -131,6 +171,7 @@ export const agentRoutes: Route[] = [
     parameters: ID,
     body: { limitBytes: BODY_LIMITS.large, example: { input: 'What is new in PostgreSQL 18?' } },
     raw: 'run',
+    describe: () => RUN_EVENT,
     schemaName: 'AgentRunStream',
   },
   {
@@ -146,8 +187,11 @@ export const agentRoutes: Route[] = [
     }`,
     parameters: {
       ...ID,
-      status: { description: 'Only runs in this state: running, completed, failed or cancelled.' },
-      ...PAGE,
+      status: {
+        description: 'Only runs in this state.',
+        enum: ['running', 'completed', 'failed', 'cancelled'],
+      },
+      ...page('run'),
     },
     schemaName: 'AgentRunList',
   },
@@ -162,7 +206,7 @@ export const agentRoutes: Route[] = [
     respond: ({ steps, ...run }) => ({
       body: { run: { ...run, steps: (steps as Record<string, unknown>[]).map(withoutNulls) } },
     }),
-    describe: wrapped('run').describe!,
+    describe: (schema) => withOptional(wrapped('run').describe!(schema), STEP_FIELDS),
     schemaName: 'AgentRunAnswer',
   },
   {
@@ -180,6 +224,7 @@ export const agentRoutes: Route[] = [
     }`,
     parameters: { ...ID, ...RUN_ID },
     raw: 'run-events',
+    describe: () => RUN_EVENT,
     schemaName: 'AgentRunEvent',
   },
   {

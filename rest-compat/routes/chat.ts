@@ -1,4 +1,6 @@
 import type { Route } from '../route.types.js';
+import { CHAT_FIELDS } from '../openapi/chat-schema.js';
+import { withOptional } from '../openapi/json-schema.js';
 import { BODY_LIMITS } from '../route.types.js';
 
 const USAGE = `
@@ -33,10 +35,11 @@ export const chatRoutes: Route[] = [
     body: {
       limitBytes: BODY_LIMITS.large,
       open: true,
-      extra: { stream: { type: 'boolean', default: false, description: 'True streams the answer.' } },
+      extra: CHAT_FIELDS,
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
     raw: 'chat',
+    describe: (schema) => withOptional(schema, ['tool_calls', 'logprobs']),
     schemaName: 'ChatCompletion',
   },
 ];

@@ -1,5 +1,10 @@
-import type { Route } from '../route.types.js';
+import type { JsonSchema, Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+
+interface EmbeddingProperties {
+  [name: string]: JsonSchema;
+  data: { items: { properties: Record<string, JsonSchema> } };
+}
 
 export const embeddingRoutes: Route[] = [
   {
@@ -17,6 +22,17 @@ export const embeddingRoutes: Route[] = [
       }
     }`,
     body: { limitBytes: BODY_LIMITS.large, open: true, example: { input: 'The food was delicious' } },
+    describe(schema) {
+      const { data } = schema['properties'] as EmbeddingProperties;
+      data.items.properties['embedding'] = {
+        description: 'Numbers, or base64 of little-endian float32.',
+        anyOf: [
+          { type: 'array', items: { type: 'number' } },
+          { type: 'string', contentEncoding: 'base64' },
+        ],
+      };
+      return schema;
+    },
     schemaName: 'EmbeddingList',
   },
 ];

@@ -1,3 +1,5 @@
+import { EXAMPLE_IMAGE } from '../openapi/examples.js';
+import { EDIT_FORMS } from '../openapi/variants.js';
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { describeGeneration, generationAnswer } from './generation.js';
@@ -24,7 +26,8 @@ export const imageEditRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.edits,
-      example: { image: 'https://example.com/photo.jpg', operation: 'superResolution', scale: 2 },
+      rules: EDIT_FORMS,
+      example: { image: EXAMPLE_IMAGE, operation: 'superResolution', scale: 2 },
     },
     respond: generationAnswer([]),
     describe: describeGeneration,

@@ -1,6 +1,10 @@
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+import { withOptional } from '../openapi/json-schema.js';
 import { describeGeneration, generationAnswer } from './generation.js';
+
+/** `url` or `b64_json`, as asked for. */
+const OPTIONAL = ['url', 'b64_json', 'revised_prompt'];
 
 export const imageRoutes: Route[] = [
   {
@@ -28,8 +32,8 @@ export const imageRoutes: Route[] = [
       limitBytes: BODY_LIMITS.large,
       example: { prompt: 'A red fox in the snow', size: '1024x1024', n: 1 },
     },
-    respond: generationAnswer(['url', 'b64_json', 'revised_prompt']),
-    describe: describeGeneration,
+    respond: generationAnswer(OPTIONAL),
+    describe: (schema) => withOptional(describeGeneration(schema), OPTIONAL),
     schemaName: 'ImageGeneration',
   },
 ];

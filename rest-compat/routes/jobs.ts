@@ -23,7 +23,10 @@ export const jobRoutes: Route[] = [
       tool: { description: 'Only jobs of this kind.' },
       pending: { description: 'Only pending and processing jobs.' },
       limit: { description: 'How many jobs.', minimum: 1, maximum: 100 },
-      cursor: { description: 'The `next_cursor` of the page before.' },
+      cursor: {
+        description: 'The `next_cursor` of the page before.',
+        pattern: '^job_[0-9a-z]{26}$',
+      },
     },
     schemaName: 'JobList',
   },

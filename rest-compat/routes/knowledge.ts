@@ -31,7 +31,12 @@ export const knowledgeRoutes: Route[] = [
       body: uploadKnowledgeFile(agentId: $id, input: $input) { ${FILE} }
     }`,
     parameters: ID,
-    upload: { field: 'file', limit: 'knowledge' },
+    upload: {
+      field: 'file',
+      limit: 'knowledge',
+      accepts:
+        'text/plain, text/markdown, text/csv, application/pdf, application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+    },
     ...wrapped('file'),
     schemaName: 'KnowledgeFileAnswer',
   },

@@ -1,3 +1,4 @@
+import { MUSIC_FORMS } from '../openapi/variants.js';
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { describeObjectGeneration, generationAnswer } from './generation.js';
@@ -23,6 +24,7 @@ export const musicRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
+      rules: MUSIC_FORMS,
       example: { prompt: 'Calm piano in C major, 80 bpm', duration_seconds: 20 },
     },
     respond: generationAnswer([]),

@@ -46,6 +46,7 @@ export const speechRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
+      rules: { dependentRequired: { reference_text: ['reference_audio'] } },
       example: { input: 'Hello, this is Penstock.', voice: 'nova', response_format: 'mp3' },
     },
     respond: speechAnswer,

@@ -1,5 +1,8 @@
 import type { Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+import { EXAMPLE_AUDIO } from '../openapi/examples.js';
+import { headerReference } from '../openapi/errors.js';
+import { withOptional } from '../openapi/json-schema.js';
 import { describeFlatGeneration, flatAnswer } from './generation.js';
 
 const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
@@ -60,12 +63,14 @@ export const transcriptionRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
-      example: { file: 'https://example.com/meeting.mp3', diarization: true },
+      example: { file: EXAMPLE_AUDIO, diarization: true },
     },
-    upload: { field: 'file', limit: MAX_UPLOAD_BYTES },
+    upload: { field: 'file', limit: MAX_UPLOAD_BYTES, accepts: 'audio/*, video/webm, video/mp4' },
     respond: transcriptionAnswer,
     alsoAnswers: ['text/plain', 'application/x-subrip', 'text/vtt'],
-    describe: (schema) => describeFlatGeneration(schema, ['response_format', 'content']),
+    describe: (schema) =>
+      withOptional(describeFlatGeneration(schema, ['response_format', 'content']), ['words']),
+    headers: { 'X-Usage': headerReference('Usage') },
     schemaName: 'Transcription',
   },
 ];

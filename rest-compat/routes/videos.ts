@@ -1,3 +1,4 @@
+import { VIDEO_FORMS } from '../openapi/variants.js';
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { describeObjectGeneration, generationAnswer } from './generation.js';
@@ -23,6 +24,7 @@ export const videoRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
+      rules: VIDEO_FORMS,
       example: { prompt: 'Waves on a beach at sunset', duration_seconds: 5, resolution: '720p' },
     },
     respond: generationAnswer([]),

@@ -130,7 +130,10 @@ export const webhookRoutes: Route[] = [
       ...ID,
       status: { description: 'Only deliveries in this state.' },
       limit: { description: 'How many deliveries.', minimum: 1, maximum: 100 },
-      cursor: { description: 'The `next_cursor` of the page before.' },
+      cursor: {
+        description: 'The `next_cursor` of the page before.',
+        pattern: '^dlv_[0-9a-z]{26}$',
+      },
     },
     schemaName: 'WebhookDeliveryList',
   },

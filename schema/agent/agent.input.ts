@@ -1,64 +1,84 @@
-import { Field, Float, InputType, Int } from 'type-graphql';
+import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
+import { AGENT_TOOLS, modelId, nonBlank } from '../json-schemas.js';
 
 @InputType({ description: 'Contract 4.8.' })
 export class CreateAgentInput {
+  @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { description: 'At most 100 characters.' })
   name!: string;
 
+  @Extensions({ jsonSchema: { maxLength: 500 } })
   @Field(() => String, { nullable: true, description: 'At most 500 characters.' })
   description?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 100, default: 'bot' } })
   @Field(() => String, { nullable: true, description: 'Default `bot`.' })
   icon?: string | null;
 
+  @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'At most 10,000 characters.' })
   systemPrompt!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, { nullable: true, description: 'A chat model; default: the default one.' })
   model?: string | null;
 
+  @Extensions({ jsonSchema: AGENT_TOOLS })
   @Field(() => [String], { nullable: true, description: 'Tool ids; default none.' })
   tools?: string[] | null;
 
+  @Extensions({ jsonSchema: { minimum: 0, maximum: 2, default: 0.7 } })
   @Field(() => Float, { nullable: true, description: '0 to 2, default 0.7.' })
   temperature?: number | null;
 
+  @Extensions({ jsonSchema: { minimum: 100, maximum: 8000, default: 4000 } })
   @Field(() => Int, { nullable: true, description: '100 to 8000, default 4000.' })
   maxTokens?: number | null;
 
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 20, default: 10 } })
   @Field(() => Int, { nullable: true, description: '1 to 20, default 10.' })
   maxIterations?: number | null;
 
+  @Extensions({ jsonSchema: { default: false } })
   @Field(() => Boolean, { nullable: true, description: 'Default false.' })
   memoryEnabled?: boolean | null;
 }
 
 @InputType({ description: 'Fields that are left out stay as they are.' })
 export class UpdateAgentInput {
+  @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true })
   name?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 500 } })
   @Field(() => String, { nullable: true })
   description?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 100 } })
   @Field(() => String, { nullable: true })
   icon?: string | null;
 
+  @Extensions({ notNull: true, jsonSchema: nonBlank(10_000) })
   @Field(() => String, { nullable: true })
   systemPrompt?: string | null;
 
+  @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
+  @Extensions({ jsonSchema: AGENT_TOOLS })
   @Field(() => [String], { nullable: true })
   tools?: string[] | null;
 
+  @Extensions({ jsonSchema: { minimum: 0, maximum: 2 } })
   @Field(() => Float, { nullable: true })
   temperature?: number | null;
 
+  @Extensions({ jsonSchema: { minimum: 100, maximum: 8000 } })
   @Field(() => Int, { nullable: true })
   maxTokens?: number | null;
 
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 20 } })
   @Field(() => Int, { nullable: true })
   maxIterations?: number | null;
 
@@ -71,24 +91,29 @@ export class UpdateAgentInput {
 
 @InputType()
 export class DuplicateAgentInput {
+  @Extensions({ jsonSchema: { maxLength: 100 } })
   @Field(() => String, { nullable: true, description: 'Default: the name with ` (copy)`.' })
   name?: string | null;
 }
 
 @InputType({ description: 'An image (JPEG, PNG, WebP) or a document (PDF, Markdown, TXT, CSV, DOCX).' })
 export class RunAttachmentInput {
+  @Extensions({ jsonSchema: { enum: ['image', 'document'] } })
   @Field(() => String, { description: '`image` or `document`.' })
   type!: string;
 
+  @Extensions({ jsonSchema: { minLength: 1 } })
   @Field(() => String, { description: 'An http(s) or `data:` URL, or base64.' })
   url!: string;
 
+  @Extensions({ jsonSchema: { maxLength: 200 } })
   @Field(() => String, { nullable: true })
   name?: string | null;
 }
 
 @InputType()
 export class RunHistoryMessageInput {
+  @Extensions({ jsonSchema: { enum: ['user', 'assistant'] } })
   @Field(() => String, { description: '`user` or `assistant`.' })
   role!: string;
 
@@ -98,18 +123,23 @@ export class RunHistoryMessageInput {
 
 @InputType({ description: 'Contract 4.8.' })
 export class RunAgentInput {
+  @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'At most 10,000 characters.' })
   input!: string;
 
+  @Extensions({ jsonSchema: { maxItems: 10 } })
   @Field(() => [RunAttachmentInput], { nullable: true })
   attachments?: RunAttachmentInput[] | null;
 
+  @Extensions({ jsonSchema: { maxItems: 200 } })
   @Field(() => [RunHistoryMessageInput], { nullable: true })
   conversationHistory?: RunHistoryMessageInput[] | null;
 
+  @Extensions({ jsonSchema: { maxLength: 200 } })
   @Field(() => String, { nullable: true, description: 'Continues a session.' })
   sessionId?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 200 } })
   @Field(() => String, {
     nullable: true,
     description: "The caller's own end user, whose memories are used; at most 200 characters.",

@@ -1,17 +1,29 @@
-import { Field, InputType, Int } from 'type-graphql';
+import { Extensions, Field, InputType, Int } from 'type-graphql';
+import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType()
 export class CreateEmbeddingsInput {
+  @Extensions({
+    jsonSchema: {
+      anyOf: [
+        { type: 'string', minLength: 1 },
+        { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
+      ],
+    },
+  })
   @Field(() => Json, { description: 'A string or a list of strings.' })
   input!: unknown;
 
+  @Extensions({ jsonSchema: modelId('sandbox/embedding-basic') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
+  @Extensions({ jsonSchema: { minimum: 1, maximum: 4096 } })
   @Field(() => Int, { nullable: true })
   dimensions?: number | null;
 
+  @Extensions({ jsonSchema: { enum: ['float', 'base64'], default: 'float' } })
   @Field(() => String, { nullable: true, description: '`float`, or `base64` of little-endian float32.' })
   encodingFormat?: string | null;
 

@@ -1,18 +1,23 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
+import { EDIT_OPERATIONS } from '../../src/imaging/index.js';
 import { EditDirection } from '../enums.js';
+import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.3; which extras an operation takes is told there.' })
 export class EditImageInput {
+  @Extensions({ jsonSchema: nonBlank() })
   @Field(() => String, { description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.' })
   image!: string;
 
+  @Extensions({ jsonSchema: { enum: [...EDIT_OPERATIONS] } })
   @Field(() => String, {
     description:
       'inpainting, outpainting, backgroundRemoval, backgroundReplace, objectRemoval, superResolution, faceEnhancement, colorization or styleTransfer.',
   })
   operation!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/image-edit-fast') })
   @Field(() => String, { nullable: true, description: "Default: the operation's own." })
   model?: string | null;
 
@@ -26,6 +31,7 @@ export class EditImageInput {
   })
   mask?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, { nullable: true, description: 'inpainting, styleTransfer (required), outpainting.' })
   prompt?: string | null;
 
@@ -36,6 +42,7 @@ export class EditImageInput {
   @Field(() => Int, { nullable: true, description: 'outpainting: 1 to 2048, default 256.' })
   expandPixels?: number | null;
 
+  @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, { nullable: true, description: 'backgroundReplace (required).' })
   newBackground?: string | null;
 
@@ -43,6 +50,7 @@ export class EditImageInput {
   @Field(() => Int, { nullable: true, description: 'superResolution: 2 (default) or 4 times each side.' })
   scale?: number | null;
 
+  @Extensions({ jsonSchema: SEED_INPUTS })
   @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
   modelInputs?: Record<string, unknown> | null;
 }

@@ -1,15 +1,19 @@
 import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { ImageResponseFormat, ImageStyle } from '../enums.js';
+import { modelId, nonBlank } from '../json-schemas.js';
 import { ImageSize, ImageUpscale, SafeInt } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.2.' })
 export class GenerateImageInput {
+  @Extensions({ jsonSchema: nonBlank(32_000) })
   @Field(() => String)
   prompt!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/image-standard') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
+  @Extensions({ jsonSchema: { default: '1024x1024' } })
   @Field(() => ImageSize, { nullable: true, description: 'Default 1024x1024.' })
   size?: string | null;
 
@@ -21,9 +25,11 @@ export class GenerateImageInput {
   @Field(() => ImageStyle, { nullable: true, description: 'Default vivid.' })
   style?: string | null;
 
+  @Extensions({ jsonSchema: { default: 'none' } })
   @Field(() => ImageUpscale, { nullable: true })
   upscale?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, { nullable: true })
   negativePrompt?: string | null;
 

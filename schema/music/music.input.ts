@@ -1,12 +1,15 @@
 import { Extensions, Field, Float, InputType } from 'type-graphql';
 import { MusicFormat, MusicMode } from '../enums.js';
+import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.5.' })
 export class GenerateMusicInput {
+  @Extensions({ jsonSchema: nonBlank(32_000) })
   @Field(() => String)
   prompt!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/music-standard') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
@@ -34,6 +37,7 @@ export class GenerateMusicInput {
   @Field(() => String, { nullable: true, description: 'What the music should not have.' })
   negativePrompt?: string | null;
 
+  @Extensions({ jsonSchema: SEED_INPUTS })
   @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
   modelInputs?: Record<string, unknown> | null;
 }

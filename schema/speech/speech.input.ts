@@ -1,17 +1,25 @@
 import { Extensions, Field, Float, InputType } from 'type-graphql';
 import { SpeechFormat } from '../enums.js';
+import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.6.' })
 export class CreateSpeechInput {
-  @Extensions({ jsonSchema: { minLength: 1, maxLength: 10_000 } })
+  @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'The text to say, up to 10,000 characters.' })
   input!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/tts-standard') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
-  @Extensions({ jsonSchema: { default: 'nova' } })
+  @Extensions({
+    jsonSchema: {
+      maxLength: 200,
+      default: 'nova',
+      examples: ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'],
+    },
+  })
   @Field(() => String, {
     nullable: true,
     description: 'alloy, echo, fable, onyx, nova (default), shimmer, or any name with referenceAudio.',
@@ -32,9 +40,11 @@ export class CreateSpeechInput {
   })
   referenceAudio?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 10_000 } })
   @Field(() => String, { nullable: true, description: 'What is said in the sample.' })
   referenceText?: string | null;
 
+  @Extensions({ jsonSchema: SEED_INPUTS })
   @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
   modelInputs?: Record<string, unknown> | null;
 }

@@ -1,18 +1,27 @@
 import { Extensions, Field, InputType } from 'type-graphql';
 import { TimestampGranularity, TranscriptionFormat } from '../enums.js';
+import { modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.7.' })
 export class CreateTranscriptionInput {
+  @Extensions({ jsonSchema: nonBlank() })
   @Field(() => String, {
     description: 'URL, data: URL or base64, up to 25 MB: MP3, WAV, M4A, FLAC, OGG or WebM.',
   })
   file!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/stt-fast') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 
-  @Extensions({ jsonSchema: { default: 'auto' } })
+  @Extensions({
+    jsonSchema: {
+      default: 'auto',
+      maxLength: 40,
+      pattern: '^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}|auto)?$',
+    },
+  })
   @Field(() => String, { nullable: true, description: 'ISO code of what is spoken; default auto.' })
   language?: string | null;
 
@@ -20,7 +29,7 @@ export class CreateTranscriptionInput {
   @Field(() => TranscriptionFormat, { nullable: true, description: 'Default json.' })
   responseFormat?: string | null;
 
-  @Extensions({ jsonSchema: { default: ['segment'] } })
+  @Extensions({ jsonSchema: { default: ['segment'], minItems: 1 } })
   @Field(() => [TimestampGranularity], { nullable: true, description: 'Default [segment].' })
   timestampGranularities?: string[] | null;
 

@@ -1,12 +1,15 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { VideoMode } from '../enums.js';
+import { modelId, nonBlank } from '../json-schemas.js';
 import { SafeInt, VideoAspectRatio, VideoResolution } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.4.' })
 export class GenerateVideoInput {
+  @Extensions({ jsonSchema: nonBlank(32_000) })
   @Field(() => String)
   prompt!: string;
 
+  @Extensions({ jsonSchema: modelId('sandbox/video-standard') })
   @Field(() => String, { nullable: true })
   model?: string | null;
 

@@ -1,20 +1,26 @@
-import { Field, InputType, Int } from 'type-graphql';
+import { Extensions, Field, InputType, Int } from 'type-graphql';
+import { CUSTOM_HEADERS, EVENT_TYPES, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
 @InputType({ description: 'Contract 4.13.' })
 export class CreateWebhookInput {
+  @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String)
   name!: string;
 
+  @Extensions({ jsonSchema: { format: 'uri', pattern: '^https://', maxLength: 2048 } })
   @Field(() => String, { description: 'HTTPS only.' })
   url!: string;
 
+  @Extensions({ jsonSchema: EVENT_TYPES })
   @Field(() => [String], { description: 'Event types (contract 6.1).' })
   events!: string[];
 
+  @Extensions({ jsonSchema: { default: true } })
   @Field(() => Boolean, { nullable: true, description: 'Default true.' })
   enabled?: boolean | null;
 
+  @Extensions({ jsonSchema: CUSTOM_HEADERS })
   @Field(() => Json, { nullable: true, description: 'At most 20 names and values.' })
   customHeaders?: Record<string, unknown> | null;
 }
@@ -23,33 +29,41 @@ export class CreateWebhookInput {
   description: 'Fields that are left out stay as they are; `enabled: true` clears the failure count.',
 })
 export class UpdateWebhookInput {
+  @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true })
   name?: string | null;
 
+  @Extensions({ notNull: true, jsonSchema: { format: 'uri', pattern: '^https://', maxLength: 2048 } })
   @Field(() => String, { nullable: true })
   url?: string | null;
 
+  @Extensions({ notNull: true, jsonSchema: EVENT_TYPES })
   @Field(() => [String], { nullable: true })
   events?: string[] | null;
 
+  @Extensions({ notNull: true })
   @Field(() => Boolean, { nullable: true })
   enabled?: boolean | null;
 
+  @Extensions({ jsonSchema: CUSTOM_HEADERS })
   @Field(() => Json, { nullable: true })
   customHeaders?: Record<string, unknown> | null;
 }
 
 @InputType()
 export class RotateWebhookSecretInput {
+  @Extensions({ jsonSchema: { minimum: 0, maximum: 604_800, default: 86_400 } })
   @Field(() => Int, { nullable: true, description: 'Default 86400, 0 to 604800; 0 switches at once.' })
   overlapSeconds?: number | null;
 }
 
 @InputType()
 export class RecoverWebhookInput {
+  @Extensions({ jsonSchema: { format: 'date-time' } })
   @Field(() => String, { description: 'ISO 8601.' })
   since!: string;
 
+  @Extensions({ jsonSchema: { format: 'date-time' } })
   @Field(() => String, { nullable: true, description: 'ISO 8601; default now.' })
   until?: string | null;
 }

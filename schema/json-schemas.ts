@@ -1,0 +1,63 @@
+import { WEBHOOK_EVENT_TYPES } from '../src/webhooks/webhook.types.js';
+
+// JSON Schema keywords for what GraphQL's types do not tell: inputs name them in `@Extensions({ jsonSchema })` for the OpenAPI description.
+
+/** A text that is not blank; files have their limits in bytes. */
+export const nonBlank = (maxLength?: number) => ({
+  minLength: 1,
+  ...(maxLength === undefined ? {} : { maxLength }),
+  pattern: '\\S',
+});
+
+/** A model id, `<provider>/<name>`. */
+export const modelId = (example: string) => ({ pattern: '^[^/]+/.+$', examples: [example] });
+
+/** `model_inputs` of the models that take a seed; another model has other names. */
+export const SEED_INPUTS = {
+  type: 'object',
+  properties: {
+    seed: {
+      type: ['integer', 'null'],
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+    },
+  },
+};
+
+/** The tools of contract 4.8, and an operator's MCP tools. */
+export const AGENT_TOOLS = {
+  items: {
+    type: 'string',
+    anyOf: [
+      {
+        enum: [
+          'web_search',
+          'web_fetch',
+          'generate_text',
+          'generate_image',
+          'analyze_image',
+          'generate_chart',
+          'create_document',
+        ],
+      },
+      { pattern: '^mcp:[^/]+/.+$' },
+    ],
+  },
+};
+
+/** Event types of contract 6.1. */
+export const EVENT_TYPES = { minItems: 1, items: { type: 'string', enum: [...WEBHOOK_EVENT_TYPES] } };
+
+/** Names and values that a webhook's owner may add; not the sender's own. */
+export const CUSTOM_HEADERS = {
+  type: 'object',
+  maxProperties: 20,
+  propertyNames: {
+    pattern: "^(?![Xx]-[Ss][Ee][Rr][Vv][Ii][Cc][Ee]-)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
+  },
+  additionalProperties: {
+    type: 'string',
+    maxLength: 1024,
+    pattern: '^([\\x21-\\x7e]([\\x20-\\x7e\\t]*[\\x21-\\x7e])?)?$',
+  },
+};
