@@ -34,6 +34,16 @@ function nullable(schema: JsonSchema): JsonSchema {
   };
 }
 
+/** The same without null. */
+export function notNull(schema: JsonSchema): JsonSchema {
+  const { type, enum: words } = schema;
+  return {
+    ...schema,
+    ...(Array.isArray(type) ? { type: type[0] as string } : {}),
+    ...(Array.isArray(words) ? { enum: words.filter((word) => word !== null) as unknown[] } : {}),
+  };
+}
+
 function leaf(type: unknown): JsonSchema {
   if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) };
   if (!isScalarType(type)) throw new Error(`no JSON schema for ${String(type)}`);

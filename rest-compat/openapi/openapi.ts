@@ -11,7 +11,7 @@ import {
   HEADERS,
   RATE_HEADERS,
 } from './errors.js';
-import { inputSchema, outputSchema, parameterSchema, withOptional } from './json-schema.js';
+import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } from './json-schema.js';
 
 const TAGS: Record<string, string> = {
   Chat: 'Conversations, in one piece or streamed.',
@@ -187,10 +187,13 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
   return { required: true, content };
 }
 
-/** A form has the fields of the JSON body. */
+/** A form has the fields of the JSON body; it cannot say null. */
 function formProperties(json: JsonSchema | null): JsonSchema {
   const content = json?.['content'] as { 'application/json': { schema: JsonSchema } } | undefined;
-  return (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
+  const properties = (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, notNull(schema as JsonSchema)]),
+  );
 }
 
 function bodyOf({ route, document }: Endpoint): JsonSchema {

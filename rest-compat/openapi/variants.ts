@@ -53,3 +53,11 @@ export const MUSIC_FORMS = byField('mode', [
   { words: ['text_to_music', null], refuses: ['source_audio'] },
   { words: ['audio_to_audio'], needs: ['source_audio'] },
 ]);
+
+/** Contract 4.6: a transcript is that of a sample. */
+export const SPEECH_FORMS: JsonSchema = {
+  anyOf: [
+    { properties: { reference_text: { enum: [null, ''] } } },
+    { properties: { reference_audio: GIVEN }, required: ['reference_audio'] },
+  ],
+};

@@ -1,5 +1,6 @@
 import type { RespondRequest, Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+import { SPEECH_FORMS } from '../openapi/variants.js';
 import { describeFlatGeneration, flatAnswer } from './generation.js';
 
 const CONTENT_TYPES: Record<string, string> = {
@@ -46,7 +47,7 @@ export const speechRoutes: Route[] = [
     parameters: { async: { description: 'True answers at once with the job.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
-      rules: { dependentRequired: { reference_text: ['reference_audio'] } },
+      rules: SPEECH_FORMS,
       example: { input: 'Hello, this is Penstock.', voice: 'nova', response_format: 'mp3' },
     },
     respond: speechAnswer,

@@ -1,4 +1,5 @@
 import type { Plan } from '../access/access.types.js';
+import { isLonger } from '../characters.js';
 import { ApiError, invalid } from '../errors.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 
@@ -47,7 +48,7 @@ export function agentPlanOf(plan: Plan): AgentPlan {
 
 function text(value: unknown, field: string, max: number): string {
   if (typeof value !== 'string') throw invalid(`${field} must be a string`, field);
-  if (value.length > max) throw invalid(`${field} must be at most ${max} characters`, field);
+  if (isLonger(value, max)) throw invalid(`${field} must be at most ${max} characters`, field);
   return value;
 }
 

@@ -1,3 +1,4 @@
+import { firstCharacters } from '../characters.js';
 import type { Principal } from '../access/access.types.js';
 import type { Database, Sql, SqlValue } from '../database/database.types.js';
 import { ApiError, invalid, notFound } from '../errors.js';
@@ -133,5 +134,5 @@ class Agents implements AgentService {
 }
 
 function copyName(name: string): string {
-  return `${name} (copy)`.slice(0, 100);
+  return firstCharacters(`${name} (copy)`, 100);
 }

@@ -1,3 +1,4 @@
+import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
 
 /** Reads a request body field by field; absent and null are the same. Every fault names its field in `param`. */
@@ -21,7 +22,7 @@ export class Params {
     const value = this.value(name);
     if (value === undefined) return undefined;
     if (typeof value !== 'string') throw invalid(`${name} must be a string`, name);
-    if (value.length > maxLength)
+    if (isLonger(value, maxLength))
       throw invalid(`${name} exceeds maximum length of ${maxLength} characters`, name);
     return value;
   }

@@ -1,3 +1,4 @@
+import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
 import type { SpeechCapabilities } from '../providers/index.js';
 import type { Model } from '../models/models.types.js';
@@ -35,19 +36,12 @@ const NAMES: ReadonlySet<string> = new Set([
   'model_inputs',
 ]);
 
-/** Characters are code points: what a reader counts, whatever their encoding. */
-export function characterCount(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
 function readText(params: Params): string {
   const text = params.raw('input');
   if (text === undefined) throw invalid('input is required', 'input');
   if (typeof text !== 'string') throw invalid('input must be a string', 'input');
   if (text.trim() === '') throw invalid('input is required', 'input');
-  if (text.length > MAX_CHARACTERS && characterCount(text) > MAX_CHARACTERS)
+  if (isLonger(text, MAX_CHARACTERS))
     throw invalid('input text exceeds maximum length', 'input');
   return text;
 }
@@ -65,7 +59,7 @@ export function parseSpeechInput(
   const format = params.choice('response_format', FORMATS, 'mp3');
   const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
   const reference = params.text('reference_audio', MAX_REFERENCE)?.trim();
-  const transcript = params.text('reference_text', MAX_CHARACTERS);
+  const transcript = params.text('reference_text', MAX_CHARACTERS) || undefined;
   const inputs = readModelInputs(params, capabilities.modelInputs);
   if (reference && !capabilities.referenceAudio)
     throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');

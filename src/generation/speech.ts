@@ -1,3 +1,4 @@
+import { characterCount } from '../characters.js';
 import type { Audio, AudioFormat } from '../audio/index.js';
 import { UnreadableAudioError } from '../audio/index.js';
 import { ApiError, invalid } from '../errors.js';
@@ -14,7 +15,7 @@ import { easeProgress } from './image-progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
-import { characterCount, parseSpeechInput } from './speech-input.js';
+import { parseSpeechInput } from './speech-input.js';
 import type { SpeechInput } from './speech-input.js';
 import { priceOfUnits } from './unit-price.js';
 import { callUpstream } from './upstream-call.js';

@@ -1,4 +1,5 @@
 import type { Egress } from '../egress/index.js';
+import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
 import { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
 
@@ -49,7 +50,7 @@ function checkName(value: unknown): string {
   if (value === undefined || value === null || value === '') throw invalid('name is required', 'name');
   if (typeof value !== 'string') throw invalid('name must be a string', 'name');
   if (value.trim() === '') throw invalid('name is required', 'name');
-  if (value.length > MAX_NAME) throw invalid(`name must be at most ${MAX_NAME} characters`, 'name');
+  if (isLonger(value, MAX_NAME)) throw invalid(`name must be at most ${MAX_NAME} characters`, 'name');
   return value;
 }
 

@@ -1,3 +1,4 @@
+import { isLonger } from '../../characters.js';
 import { ApiError, invalid } from '../../errors.js';
 
 export interface AttachmentInput {
@@ -35,7 +36,7 @@ const isFields = (value: unknown): value is Fields =>
 function optionalText(value: unknown, field: string, max: number): string | null {
   if (value == null) return null;
   if (typeof value !== 'string') throw invalid(`${field} must be a string`, field);
-  if (value.length > max) throw invalid(`${field} must be at most ${max} characters`, field);
+  if (isLonger(value, max)) throw invalid(`${field} must be at most ${max} characters`, field);
   return value;
 }
 

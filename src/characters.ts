@@ -1,0 +1,23 @@
+/** Characters are code points: what a reader counts, whatever their encoding, and what JSON Schema's `maxLength` counts. */
+export function characterCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** Whether a text has more than `max` characters. */
+export function isLonger(text: string, max: number): boolean {
+  return text.length > max && characterCount(text) > max;
+}
+
+/** The first `max` characters, none of them cut in half. */
+export function firstCharacters(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let end = 0;
+  let count = 0;
+  for (const character of text) {
+    if (count++ === max) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
