@@ -41,8 +41,7 @@ function readText(params: Params): string {
   if (text === undefined) throw invalid('input is required', 'input');
   if (typeof text !== 'string') throw invalid('input must be a string', 'input');
   if (text.trim() === '') throw invalid('input is required', 'input');
-  if (isLonger(text, MAX_CHARACTERS))
-    throw invalid('input text exceeds maximum length', 'input');
+  if (isLonger(text, MAX_CHARACTERS)) throw invalid('input text exceeds maximum length', 'input');
   return text;
 }
 

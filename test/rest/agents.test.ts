@@ -58,6 +58,11 @@ describe('an agent', () => {
     expect(changed.body.agent).toMatchObject({ tools: ['web_search'], is_public: true });
     const copy = await penstock.rest<Shown>('POST', `${path}/duplicate`, { key });
     expect(copy.body.agent).toMatchObject({ name: 'n'.repeat(100), is_public: false, run_count: 0 });
+    // Characters, not halves of surrogate pairs: neither the limit nor the cut of a copy's name counts them twice.
+    await penstock.rest('PATCH', path, { key, body: { name: `${'🌊'.repeat(96)}n` } });
+    const waves = await penstock.rest<Shown>('POST', `${path}/duplicate`, { key });
+    expect(waves.body.agent.name).toBe(`${'🌊'.repeat(96)}n (c`);
+    await penstock.rest('DELETE', `/agents/${waves.body.agent.id}`, { key });
     expect((await penstock.rest('DELETE', path, { key })).body).toEqual({ success: true });
     expect(await penstock.rest('GET', path, { key })).toMatchObject({
       status: 404,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 let server: TestServer;
@@ -57,4 +58,50 @@ describe('the OpenAPI description', () => {
         expect.arrayContaining(['200', '400', '401', '429', '500']),
       );
   });
+
+  it('tells the truth: its examples are taken, their answers are what it says', async () => {
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const text = await (await fetch(`${server.baseUrl}/openapi.json`)).text();
+    const description = JSON.parse(text) as Description;
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'api', components: description.components });
+    // Videos and music take seconds.
+    const examples = Object.entries(description.paths).filter(
+      ([path, { post }]) => !path.includes('{') && !/^.(videos|music)/.test(path) && post,
+    );
+    for (const [path, { post }] of examples) {
+      const { schema, example } = post!.requestBody.content['application/json'];
+      expect(ajv.validate(schema, example), `${path} ${ajv.errorsText()}`).toBe(true);
+      const answer = await server.rest('POST', path, { key, body: example });
+      expect(answer, path).toMatchObject({ status: 200 });
+      const promised = post!.responses['200'].content['application/json'].schema.$ref;
+      expect(ajv.validate({ $ref: `api${promised}` }, answer.body), `${path} ${ajv.errorsText()}`).toBe(true);
+    }
+    expect(examples.length).toBeGreaterThan(6);
+  });
+
+  it('knows what an operation needs, and what it has no use for', async () => {
+    const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as Description;
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const { schema } = description.paths['/images/edits']!.post!.requestBody.content['application/json'];
+    const taken = ajv.compile(schema);
+    const image = 'https://example.com/a.png';
+    expect(taken({ image, operation: 'outpainting', direction: 'left', prompt: null })).toBe(true);
+    expect(taken({ image, operation: 'outpainting' })).toBe(false);
+    expect(taken({ image, operation: 'colorization', scale: 2 })).toBe(false);
+    expect(taken({ image, operation: 'colorization', surprise: 1 })).toBe(false);
+  });
 });
+
+interface Description {
+  components: object;
+  paths: Record<
+    string,
+    {
+      post?: {
+        requestBody: { content: { 'application/json': { schema: object; example: object } } };
+        responses: { '200': { content: { 'application/json': { schema: { $ref: string } } } } };
+      };
+    }
+  >;
+}
