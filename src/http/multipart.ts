@@ -36,7 +36,8 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
   const failure = await new Promise<ApiError | null>((resolve) => {
     const broken = (): void => resolve(malformed());
     parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
-      if (nameTruncated || valueTruncated) return broken();
+      // A part without a name has none here, whatever the types say.
+      if (nameTruncated || valueTruncated || !name) return broken();
       const bare = name.replace(/\[\]$/, '');
       const known = fields[bare];
       fields[bare] =

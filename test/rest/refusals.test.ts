@@ -154,6 +154,17 @@ describe('a body', () => {
     }
   });
 
+  it('of form fields is 400 where one has no name', async () => {
+    for (const name of ['', '; name=""', '; name'])
+      expect(
+        await server.rest('POST', '/audio/transcriptions', {
+          key,
+          body: `--b\r\nContent-Disposition: form-data${name}\r\n\r\ntrue\r\n--b--\r\n`,
+          headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        }),
+      ).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+  });
+
   it('over the limit of its endpoint is 413, declared or not', async () => {
     const large = Buffer.alloc(36 * 1024 * 1024, 0x20);
     expect(await post(large)).toMatchObject({
