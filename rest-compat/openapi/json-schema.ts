@@ -78,7 +78,7 @@ function fieldSchema(type: GraphQLObjectType, name: string, set: SelectionSetNod
   return field.description ? { ...schema, description: restWords(field.description) } : schema;
 }
 
-/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`. */
+/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`; an inner object that is `closed` has no other fields. */
 export function inputSchema(type: GraphQLInputType): JsonSchema {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
@@ -100,7 +100,12 @@ function objectSchema(type: GraphQLInputObjectType): JsonSchema {
     properties[name] = isRequired || field.extensions['notNull'] === true ? schema : nullable(schema);
     if (isRequired) required.push(name);
   }
-  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}) };
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(type.extensions['closed'] === true ? { additionalProperties: false } : {}),
+  };
 }
 
 /** The same schema with fields of these names optional, at any depth: what an answer leaves out where it does not apply. */

@@ -167,7 +167,11 @@ function headersOf({ route, document }: Described): JsonSchema[] {
     ];
   if (document.operation.operation !== 'subscription') return [];
   return [
-    header('Last-Event-ID', 'The `id:` of the last event that you have.', { type: 'integer', minimum: 0 }),
+    header('Last-Event-ID', 'The `id:` of the last event that you have.', {
+      type: 'integer',
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+    }),
   ];
 }
 

@@ -91,11 +91,12 @@ export class UpdateAgentInput {
 
 @InputType()
 export class DuplicateAgentInput {
-  @Extensions({ jsonSchema: { maxLength: 100 } })
+  @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true, description: 'Default: the name with ` (copy)`.' })
   name?: string | null;
 }
 
+@Extensions({ closed: true })
 @InputType({ description: 'An image (JPEG, PNG, WebP) or a document (PDF, Markdown, TXT, CSV, DOCX).' })
 export class RunAttachmentInput {
   @Extensions({ jsonSchema: { enum: ['image', 'document'] } })
