@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -82,6 +83,18 @@ describe('a path', () => {
       });
     },
   );
+
+  it('in the absolute form of a proxy is the same path', async () => {
+    const { hostname, port } = new URL(server.baseUrl);
+    const headers = { authorization: `Bearer ${key}` };
+    const status = await new Promise((resolve, reject) => {
+      const path = `${server.baseUrl}/models?type=stt`;
+      get({ hostname, port, path, headers, agent: false }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode));
+      }).once('error', reject);
+    });
+    expect(status).toBe(200);
+  });
 
   it('with a broken escape is 404, with a NUL 400', async () => {
     expect((await server.rest('GET', '/jobs/%E0%A4%A', { key })).status).toBe(404);

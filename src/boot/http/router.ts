@@ -36,6 +36,8 @@ export interface ApiFaces {
 export function createRouter({ accessLog, cors, health, metrics, files, api }: RouterOptions): Route {
   const app = createApp(api);
   return (request, response) => {
+    // A proxy's absolute form names the same resource.
+    if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
     const path = pathOf(request.url ?? '/');
     response.setHeader('X-Request-Id', requestIdOf(request));
     if (path === '/healthz') return health.live(response);
@@ -50,6 +52,8 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
     app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
   };
 }
+
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
 function isKeyless(request: IncomingMessage, path: string): boolean {
