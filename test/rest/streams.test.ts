@@ -156,7 +156,8 @@ describe('a job’s stream over REST', () => {
       key,
       headers: { 'last-event-id': lastEventId },
     });
-    expect(answer.status).toBe(status);
+    expect(answer).toMatchObject({ status, body: { param: 'Last-Event-ID' } });
+    expect(answer.body['error']).toMatch(/^Last-Event-ID /);
   });
 
   it('of an unknown job is 404', async () => {
