@@ -7,6 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryAsOrg } from '../src/database/org-query.js';
+import { createAttempt } from '../src/database/pool.js';
 import { JOB_COLUMNS, type JobRow } from '../src/jobs/job.row.js';
 
 const { PORT, DATA_DIR = '', ORG_ID = '', ADMISSION = '[]', ANSWER = '{}' } = process.env;
@@ -26,7 +27,7 @@ const [system, tenant] = [pool('penstock_system'), pool('penstock_tenant')];
 async function readJob(id: string): Promise<JobRow | undefined> {
   const client = await tenant.connect();
   try {
-    const [row] = await queryAsOrg<JobRow>(client, ORG_ID, { ...GET, values: [id] });
+    const [row] = await queryAsOrg<JobRow>(createAttempt(client), ORG_ID, { ...GET, values: [id] });
     return row;
   } finally {
     client.release();

@@ -22,7 +22,10 @@ export interface Database {
   readonly orm: MikroORM;
   /** The system role: named statements that serve many organisations (metering, outbox, jobs, deliveries, keys). */
   readonly system: Sql;
-  /** One system-role transaction; retried never. */
+  /**
+   * One system-role transaction. Where its connection is lost before the COMMIT was sent, `work` runs again: it must do nothing but SQL that
+   * matters twice.
+   */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** One statement as the tenant, in one round trip: row level security sees only `orgId`'s rows. */
   tenantQuery<Row>(orgId: string, text: string, values?: SqlValue[]): Promise<Row[]>;

@@ -15,14 +15,26 @@ const SYSTEM_CODES = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Shutting down, crashed, starting up, too many connections. */
-const SQL_STATES = new Set(['57P01', '57P02', '57P03', '53300', '08000', '08001', '08003', '08004', '08006']);
+/** Shutting down, crashed, starting up, ended while idle, too many connections. */
+const SQL_STATES = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  '57P05',
+  '53300',
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+]);
 
 const MESSAGES = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
   'Client has encountered a connection error',
   'Client was closed',
+  'Query read timeout',
 ];
 
 /**

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { HintChannel, Hints } from '../events/events.types.js';
 import type { Sql } from './database.types.js';
 import { clientOptions } from './pool.js';
-import type { Server } from './pool.js';
+import type { Losses, Server } from './pool.js';
 
 const CHANNELS: Record<HintChannel, true> = {
   outbox: true,
@@ -46,12 +46,19 @@ function createDispatch(emitter: EventEmitter<Record<string, [string]>>, logger:
 interface ListeningOptions {
   server: Server;
   role: string;
+  losses: Losses;
   logger: Logger;
   dispatch: Dispatch;
 }
 
 /** Keeps one listening connection open until it is closed. */
-async function listen({ server, role, logger, dispatch }: ListeningOptions): Promise<() => Promise<void>> {
+async function listen({
+  server,
+  role,
+  losses,
+  logger,
+  dispatch,
+}: ListeningOptions): Promise<() => Promise<void>> {
   let client: pg.Client | null = null;
   let closed = false;
 
@@ -71,6 +78,7 @@ async function listen({ server, role, logger, dispatch }: ListeningOptions): Pro
     if (closed) await next.end();
   };
   const reconnect = async (): Promise<void> => {
+    if (!closed) losses.count += 1;
     client = null;
     while (!closed && client === null) {
       try {
@@ -94,6 +102,7 @@ async function listen({ server, role, logger, dispatch }: ListeningOptions): Pro
 export async function createHints(options: {
   server: Server;
   role: string;
+  losses: Losses;
   sql: Sql;
   logger: Logger;
 }): Promise<Hints> {

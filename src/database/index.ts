@@ -3,50 +3,21 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
-import type { Database, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
+import type { Database, Sql, SystemDatabase } from './database.types.js';
 import { createDedicated } from './dedicated.js';
 import { useEmbeddedPostgres } from './embedded/index.js';
 import type { EmbeddedPostgres } from './embedded/index.js';
 import { createHints } from './hints.js';
 import { migrate } from './migrate.js';
-import { createStatementNames, queryAsOrg } from './org-query.js';
 import { createPool, patiently } from './pool.js';
-import type { Pool, Server } from './pool.js';
+import type { Losses, Pool, Server } from './pool.js';
+import { systemSql, tenantQueries, transactions } from './statements.js';
 
 export type { Database, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
 export { openInstallation } from './installation.js';
 export type { Installation } from './installation.js';
-
-const toQuery = (statement: string | Statement, values: SqlValue[]) =>
-  typeof statement === 'string' ? { text: statement, values } : { ...statement, values };
-
-function systemSql(pool: Pool): Sql {
-  return {
-    query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
-      pool.use(async (client) => (await client.query(toQuery(statement, values))).rows as Row[]),
-  };
-}
-
-function transactions(pool: Pool): Database['transaction'] {
-  return (work) =>
-    pool.use(async (client) => {
-      await client.query('BEGIN');
-      try {
-        const result = await work({
-          query: async <Row>(statement: string | Statement, values: SqlValue[] = []) =>
-            (await client.query(toQuery(statement, values))).rows as Row[],
-        });
-        await client.query('COMMIT');
-        return result;
-      } catch (error) {
-        // A lost connection has rolled back already; the first fault is the one to tell.
-        await client.query('ROLLBACK').catch(() => undefined);
-        throw error;
-      }
-    });
-}
 
 async function reach(
   config: Config,
@@ -72,7 +43,9 @@ function explainStart(error: unknown): never {
  * @throws Error
  */
 async function checkRole(pool: Pool, role: string): Promise<void> {
-  const { rows } = await pool.use((client) => client.query<{ role: string }>('SELECT current_user AS role'));
+  const { rows } = await pool.use(({ client }) =>
+    client.query<{ role: string }>('SELECT current_user AS role'),
+  );
   if (rows[0]?.role === role) return;
   throw new Error(
     `DATABASE_URL: connections act as ${rows[0]?.role} instead of ${role}; connect to PostgreSQL itself`,
@@ -91,18 +64,18 @@ const answers = (system: Sql): Promise<boolean> =>
 async function openSystem(config: Config, logger: Logger, server: Server): Promise<SystemDatabase> {
   await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
-  const systemPool = createPool({ server, role: SYSTEM_ROLE, max, logger });
-  const tenantPool = createPool({ server, role: TENANT_ROLE, max, logger });
+  const losses: Losses = { count: 0 };
+  const systemPool = createPool({ server, role: SYSTEM_ROLE, max, losses, logger });
+  const tenantPool = createPool({ server, role: TENANT_ROLE, max, losses, logger });
   await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]);
   const system = systemSql(systemPool);
-  const hints = await createHints({ server, role: SYSTEM_ROLE, sql: system, logger });
-  const nameOf = createStatementNames();
+  const connection = { server, role: SYSTEM_ROLE, losses, logger };
+  const hints = await createHints({ ...connection, sql: system });
   return {
     system,
     transaction: transactions(systemPool),
-    tenantQuery: <Row>(orgId: string, text: string, values: SqlValue[] = []) =>
-      tenantPool.use((client) => queryAsOrg<Row>(client, orgId, { name: nameOf(text), text, values })),
-    dedicated: () => Promise.resolve(createDedicated({ server, role: SYSTEM_ROLE, logger })),
+    tenantQuery: tenantQueries(tenantPool),
+    dedicated: () => Promise.resolve(createDedicated(connection)),
     hints,
     healthy: () => Promise.race([answers(system), sleep(HEALTHY_MS, false, { ref: false })]),
     async close() {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
+import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
@@ -70,39 +71,146 @@ export async function patiently<T>(server: Server, attempt: () => Promise<T>): P
   }
 }
 
+/** A connection of a pool while one call has it. */
+export interface Attempt {
+  client: pg.PoolClient;
+  /** Sends a statement of its own transaction; after a loss it is sent again where that cannot change anything twice. */
+  send<Row>(make: (callback: QueryCallback) => TrackedQuery): Promise<Row[]>;
+  /** What follows may take effect although the connection is lost meanwhile: this attempt is the last. */
+  commits(): void;
+}
+
 export interface Pool {
-  /** Runs `work` with a connection of its own; a fault of the connection while it works is a 503. */
-  use<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` with a connection of its own. Where the connection is lost and nothing can have taken effect, `work` runs again on another
+   * one until the patience is over; else its loss is a 503.
+   * @param options `changes`: statements outside a transaction change something, so that the connection must be known to be alive
+   */
+  use<T>(work: (attempt: Attempt) => Promise<T>, options?: { changes?: boolean }): Promise<T>;
   close(): Promise<void>;
 }
 
-export function createPool(options: { server: Server; role: string; max: number; logger: Logger }): Pool {
-  const { server, role, max, logger } = options;
+/**
+ * Counts the connections lost by all that share a server. Where one is lost others mostly are, so that each connection from before the
+ * latest loss is asked before it is used.
+ */
+export interface Losses {
+  count: number;
+}
+
+/** A statement that changes something is not sent blindly over a connection that has been silent for longer. */
+const SILENT_MS = 25;
+const PING = { text: 'SELECT 1', query_timeout: 1000 };
+
+interface Alive {
+  losses: number;
+  at: number;
+}
+
+/** Draws connections that are alive, as far as can be known. */
+function createDraw(pool: pg.Pool, losses: Losses) {
+  const seen = new WeakMap<pg.PoolClient, Alive>();
+  const isTrusted = (client: pg.PoolClient, changes: boolean): boolean => {
+    const alive = seen.get(client);
+    if (alive === undefined || alive.losses !== losses.count) return false;
+    return !changes || performance.now() - alive.at < SILENT_MS;
+  };
+  return {
+    async draw(changes: boolean): Promise<pg.PoolClient> {
+      for (const deadline = performance.now() + PATIENCE_MS; ;) {
+        const client = await pool.connect();
+        if (isTrusted(client, changes)) return client;
+        const alive = { losses: losses.count, at: performance.now() };
+        try {
+          await client.query(PING);
+          seen.set(client, alive);
+          return client;
+        } catch (error) {
+          client.release(true);
+          losses.count += 1;
+          if (!isConnectionFault(error) || performance.now() > deadline) throw error;
+        }
+      }
+    },
+    isNew: (client: pg.PoolClient) => void seen.set(client, { losses: losses.count, at: performance.now() }),
+    giveBack(client: pg.PoolClient, isLost: boolean): void {
+      if (isLost) losses.count += 1;
+      const alive = seen.get(client);
+      if (alive !== undefined) alive.at = performance.now();
+      client.release(isLost);
+    },
+  };
+}
+
+interface OpenAttempt extends Attempt {
+  readonly final: boolean;
+}
+
+/** What `use` gives to its work, for a connection drawn otherwise. */
+export function createAttempt(client: pg.PoolClient, changes = false): OpenAttempt {
+  let final = false;
+  return {
+    client,
+    get final() {
+      return final;
+    },
+    commits: () => void (final = true),
+    async send<Row>(make: (callback: QueryCallback) => TrackedQuery) {
+      const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+      const query = make((error, result) => (error ? reject(error) : resolve(result as pg.QueryResult)));
+      client.query(query);
+      try {
+        return (await promise).rows as Row[];
+      } catch (error) {
+        final ||= changes && !query.changedNothing(error);
+        throw error;
+      }
+    },
+  };
+}
+
+export interface PoolOptions {
+  server: Server;
+  role: string;
+  max: number;
+  losses: Losses;
+  logger: Logger;
+}
+
+export function createPool({ server, role, max, losses, logger }: PoolOptions): Pool {
   const pool = new pg.Pool({
     ...clientOptions(server, role),
     max,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
   });
+  const { draw, isNew, giveBack } = createDraw(pool, losses);
   // Without a listener, an idle connection that PostgreSQL drops ends the process.
-  const ignore = (error: Error): void => logger.debug({ err: error }, 'a database connection was lost');
-  pool.on('error', ignore);
-  pool.on('connect', (client) => client.on('error', ignore));
+  const noteLoss = (error: Error): void => {
+    losses.count += 1;
+    logger.debug({ err: error }, 'a database connection was lost');
+  };
+  pool.on('error', noteLoss);
+  pool.on('connect', (client) => {
+    client.on('error', noteLoss);
+    isNew(client);
+  });
 
-  const connect = (): Promise<pg.PoolClient> => pool.connect();
   return {
-    async use(work) {
-      const client = await patiently(server, connect);
-      let fault: unknown;
-      try {
-        return await work(client);
-      } catch (error) {
-        fault = error;
-        throw isConnectionFault(error) ? unavailable(error) : error;
-      } finally {
-        client.release(fault !== undefined && isConnectionFault(fault));
-      }
-    },
+    use: (work, { changes = false } = {}) =>
+      patiently(server, async () => {
+        const client = await draw(changes);
+        const attempt = createAttempt(client, changes);
+        let isLost = false;
+        try {
+          return await work(attempt);
+        } catch (error) {
+          isLost = isConnectionFault(error);
+          throw isLost && attempt.final ? unavailable(error) : error;
+        } finally {
+          giveBack(client, isLost);
+        }
+      }),
     close: () => pool.end(),
   };
 }
