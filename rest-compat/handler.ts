@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discardBody, rateFor, sendAnswer, sendOnce, setRate, visibleError } from '../src/http/index.js';
 import { mount } from './mount.js';
-import { readRequest, refuseMethod, splitUrl } from './request.js';
+import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
 import { routes } from './routes/index.js';
@@ -31,7 +31,9 @@ export function createRestHandler(options: RestOptions): RestHandler {
       call = await edge.open(request, response);
       if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
       const rest = await readRequest(options, router, { request, call, path, query });
-      await serve(options, rest, response);
+      await serve(options, rest, response).catch((fault: unknown) => {
+        throw nameSource(fault, rest);
+      });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
       discardBody(request);
@@ -54,7 +56,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     endpoint.route.method === 'POST' && bytes && key !== undefined
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
       : null;
-  if (isStreaming(rest)) return streamChat({ options, rest, response, idempotent });
+  if (await isStreaming(options, rest)) return streamChat({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run') return streamNewRun({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run-events') return streamRun({ options, rest, response });
   if (endpoint.document.operation.operation === 'subscription')

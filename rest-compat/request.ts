@@ -48,7 +48,7 @@ export async function readRequest(
     segments,
     path,
     query,
-    lastEventId: single(lastEventId),
+    lastEventId: single(lastEventId) || undefined,
     accept: request.headers.accept,
     idempotencyKey: single(idempotencyKey),
     bytes,
@@ -140,13 +140,21 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
  * @throws ApiError invalid_request, rate_limited
  */
 export async function bindOrRefuse(
-  { edge }: RestOptions,
+  options: RestOptions,
   { endpoint, segments, query, lastEventId, call }: RestRequest,
 ): Promise<Record<string, unknown>> {
   try {
     return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
   } catch (fault) {
-    await edge.takeSlot(call);
+    await options.takeSlots(endpoint.document.field, call);
     throw fault;
   }
+}
+
+/** A fault of `after` is told of the header where that is what the caller sent. */
+export function nameSource(fault: unknown, { query, lastEventId }: RestRequest): unknown {
+  const isHeaders = lastEventId !== undefined && !new URLSearchParams(query).has('after');
+  if (!isHeaders || !(fault instanceof ApiError) || fault.details.param !== 'after') return fault;
+  const message = fault.message.replace(/^after\b/, 'Last-Event-ID');
+  return new ApiError(fault.code, message, { ...fault.details, param: 'Last-Event-ID' });
 }

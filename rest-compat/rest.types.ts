@@ -24,6 +24,8 @@ export interface RestOptions {
   knowledgeLimit(call: Call): { bytes: number; refusal: ApiError };
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
+  /** Takes the slots of every window that a root field counts against, for faults that are told before it runs. @throws ApiError rate_limited */
+  takeSlots(field: GraphQLField<unknown, object>, call: Call): Promise<void>;
   /** Escape hatch of chat: the completion's bytes, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<Buffer>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { invalid } from '../src/errors.js';
 import type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../src/http/index.js';
 import { prepareRun, rateFor, sendAnswer, sendReplay, setRate, visibleError } from '../src/http/index.js';
 import { bindOrRefuse } from './request.js';
@@ -13,10 +14,19 @@ export interface Streaming {
   response: ServerResponse;
 }
 
-/** Whether the call asked for a stream: in the body or in the query (contract 4.1). */
-export function isStreaming({ endpoint, body, query }: RestRequest): boolean {
+/**
+ * Whether the call asked for a stream: in the body or in the query (contract 4.1).
+ * @throws ApiError invalid_request for another word than true or false in the query
+ */
+export async function isStreaming(options: RestOptions, rest: RestRequest): Promise<boolean> {
+  const { endpoint, body, query, call } = rest;
   if (endpoint.stream === null) return false;
-  return body?.['stream'] === true || (query !== '' && new URLSearchParams(query).get('stream') === 'true');
+  const asked = query === '' ? null : new URLSearchParams(query).get('stream');
+  if (asked !== null && asked !== 'true' && asked !== 'false') {
+    await options.takeSlots(endpoint.document.field, call);
+    throw invalid('stream must be true or false', 'stream');
+  }
+  return body?.['stream'] === true || asked === 'true';
 }
 
 /**

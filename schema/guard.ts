@@ -1,6 +1,7 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
 import { ApiError } from '../src/errors.js';
+import { admitCall } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
 import type { LimitedEndpoint, Scope as ScopeName } from '../src/vocabulary.js';
@@ -68,4 +69,14 @@ export function enforce(guard: FieldGuard, context: GraphqlContext): void | Prom
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
   return takeKeySlot(context.services, context.call);
+}
+
+/** The slots of all windows that a field counts against: the key's, and the endpoint's where it has one. @throws ApiError rate_limited */
+export async function takeFieldSlots(
+  services: Services,
+  call: CallContext,
+  guard: FieldGuard,
+): Promise<void> {
+  if (guard.endpoint === undefined) return takeKeySlot(services, call);
+  await admitCall(services.metering, call, { endpoint: guard.endpoint });
 }

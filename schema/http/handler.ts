@@ -23,7 +23,7 @@ import type { Documents } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
 import type { GraphqlRequest } from './request.js';
-import { parseRequest } from './request.js';
+import { paramOf, parseRequest } from './request.js';
 
 /** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
@@ -64,9 +64,9 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     const { method = 'GET', url = '/' } = request;
     if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
     const bytes = method === 'POST' ? await readJsonBody(request) : null;
-    const json = bytes ? parseJson(bytes) : null;
+    const json = bytes ? parseJson(bytes, paramOf) : null;
     const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-    const answer = () => run({ request, call, graphql: parseRequest(json, search), response });
+    const answer = () => run({ request, call, graphql: parseRequest(json, search) });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
       const identity = {
@@ -95,10 +95,12 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      return await apollo.execute({
+      let headers: Record<string, string> = {};
+      const answer = await apollo.execute({
         ...work,
-        onJob: (job: Job) => work.response.setHeader('X-Job-Id', job.id),
+        onJob: ({ id }: Job) => (headers = { 'x-job-id': id }),
       });
+      return { ...answer, headers: { ...answer.headers, ...headers } };
     } catch (fault) {
       return refusal(visibleError(edge, fault, work.call.requestId));
     }
@@ -109,7 +111,6 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
 
 interface Work {
   request: IncomingMessage;
-  response: ServerResponse;
   call: CallContext;
   graphql: GraphqlRequest;
 }

@@ -11,6 +11,10 @@ const refuse = (message: string) => new ApiError('invalid_request', message);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The parameter that a path of keys in a request leads to, in the operation's spelling. */
+export const paramOf = ([part, variable, field]: string[]): string | undefined =>
+  part === 'variables' ? (variable === 'input' ? field : variable) : part;
+
 /**
  * @param json the POST body; null for a GET, whose parts stand in the query string
  * @throws ApiError invalid_request (batches included)
@@ -35,7 +39,7 @@ function fromSearch(search: string): Record<string, unknown> {
   const parameters = new URLSearchParams(search);
   const parts: Record<string, unknown> = {};
   for (const [name, value] of parameters) {
-    checkText(value);
+    checkText(value, name);
     if (Object.hasOwn(parts, name)) throw refuse(`${name} may stand once only`);
     const isJson = name === 'variables' || name === 'extensions';
     parts[name] = isJson && value !== '' ? parseParameter(name, value) : value;

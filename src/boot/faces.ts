@@ -7,6 +7,7 @@ import {
   enforce,
   guardOf,
   presentError,
+  takeFieldSlots,
   takeKeySlot,
   type GraphqlContext,
 } from '../../schema/index.js';
@@ -77,6 +78,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     context: (call, extra) => ({ ...contextOf(call), ...extra }),
     knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+    takeSlots: (field, call) => takeFieldSlots(services, call, guardOf(field)),
     completeChat: async (call, body) => (await services.chat.complete(call, body)).bytes,
     joinRun: (call, runId) =>
       services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),

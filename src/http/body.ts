@@ -18,6 +18,13 @@ export function requireJson(request: IncomingMessage): void {
     if (parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter)) throw unsupported();
 }
 
+const waiting = new WeakMap<IncomingMessage, () => void>();
+
+/** `tell` is called when the request's body is about to be read: its sender waits for that (`Expect: 100-continue`). */
+export function whenBodyIsWanted(request: IncomingMessage, tell: () => void): void {
+  waiting.set(request, tell);
+}
+
 /**
  * The body's bytes, never more than the limit: a declared length over it is refused unread, an undeclared one while reading.
  * @throws ApiError payload_too_large
@@ -29,6 +36,8 @@ export function readBody(
 ): Promise<Buffer> {
   const declared = request.headers['content-length'];
   if (declared !== undefined && Number(declared) > limitBytes) return Promise.reject(refusal());
+  waiting.get(request)?.();
+  waiting.delete(request);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -99,9 +108,10 @@ const MAX_DEPTH = 500;
 /**
  * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
  * refuse unknown parameters.
+ * @param paramOf the parameter that a path of keys belongs to; by default its first key
  * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first): unknown {
   let text: string;
   let value: unknown;
   try {
@@ -112,7 +122,7 @@ export function parseJson(bytes: Buffer): unknown {
   }
   // Each level takes two characters at least: most bodies need no look.
   if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw invalid('JSON is nested too deeply');
-  if (SUSPECT_ESCAPE.test(text)) checkStrings(value);
+  if (SUSPECT_ESCAPE.test(text)) checkStrings(value, { path: [], paramOf });
   if (PROTO.test(text)) dropProto(value, 0);
   return value;
 }
@@ -131,13 +141,16 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-function checkStrings(value: unknown): void {
-  if (typeof value === 'string') checkText(value);
-  else if (Array.isArray(value)) value.forEach(checkStrings);
+type ParamOf = (path: string[]) => string | undefined;
+
+function checkStrings(value: unknown, place: { path: string[]; paramOf: ParamOf }): void {
+  const { path, paramOf } = place;
+  if (typeof value === 'string') checkText(value, paramOf(path));
+  else if (Array.isArray(value)) for (const item of value) checkStrings(item, place);
   else if (typeof value === 'object' && value !== null)
     for (const [key, item] of Object.entries(value)) {
-      checkText(key);
-      checkStrings(item);
+      checkText(key, paramOf(path));
+      checkStrings(item, { path: path.length < 3 ? [...path, key] : path, paramOf });
     }
 }
 

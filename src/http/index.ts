@@ -1,4 +1,12 @@
-export { checkText, discardBody, parseJson, readBody, readJsonBody, requireJson } from './body.js';
+export {
+  checkText,
+  discardBody,
+  parseJson,
+  readBody,
+  readJsonBody,
+  requireJson,
+  whenBodyIsWanted,
+} from './body.js';
 export {
   errorHeaders,
   prepareRun,

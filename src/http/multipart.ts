@@ -59,7 +59,10 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
     parser.end(bytes);
   });
   if (failure !== null) throw failure;
-  for (const value of Object.values(fields).flat()) checkText(value);
+  for (const [name, values] of Object.entries(fields)) {
+    checkText(name);
+    for (const value of [values].flat()) checkText(value, name);
+  }
   return { fields: { ...fields }, files };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLFormattedError } from 'graphql';
-import { errorExtensions, parseGraphqlRequest } from '../../schema/index.js';
+import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
 import { ApiError, invalid } from '../../src/errors.js';
 import type { HttpEdge } from '../../src/http/index.js';
 import {
@@ -69,7 +69,7 @@ async function readOperation(request: IncomingMessage): Promise<OperationRequest
     throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
   }
   requireJson(request);
-  return parseGraphqlRequest(parseJson(await readBody(request, BODY_LIMIT_BYTES)), search);
+  return parseGraphqlRequest(parseJson(await readBody(request, BODY_LIMIT_BYTES), graphqlParamOf), search);
 }
 
 /** A document over a limit is refused with its status; faults of parsing and validation go into the stream, as the protocol says. */

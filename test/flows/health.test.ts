@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -140,6 +141,49 @@ describe('the edge', () => {
       asked.on('error', reject).end();
     });
     expect(status).toBe(200);
+  });
+
+  /** What the server answers to bytes as they are. */
+  const sendRaw = (...parts: string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+      let answer = '';
+      socket
+        .setEncoding('utf8')
+        .on('error', reject)
+        .on('close', () => resolve(answer));
+      socket.on('data', (text: string) => {
+        answer += text;
+        const next = answer.endsWith('\r\n\r\n') ? parts.shift() : undefined;
+        if (next !== undefined) socket.write(next);
+      });
+      socket.write(parts.shift() ?? '');
+    });
+  const close = 'connection: close\r\n\r\n';
+
+  test.each([
+    ['no Host', `GET /api/v1/models HTTP/1.1\r\n${close}`, 400],
+    ['an unknown expectation', `GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: tea\r\n${close}`, 417],
+    ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n${close}`, 405],
+    ['an unknown method', `FROB / HTTP/1.1\r\nhost: x\r\n${close}`, 400],
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['a whole URL as its target', `GET http://x/api/v1/nope HTTP/1.1\r\nhost: x\r\n${close}`, 401],
+  ])('%s is answered in JSON with a request id', async (_what, bytes, status) => {
+    const answer = await sendRaw(bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toMatch(/\r\nx-request-id: req_/i);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ error: expect.any(String) as string });
+  });
+
+  test('a sender that waits for 100 Continue is refused before its body, or told to go on', async () => {
+    const { key } = await installation.createOrg();
+    const body = '{"messages":[{"role":"user","content":"hi"}]}';
+    const head = (authorization: string) =>
+      `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\nexpect: 100-continue\r\n${close}`;
+    expect(await sendRaw(head('Bearer sk_wrong'))).toMatch(/^HTTP\/1.1 401 /);
+    const answer = await sendRaw(head(`Bearer ${key}`), body);
+    expect(answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
   });
 
   test('two Authorization headers are no key', async () => {

@@ -75,6 +75,8 @@ describe('the first answer again', () => {
     expect(first.errors).toEqual([]);
     expect(second.data).toEqual(first.data);
     expect(second.headers['idempotent-replayed']).toBe('true');
+    expect(first.headers['x-job-id']).toMatch(/^job_/);
+    expect(second.headers['x-job-id']).toBe(first.headers['x-job-id']);
   });
 
   test('a key of the same organisation without the scope is not shown the answer', async () => {

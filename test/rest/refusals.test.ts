@@ -197,9 +197,24 @@ describe('a body', () => {
   });
 
   it.each(['\\u0000', '\\ud800', '\\udc00x'])('with %s in a string or name is 400', async (escape) => {
-    expect((await post(`{"prompt":"a${escape}"}`)).status).toBe(400);
+    expect(await post(`{"prompt":"a${escape}"}`)).toMatchObject({ status: 400, body: { param: 'prompt' } });
     expect((await post(`{"prompt":"a","x${escape}":1}`)).status).toBe(400);
-    expect((await post(`{"prompt":"a","x":[{"y":"${escape}"}]}`)).status).toBe(400);
+    const deep = await post(`{"prompt":"a","x":[{"y":"${escape}"}]}`);
+    expect(deep).toMatchObject({ status: 400, body: { param: 'x' } });
+  });
+
+  it('of GraphQL with a NUL in a variable names the variable, or the field of its input', async () => {
+    const query = 'query ($id: ID!) { job(id: $id) { id } }';
+    const answer = await server.graphql(query, { key, variables: { id: 'a\0' } });
+    expect(answer).toMatchObject({ status: 400, errors: [{ extensions: { param: 'id' } }] });
+    const made = await server.graphql(
+      'mutation ($input: GenerateImageInput!) { generateImage(input: $input) { model } }',
+      {
+        key,
+        variables: { input: { prompt: 'a\0' } },
+      },
+    );
+    expect(made).toMatchObject({ status: 400, errors: [{ extensions: { param: 'prompt' } }] });
   });
 
   it('with a pair of surrogates or an escaped backslash is fine', async () => {
@@ -257,6 +272,46 @@ describe('a parameter', () => {
       body: { error, code: 'invalid_request', param },
     });
   });
+});
+
+describe('a query value of a generation', () => {
+  it.each([
+    ['/images/generations?async=maybe', 'async', 'image'],
+    ['/chat/completions?stream=2', 'stream', 'chat'],
+  ])('%s is 400 after its slots were taken', async (path, param, scope) => {
+    const org = await server.createOrg({ plan: 'cli_team', scopes: [scope as 'image' | 'chat'] });
+    const remaining: number[] = [];
+    for (let n = 0; n < 2; n++) {
+      const answer = await server.rest('POST', path, { key: org.key, body: {} });
+      expect(answer).toMatchObject({
+        status: 400,
+        body: { error: `${param} must be true or false`, code: 'invalid_request', param },
+      });
+      remaining.push(Number(answer.headers['x-ratelimit-remaining']));
+    }
+    expect(remaining[1]).toBe(remaining[0]! - 1);
+    if (scope === 'chat') expect(remaining[1]).toBe(28);
+  });
+});
+
+describe('the place in a stream', () => {
+  it.each(['x', '-1', '99'])(
+    'Last-Event-ID: %s is 400 with its own name, after: with its own',
+    async (place) => {
+      const { body: job } = await server.rest('POST', '/images/generations?async=true', {
+        key,
+        body: { prompt: 'x', size: '512x512' },
+      });
+      const path = `/jobs/${String(job['id'])}/stream`;
+      const header = await server.rest('GET', path, { key, headers: { 'last-event-id': place } });
+      expect(header).toMatchObject({ status: 400, body: { param: 'Last-Event-ID' } });
+      const query = await server.rest('GET', `${path}?after=${place}`, { key });
+      expect(query).toMatchObject({ status: 400, body: { param: 'after' } });
+      expect(String(header.body['error'])).toBe(
+        String(query.body['error']).replace('after', 'Last-Event-ID'),
+      );
+    },
+  );
 });
 
 describe('the rate limit headers', () => {

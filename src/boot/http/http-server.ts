@@ -8,6 +8,7 @@ import {
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { whenBodyIsWanted } from '../../http/index.js';
 import { newId } from '../../ids.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
@@ -38,6 +39,14 @@ export async function listen(options: { port: number; host: string }): Promise<H
   const open = new Set<ServerResponse>();
   let route: Route = answerStarting;
   let draining = false;
+  const answer: Route = (request, response) => {
+    open.add(response);
+    response.once('close', () => open.delete(response));
+    if (draining) response.setHeader('Connection', 'close');
+    if (request.headers.host === undefined && request.httpVersion !== '1.0')
+      return sendFault(response, 400, 'Host header is required');
+    route(request, response);
+  };
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -45,17 +54,27 @@ export async function listen(options: { port: number; host: string }): Promise<H
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // Node's own refusal has no body: ours has.
+      requireHostHeader: false,
       // Clients that offer h2c with every request (Java's) are answered in HTTP/1.1, as the protocol wants.
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
-    (request, response) => {
-      open.add(response);
-      response.once('close', () => open.delete(response));
-      if (draining) response.setHeader('Connection', 'close');
-      route(request, response);
-    },
+    answer,
   );
   server.on('clientError', answerClientError);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // A refusal before the body leaves open whether it still comes: nothing may follow on this connection.
+    response.setHeader('Connection', 'close');
+    whenBodyIsWanted(request, () => {
+      if (!draining) response.removeHeader('Connection');
+      response.writeContinue();
+    });
+    answer(request, response);
+  });
+  server.on('checkExpectation', (_request, response: ServerResponse) =>
+    sendFault(response, 417, 'Expectation failed'),
+  );
+  server.on('connect', (_request, socket: Duplex) => writeFault(socket, 405, 'Method not allowed'));
   server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => refuseUpgrade(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -100,39 +119,44 @@ function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
 }
 
-const answerStarting: Route = (_request, response) => {
-  const body = JSON.stringify({ error: 'Starting', code: 'unavailable' });
-  response.writeHead(503, {
+const answerStarting: Route = (_request, response) => sendFault(response, 503, 'Starting');
+
+const CODES: Record<number, string> = { 405: 'method_not_allowed', 503: 'unavailable' };
+const faultBody = (status: number, error: string): string =>
+  JSON.stringify({ error, code: CODES[status] ?? 'invalid_request' });
+
+/** For what never reaches a route. */
+function sendFault(response: ServerResponse, status: number, error: string): void {
+  const body = faultBody(status, error);
+  response.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
-    'retry-after': '1',
+    ...(status === 503 ? { 'retry-after': '1' } : {}),
     'x-request-id': newId('req'),
     connection: 'close',
   });
   response.end(body);
-};
-
-function refuseUpgrade(socket: Duplex): void {
-  socket.on('error', () => socket.destroy());
-  socket.end('HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
 }
 
-const CLIENT_FAULTS: Record<string, { status: number; error: string; code: string }> = {
-  HPE_HEADER_OVERFLOW: { status: 431, error: 'Request headers too large', code: 'invalid_request' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'Request timeout', code: 'invalid_request' },
+/** The same where Node made no response. */
+function writeFault(socket: Duplex, status: number, error: string): void {
+  socket.on('error', () => socket.destroy());
+  const body = faultBody(status, error);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newId('req')}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+const refuseUpgrade = (socket: Duplex): void => writeFault(socket, 503, 'Starting');
+
+const CLIENT_FAULTS: Record<string, [status: number, error: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request headers too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request timeout'],
 };
 
 /** What is no HTTP gets one plain answer. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const fault = CLIENT_FAULTS[error.code ?? ''] ?? {
-    status: 400,
-    error: 'Bad request',
-    code: 'invalid_request',
-  };
-  const body = JSON.stringify({ error: fault.error, code: fault.code });
-  socket.end(
-    `HTTP/1.1 ${fault.status} ${STATUS_CODES[fault.status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${newId('req')}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  writeFault(socket, ...(CLIENT_FAULTS[error.code ?? ''] ?? ([400, 'Bad request'] as const)));
 }
