@@ -12,9 +12,9 @@ export default defineConfig({
     globalSetup: ['test/support/build-setup.ts', 'test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // A busy machine is no fault: what hangs is found by its own waits, which name what did not happen.
-    testTimeout: 90_000,
-    hookTimeout: 120_000,
+    // A few that start several processes, or wait for the product's own time limits, say so in their files.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     teardownTimeout: 20_000,
     restoreMocks: true,
     reporters: process.env['VITEST_JSON']

@@ -126,31 +126,49 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     return fetcher;
   };
 
+  const editorStands = () =>
+    new Promise((resolve) => {
+      const look = () => {
+        if (document.querySelector('.graphiql-query-editor .CodeMirror') === null) return;
+        observer.disconnect();
+        // Its place in GraphiQL's own state follows in a task of React's.
+        setTimeout(resolve, 50);
+      };
+      const observer = new MutationObserver(look);
+      observer.observe(document.getElementById('graphiql'), { childList: true, subtree: true });
+      look();
+    });
+
+  /** Whether the key works, and what to tell of it. */
   const check = async (key) => {
-    if (!key) return show('No key', '');
+    if (!key) return [false, 'No key', ''];
     const response = await fetch('/graphql', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
       body: JSON.stringify({ query: '{ __typename }' }),
     });
-    if (response.ok) show('Connected', 'true');
-    else show(response.status === 401 ? 'Key refused' : 'Refused (' + response.status + ')', 'false');
-    return response.ok;
+    if (response.ok) return [true, 'Connected', 'true'];
+    return [false, response.status === 401 ? 'Key refused' : 'Refused (' + response.status + ')', 'false'];
   };
 
   const render = async () => {
     const key = input.value.trim();
-    const valid = await check(key).catch(() => show('No connection', 'false'));
-    root.render(
-      React.createElement(GraphiQL, {
-        key: valid ? key : 'none',
-        fetcher: valid ? withKey(key) : withoutKey,
-        defaultTabs: queries.map((query) => ({ query })),
-        shouldPersistHeaders: false,
-        isHeadersEditorEnabled: true,
-        defaultEditorToolsVisibility: false,
-      }),
-    );
+    const [valid, text, ok] = await check(key).catch(() => [false, 'No connection', 'false']);
+    // A slow answer to an earlier key says nothing of this one.
+    if (key !== input.value.trim()) return;
+    const graphiql = React.createElement(GraphiQL, {
+      key: valid ? key : 'none',
+      fetcher: valid ? withKey(key) : withoutKey,
+      defaultTabs: queries.map((query) => ({ query })),
+      shouldPersistHeaders: false,
+      isHeadersEditorEnabled: true,
+      defaultEditorToolsVisibility: false,
+    });
+    // Another key is another GraphiQL. What is clicked in the old one, or before the new one has its editors, is lost: nobody is told of the
+    // key before.
+    ReactDOM.flushSync(() => root.render(graphiql));
+    await editorStands();
+    if (key === input.value.trim()) show(text, ok);
   };
 
   input.value = sessionStorage.getItem('penstock.key') || '';
