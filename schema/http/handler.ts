@@ -69,14 +69,8 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     const answer = () => run({ request, call, graphql: parseRequest(json, search) });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
-      const identity = {
-        call,
-        key: String(key),
-        method,
-        path: '/graphql',
-        query: search.slice(1),
-        body: bytes,
-      };
+      const place = { method, path: '/graphql', query: search.slice(1) };
+      const identity = { call, key: String(key), ...place, body: bytes };
       return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
     }
     await edge.takeSlot(call);
