@@ -6,7 +6,6 @@ import {
   createTools,
   installTemplates,
   openToolbox,
-  readMcpFile,
 } from '../agents/index.js';
 import type { KnowledgeService, MemoryService, RunWorkerOptions } from '../agents/index.js';
 import type { Egress } from '../egress/index.js';
@@ -45,8 +44,7 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
   closers.add('the threads of tools', () => work.close());
   const { imaging } = foundation;
   const shared = { search, egress, inputs, files, imaging, models, providers, caller, work, logger };
-  const servers = await readMcpFile(foundation.config.mcpFile, foundation.config.variables);
-  const toolbox = await openToolbox({ tools: createTools(shared), servers, logger });
+  const toolbox = await openToolbox({ tools: createTools(shared), servers: foundation.mcpServers, logger });
   closers.add('the tools of agents', () => toolbox.close());
   const knownTools = () => toolbox.ids();
   const agents = createAgentService({ database, models, knowledge, knownTools });

@@ -6,7 +6,8 @@ import {
   type LivePlanCatalogue,
 } from '../access/index.js';
 import { createAudio, type Audio } from '../audio/index.js';
-import type { Config } from '../config.js';
+import { readMcpFile } from '../agents/index.js';
+import { ConfigError, type Config } from '../config.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
 import { createInProcessBus, createKafkaBus, createRelay, type Bus } from '../events/index.js';
 import { openFiles, type Files } from '../files/index.js';
@@ -20,6 +21,7 @@ import {
   createSandboxImage,
   createSandboxVideo,
   createTokenizer,
+  ProvidersFileError,
   type ProviderRegistry,
   type Tokenizer,
 } from '../providers/index.js';
@@ -57,6 +59,8 @@ export interface Foundation {
   tokenizer: Tokenizer;
   providers: ProviderRegistry;
   models: ModelCatalogue;
+  /** What MCP_FILE lists. */
+  mcpServers: Awaited<ReturnType<typeof readMcpFile>>;
   telemetry: Telemetry;
   /** Null without traces. */
   traces: TraceLookup | null;
@@ -76,8 +80,11 @@ interface Opening {
 export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promise<Foundation> {
   const { config, logger, closers } = options;
   const telemetry = openTelemetry(options);
-  const plans = await createPlanCatalogue(config.plansFile);
-  const models = await openModels({ config, logger, closers, telemetry });
+  const [plans, models, mcpServers] = await allOrEveryFault([
+    createPlanCatalogue(config.plansFile),
+    openModels({ config, logger, closers, telemetry }),
+    readMcpFile(config.mcpFile, config.variables),
+  ]);
   const database = await createDatabase({ config, logger });
   closers.add('the database', () => database.close());
   const installation = await openInstallation({ config, database });
@@ -90,7 +97,23 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
   watchDatabase(telemetry.metrics, database, TOOLS);
   const bus = openBus({ config, logger, closers, telemetry, database });
   const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
-  return { ...opened, ...models, ...access };
+  return { ...opened, ...models, ...access, mcpServers };
+}
+
+/** What an operator has to mend in several files is told at once. @throws ConfigError, or the fault itself where there is but one */
+async function allOrEveryFault<T extends readonly unknown[]>(
+  reads: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  const settled = await Promise.allSettled(reads);
+  const reasons = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  const faults = reasons.flatMap((reason) => {
+    if (reason instanceof ConfigError) return reason.faults;
+    return reason instanceof ProvidersFileError
+      ? reason.faults.map((fault) => `PROVIDERS_FILE: ${fault}`)
+      : [];
+  });
+  if (reasons.length > 1 && faults.length > 0) throw new ConfigError(faults);
+  return Promise.all(reads) as unknown as Promise<T>;
 }
 
 async function openModels({ config, logger, closers, telemetry }: Opening) {

@@ -52,6 +52,11 @@ describe('a start', () => {
     const { code, stderr } = await runToEnd(env);
     expect(code).toBe(1);
     expect(stderr).toContain('PROVIDERS_FILE');
+    const both = await runToEnd({ ...env, PLANS_FILE: env.PROVIDERS_FILE, MCP_FILE: env.PROVIDERS_FILE });
+    expect(both.code).toBe(1);
+    for (const name of ['PROVIDERS_FILE', 'PLANS_FILE', 'MCP_FILE'])
+      expect(both.stderr).toContain(`${name}: `);
+    expect(existsSync(env.DATA_DIR)).toBe(false);
     await rm(folder, { recursive: true, force: true });
   });
 });
@@ -175,9 +180,9 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
-test('SIGHUP reads PLANS_FILE again, and keeps the old one where the new has a fault', async () => {
+test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one where the new has a fault', async () => {
   const plans = (burst: number) => ({ plans: { free: { rate: { rpm: burst, burst } } } });
-  const installation = await createInstallation({ plans: plans(10) });
+  const installation = await createInstallation({ plans: plans(10), providers: {} });
   const server = await spawnPenstock(installation, { env: { LOG_LEVEL: 'info' } });
   const { key } = await installation.createOrg({ plan: 'free' });
   const limit = async () => (await server.rest('GET', '/quota', { key })).headers['x-ratelimit-limit'];
@@ -190,6 +195,24 @@ test('SIGHUP reads PLANS_FILE again, and keeps the old one where the new has a f
   server.process.kill('SIGHUP');
   await eventually(() => server.output().includes('the old one stays in force'));
   expect(await limit()).toBe('20');
+
+  const { key: caller } = await installation.createOrg();
+  const chat = () =>
+    server.rest('POST', '/chat/completions', {
+      key: caller,
+      body: { messages: [{ role: 'user', content: 'hi' }] },
+    });
+  expect((await chat()).status).toBe(200);
+  const providers = installation.env['PROVIDERS_FILE'] ?? '';
+  await writeFile(providers, '{"sandbox": false, "nonsense": 1}');
+  server.process.kill('SIGHUP');
+  await eventually(() => server.output().includes('PROVIDERS_FILE has a fault'));
+  expect((await chat()).status).toBe(200);
+  await writeFile(providers, '{"sandbox": false}');
+  server.process.kill('SIGHUP');
+  await eventually(async () => (await chat()).body['error'] === 'model is required', { everyMs: 200 });
+  const listed = await server.rest<{ data: { id: string }[] }>('GET', '/models', { key: caller });
+  expect(listed.body.data.filter(({ id }) => id.startsWith('sandbox/'))).toEqual([]);
   await server.close();
   await installation.close();
 }, 90_000);
