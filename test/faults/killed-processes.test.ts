@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { BUCKETS } from '../../src/vocabulary.js';
 import type { SpawnedServer } from '../support/spawned.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 import { startCluster, type Cluster } from './cluster.js';
@@ -8,7 +9,12 @@ import { record, scaled } from './scale.js';
 const JOBS = scaled(10_000, 100);
 const WORKER_KILLS = scaled(50, 3);
 const API_KILLS = scaled(20, 2);
-const WORKER = { role: 'worker' as const, env: { WORKER_CONCURRENCY: 'image:4' } };
+const WORKER = { role: 'worker' as const, env: { WORKER_CONCURRENCY: 'image:4,tts:4' } };
+/** Speech is the quickest to make: the promise is about jobs, not about drawing. */
+const INPUT = 'mill';
+/** Hundredths of a character, and their place in the ledger's vectors. */
+const CHARGE = INPUT.length * 100;
+const TTS_CHARS = BUCKETS.indexOf('tts_chars') + 1;
 const API = { role: 'api' as const };
 
 let cluster: Cluster;
@@ -38,10 +44,10 @@ async function create(key: string, index: number): Promise<string> {
       const apis = ofRole('api');
       const api = apis[index % Math.max(1, apis.length)];
       if (api === undefined) return null;
-      const answer = await api.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      const answer = await api.rest<{ id: string }>('POST', '/audio/speech?async=true', {
         key,
         headers: { 'idempotency-key': `job-${index}` },
-        body: { prompt: `mill ${index}`, size: '512x512' },
+        body: { input: INPUT },
       });
       return answer.status === 200 && answer.body.id;
     },
@@ -85,19 +91,19 @@ test(`${JOBS} jobs through ${WORKER_KILLS} kills of workers and ${API_KILLS} of 
   );
   expect(jobs).toMatchObject({ all: String(JOBS), wrong: '0' });
   const [ledger] = await sql<Record<string, string>>(
-    `SELECT count(*) FILTER (WHERE j.status = 'completed' AND (l.n <> 1 OR l.charged <> 100)) AS bad,
+    `SELECT count(*) FILTER (WHERE j.status = 'completed' AND (l.n <> 1 OR l.charged <> $2)) AS bad,
        count(*) FILTER (WHERE j.status = 'failed' AND l.charged <> 0) AS charged_failures
      FROM jobs j LEFT JOIN LATERAL (
-       SELECT count(*) FILTER (WHERE state = 'settled') AS n, COALESCE(sum(charged[3]), 0) AS charged FROM usage_ledger u WHERE u.job_id = j.id
+       SELECT count(*) FILTER (WHERE state = 'settled') AS n, COALESCE(sum(charged[${TTS_CHARS}]), 0) AS charged FROM usage_ledger u WHERE u.job_id = j.id
      ) l ON true WHERE j.org_id = $1`,
-    [orgId],
+    [orgId, CHARGE],
   );
   expect(ledger).toEqual({ bad: '0', charged_failures: '0' });
   const [balance] = await sql<{ used: string; reserved: string }>(
-    'SELECT used[3]::text AS used, reserved[3]::text AS reserved FROM balances WHERE org_id = $1 AND NOT superseded',
+    `SELECT used[${TTS_CHARS}]::text AS used, reserved[${TTS_CHARS}]::text AS reserved FROM balances WHERE org_id = $1 AND NOT superseded`,
     [orgId],
   );
-  expect(balance).toEqual({ used: String(Number(jobs!['completed']) * 100), reserved: '0' });
+  expect(balance).toEqual({ used: String(Number(jobs!['completed']) * CHARGE), reserved: '0' });
   const [orphans] = await sql<{ n: string; slowest: number | null }>(
     `SELECT count(*) AS n, max(extract(epoch FROM again.created_at - before.created_at))::float8 AS slowest
      FROM job_events again JOIN LATERAL (
