@@ -28,7 +28,7 @@ const ENGINE = [
   ['http'],
   ['services'],
   ['boot'],
-  ['main', 'cli'],
+  ['main', 'serve', 'cli'],
 ];
 /** What a folder beside the engine may import of the repository, besides itself: folders, or single engine modules. */
 const FACES = {
@@ -50,6 +50,7 @@ const EXCEPTIONS = [
   { from: 'src/database/', to: 'migrations/', why: 'it runs them' },
   { from: 'src/boot/', to: '', why: 'the composition root knows all' },
   { from: 'src/main', to: '', why: 'starts the composition root' },
+  { from: 'src/serve', to: '', why: 'starts the composition root' },
   { from: 'src/cli', to: '', why: 'a composition root of its own' },
 ];
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */

@@ -2,10 +2,11 @@
  * `npm run check`: everything that can be known without running the product. Each step runs to its end and is timed; all faults are listed; the exit code
  * is 1 when a step has one.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
 import { checkContracts } from './contracts.mjs';
 
@@ -55,7 +56,20 @@ async function checkLengths() {
   return { faults };
 }
 
+/** What is ignored must not be tracked: a link to another checkout's packages, once committed, replaces them there. */
+async function checkTracked() {
+  const { stdout } = await promisify(execFile)('git', ['ls-files', '-ci', '--exclude-standard'], {
+    cwd: root,
+  }).catch(
+    // No repository: a downloaded tree.
+    () => ({ stdout: '' }),
+  );
+  const tracked = stdout.split('\n').filter((line) => line !== '');
+  return { faults: tracked.map((path) => `${path} is tracked although .gitignore names it`) };
+}
+
 const STEPS = [
+  ['tracked', checkTracked],
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
