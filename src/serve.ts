@@ -1,6 +1,5 @@
 import { destination, pino, type Logger } from 'pino';
-import { bannerOf } from './boot/banner.js';
-import { startPenstock, type RunningPenstock } from './boot/index.js';
+import { bannerOf, startPenstock, type RunningPenstock } from './boot/index.js';
 import { ConfigError, loadConfig, type Config } from './config.js';
 
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */

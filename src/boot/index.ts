@@ -1,2 +1,3 @@
 export { startPenstock } from './start.js';
 export type { RunningPenstock, StartOptions } from './start.js';
+export { bannerOf } from './banner.js';
