@@ -185,6 +185,7 @@ test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one wh
   const installation = await createInstallation({ plans: plans(10), providers: {} });
   const server = await spawnPenstock(installation, { env: { LOG_LEVEL: 'info' } });
   const { key } = await installation.createOrg({ plan: 'free' });
+  const { key: caller } = await installation.createOrg();
   const limit = async () => (await server.rest('GET', '/quota', { key })).headers['x-ratelimit-limit'];
   expect(await limit()).toBe('10');
   const file = installation.env['PLANS_FILE'] ?? '';
@@ -196,7 +197,6 @@ test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one wh
   await eventually(() => server.output().includes('the old one stays in force'));
   expect(await limit()).toBe('20');
 
-  const { key: caller } = await installation.createOrg();
   const chat = () =>
     server.rest('POST', '/chat/completions', {
       key: caller,
