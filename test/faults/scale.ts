@@ -1,6 +1,6 @@
 /**
- * `FAULTS_SCALE` makes the fault tests smaller where there is no time for their full size: 0.05 is a twentieth of each number. The
- * promises are the same.
+ * `FAULTS_SCALE` makes the longest fault tests smaller where there is no time for their full size: 0.05 is a twentieth of each number. The
+ * promises are the same. What runs for a minute or two at full size always does.
  */
 const SCALE = Number(process.env['FAULTS_SCALE'] ?? 1);
 
