@@ -1,4 +1,3 @@
-import type { ApiError } from '../src/errors.js';
 import { toApiError } from '../src/errors.js';
 import type { HttpAnswer } from '../src/http/index.js';
 import { errorHeaders, visibleError } from '../src/http/index.js';
@@ -10,21 +9,13 @@ export const JSON_HEADERS: Record<string, string> = { 'content-type': 'applicati
 /** `{error, code, param, remaining, retryAfter}` (contract 7.1). */
 export function errorAnswer(fault: unknown): HttpAnswer {
   const error = toApiError(fault);
-  const { remaining, retryAfter } = error.details;
+  const { param, remaining, retryAfter } = error.details;
   return {
     status: error.status,
     headers: { ...JSON_HEADERS, ...errorHeaders(error) },
-    body: JSON.stringify({ ...faultOf(error), remaining, retryAfter }),
+    body: JSON.stringify({ error: error.message, code: error.code, param, remaining, retryAfter }),
   };
 }
-
-/** A subscription's `after` is a header here, and its errors name it as the caller wrote it. */
-function faultOf({ message, code, details: { param } }: ApiError): object {
-  if (param !== 'after') return { error: message, code, param };
-  return { error: message.replace(/^after\b/, LAST_EVENT_ID), code, param: LAST_EVENT_ID };
-}
-
-const LAST_EVENT_ID = 'Last-Event-ID';
 
 /** Runs the row's document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
