@@ -1,7 +1,9 @@
 import { invalid } from '../errors.js';
 import { EDIT_OPERATIONS } from '../imaging/index.js';
 import type { EditOperation } from '../imaging/index.js';
-import { readModelInputs } from './model-inputs.js';
+import type { Model } from '../models/models.types.js';
+import type { ImageEditCapabilities } from '../providers/index.js';
+import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
 import { Params } from './pipeline-params.js';
 
@@ -90,20 +92,44 @@ function readExtras(params: Params, operation: EditOperation): Partial<ImageEdit
   };
 }
 
+/** How much is changed where nobody says (contract 4.3). */
+const USUAL_STRENGTH = 0.95;
+
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkImageEditInput(
+  { operation, strength, model_inputs: inputs }: ImageEditInput,
+  { model, can }: { model: Model; can: ImageEditCapabilities },
+): void {
+  const refuse = (what: string, param: string) =>
+    invalid(`Model ${model.id} does not support ${what}`, param);
+  if (!(can.operations?.includes(operation) ?? true)) throw refuse(operation, 'operation');
+  if (strength !== USUAL_STRENGTH && !can.strength) throw refuse('strength', 'strength');
+  checkModelInputs(inputs, can.modelInputs);
+}
+
 /** @throws ApiError invalid_request with the field in `param` */
-export function parseImageEditInput(body: Record<string, unknown>): ImageEditInput {
+export function parseImageEditInput(
+  body: Record<string, unknown>,
+  model: Model,
+  can: ImageEditCapabilities,
+): ImageEditInput {
   const params = new Params(body);
   const image = params.requiredText('image', MAX_IMAGE);
   const operation = readOperation(params);
   params.allowOnly(NAMES);
   const strength = params.number('strength', { min: 0, max: 1, message: 'strength must be between 0 and 1' });
   const extras = readExtras(params, operation);
-  const inputs = readModelInputs(params, ['seed']);
-  return {
+  const inputs = readModelInputs(params, can.modelInputs);
+  const input: ImageEditInput = {
     image,
     operation,
-    strength: strength ?? 0.95,
+    strength: strength ?? USUAL_STRENGTH,
     ...extras,
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
   };
+  checkImageEditInput(input, { model, can });
+  return input;
 }

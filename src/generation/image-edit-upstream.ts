@@ -40,21 +40,29 @@ export async function editUpstream(
 ): Promise<EditedImage> {
   if (editor === undefined)
     throw new UpstreamError('The provider does not edit images', { status: null, retryable: false });
-  const { operation, scale = 1 } = input;
+  const { operation, scale = 1, strength, model_inputs: modelInputs = {} } = input;
   const words = input.prompt ?? input.new_background ?? '';
-  const whole = await imaging.cutOut({ image, borders: bordersOf(input) }, signal);
-  const holed =
-    mask === undefined ? whole : await imaging.cutOut({ image, mask, borders: bordersOf(input) }, signal);
+  const cutOut = { image, borders: bordersOf(input) };
+  const whole = await imaging.cutOut(cutOut, signal);
+  const holed = mask === undefined ? whole : await imaging.cutOut({ ...cutOut, mask }, signal);
   const kept = mask !== undefined || operation === 'outpainting' ? holed.bytes : undefined;
+  const painted =
+    kept !== undefined && editor.capabilities.mask === 'white'
+      ? (await imaging.maskOf(kept, signal)).bytes
+      : kept;
   const [width, height] = [whole.width * scale, whole.height * scale];
   const transparent = operation === 'backgroundRemoval';
-  const bytes = await editor({
+  const bytes = await editor.edit({
+    operation,
     prompt: WORDS[operation]?.(words) ?? words,
     image: whole.bytes,
-    ...(kept === undefined ? {} : { mask: kept }),
+    ...(painted === undefined ? {} : { mask: painted }),
     width,
     height,
+    scale,
     transparent,
+    strength,
+    modelInputs,
     signal,
   });
   return await imaging.finishEdit({ bytes, width, height, transparent, ...(kept ? { kept } : {}) }, signal);

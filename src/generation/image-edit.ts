@@ -9,9 +9,10 @@ import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import { followDirective, SANDBOX_ID } from '../providers/index.js';
-import type { ProviderRegistry } from '../providers/index.js';
+import type { ImageEditCapabilities, ProviderRegistry } from '../providers/index.js';
+import { assertSuited, engineAt, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
-import { parseImageEditInput } from './image-edit-input.js';
+import { checkImageEditInput, parseImageEditInput } from './image-edit-input.js';
 import type { ImageEditInput } from './image-edit-input.js';
 import { editUpstream } from './image-edit-upstream.js';
 import { createRouter } from './routing.js';
@@ -46,7 +47,7 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
     concurrency: 2,
     exhaustedMessage: 'Image edit limit exceeded',
     failureMessage: 'Generation failed',
-    parse: (body) => parseImageEditInput(body),
+    parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(given.providers, model)),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
     inputParams: (input, model) => ({ model: model.id, ...input }),
@@ -58,6 +59,21 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
       edits_remaining: remaining('image_edits'),
     }),
   };
+}
+
+/** The sandbox edits here, by all that the contract has. */
+const SANDBOX: ImageEditCapabilities = {
+  operations: null,
+  strength: true,
+  modelInputs: ['seed'],
+  mask: 'hole',
+};
+/** A provider that edits nothing; it is told so when it is asked. */
+const NOTHING: ImageEditCapabilities = { operations: null, strength: false, modelInputs: [], mask: 'hole' };
+
+function capabilitiesOf(providers: ProviderRegistry, model: Model): ImageEditCapabilities {
+  if (model.upstream?.providerId === SANDBOX_ID) return SANDBOX;
+  return engineOf(providers, 'edit', model)?.capabilities ?? NOTHING;
 }
 
 interface Given {
@@ -187,8 +203,11 @@ async function editImage(
     return await callUpstream(router, model, {
       signal,
       attempt: async (provider, target) => {
+        const can = capabilitiesOf(options.providers, target);
+        if (target.id !== model.id)
+          assertSuited(target, () => checkImageEditInput(input, { model: target, can }));
         if (provider.id !== SANDBOX_ID) {
-          const editor = provider.edit?.(target.upstream?.modelId ?? target.name);
+          const editor = engineAt(provider, 'edit', target);
           progress(10);
           return await editUpstream({ imaging, editor, image, mask, signal }, input);
         }

@@ -1,4 +1,6 @@
+import { invalid } from '../errors.js';
 import type { Model } from '../models/models.types.js';
+import type { ImageCapabilities } from '../providers/index.js';
 import type { Amounts } from '../vocabulary.js';
 import { Params } from './pipeline-params.js';
 
@@ -33,6 +35,24 @@ const NAMES: ReadonlySet<string> = new Set([
   'seed',
 ]);
 
+/** Of a model that says nothing: all is passed on. */
+const ALL: ImageCapabilities = { style: true, negativePrompt: true, seed: true };
+
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkImageInput(
+  { style, negative_prompt: negative, seed }: ImageInput,
+  { model, can = ALL }: { model: Pick<Model, 'id'>; can?: ImageCapabilities | undefined },
+): void {
+  const refuse = (what: string, param: string) =>
+    invalid(`Model ${model.id} does not support ${what}`, param);
+  if (style !== 'vivid' && !can.style) throw refuse(`style ${style}`, 'style');
+  if (negative !== undefined && !can.negativePrompt) throw refuse('negative_prompt', 'negative_prompt');
+  if (seed !== undefined && !can.seed) throw refuse('seed', 'seed');
+}
+
 /** @throws ApiError invalid_request with the field in `param` */
 export function parseImageInput(body: Record<string, unknown>): ImageInput {
   const params = new Params(body);
@@ -46,7 +66,7 @@ export function parseImageInput(body: Record<string, unknown>): ImageInput {
     style: params.choice('style', STYLES, 'vivid'),
     upscale: params.choice('upscale', UPSCALES, 'none'),
     response_format: params.choice('response_format', RESPONSE_FORMATS, 'url'),
-    ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
+    ...(negativePrompt ? { negative_prompt: negativePrompt } : {}),
     ...(seed === undefined ? {} : { seed }),
   };
 }

@@ -2,7 +2,8 @@ import type { ImageModelV4Result } from '@ai-sdk/provider';
 import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
-import type { ImageCallOptions, Provider } from '../providers/index.js';
+import type { ImageCallOptions, ImageCapabilities, Provider } from '../providers/index.js';
+import { assertSuited, engineAt } from './engine.js';
 import type { Router } from './routing.js';
 
 /** What one provider made; `model` is the one that answered. */
@@ -12,6 +13,12 @@ export interface ImagesMade {
   images: { bytes: Uint8Array; revisedPrompt: string | null }[];
 }
 
+type MakeImagesOptions = ImageCallOptions & {
+  abortSignal: AbortSignal;
+  /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
+  check?: (target: Model, can: ImageCapabilities | undefined) => void;
+};
+
 /**
  * Asks the model's provider, again where that may help, then its fallbacks.
  * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
@@ -19,13 +26,14 @@ export interface ImagesMade {
 export async function makeImages(
   router: Router,
   asked: Model,
-  options: ImageCallOptions & { abortSignal: AbortSignal },
+  { check, ...options }: MakeImagesOptions,
 ): Promise<ImagesMade> {
   try {
-    const { value, model } = await router.route(asked, options.abortSignal, async (provider, target) => ({
-      providerId: provider.id,
-      images: await ask(provider, target, options),
-    }));
+    const { value, model } = await router.route(asked, options.abortSignal, async (provider, target) => {
+      if (target.id !== asked.id && check !== undefined)
+        assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
+      return { providerId: provider.id, images: await ask(provider, target, options) };
+    });
     return { model, ...value };
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
@@ -39,8 +47,7 @@ async function ask(
   target: Model,
   options: ImageCallOptions,
 ): Promise<ImagesMade['images']> {
-  const model =
-    target.type === 'image' ? provider.image?.(target.upstream?.modelId ?? target.name) : undefined;
+  const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
   if (model === undefined)
     throw new UpstreamError('The provider makes no images', { status: null, retryable: false });
   const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;

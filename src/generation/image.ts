@@ -7,8 +7,9 @@ import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import { SANDBOX_ID, UpstreamError } from '../providers/index.js';
 import type { ProviderRegistry } from '../providers/index.js';
+import { engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
-import { baseCredits, dimensionsOf, parseImageInput, priceOfImages } from './image-input.js';
+import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './image-input.js';
 import type { ImageInput } from './image-input.js';
 import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
@@ -47,7 +48,11 @@ export function createImageKind(given: ImageKindOptions): GenerationKind<ImageIn
     concurrency: 2,
     exhaustedMessage: null,
     failureMessage: 'Generation failed',
-    parse: (body) => parseImageInput(body),
+    parse: (body, model) => {
+      const input = parseImageInput(body);
+      checkImageInput(input, { model, can: engineOf(given.providers, 'image', model)?.capabilities });
+      return input;
+    },
     price: priceOfImages,
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
@@ -75,6 +80,7 @@ async function run(
       ...callOf(input),
       abortSignal: context.signal,
       onProgress: progress.report,
+      check: (target, can) => checkImageInput(input, { model: target, can }),
     });
   } finally {
     progress.stop();

@@ -15,11 +15,17 @@ export function readModelInputs(params: Params, known: readonly string[]): Model
   if (given === undefined) return undefined;
   const inputs: ModelInputs = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!known.includes(name)) throw invalid(`Unknown model input: ${name}`, 'model_inputs');
+    checkModelInputs({ [name]: '' }, known);
     if (value === null) continue;
     inputs[name] = checked(name, value);
   }
   return Object.keys(inputs).length === 0 ? undefined : inputs;
+}
+
+/** @throws ApiError `Unknown model input: <name>` */
+export function checkModelInputs(inputs: ModelInputs | undefined, known: readonly string[]): void {
+  const unknown = Object.keys(inputs ?? {}).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw invalid(`Unknown model input: ${unknown}`, 'model_inputs');
 }
 
 function checked(name: string, value: unknown): string | number | boolean {

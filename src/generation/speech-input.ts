@@ -2,7 +2,7 @@ import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
 import type { SpeechCapabilities } from '../providers/index.js';
 import type { Model } from '../models/models.types.js';
-import { readModelInputs } from './model-inputs.js';
+import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
 import { Params } from './pipeline-params.js';
 
@@ -45,11 +45,30 @@ function readText(params: Params): string {
   return text;
 }
 
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkSpeechInput(
+  { input, voice, speed, reference_audio: reference, model_inputs: inputs }: SpeechInput,
+  { model, can = NOTHING }: { model: Model; can?: SpeechCapabilities | undefined },
+): void {
+  if (reference && !can.referenceAudio)
+    throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
+  if (!reference && can.voices !== null && !can.voices.includes(voice))
+    throw invalid(`voice must be one of ${can.voices.join(', ')}, or come with reference_audio`, 'voice');
+  if (can.speed !== undefined && (speed < can.speed.min || speed > can.speed.max))
+    throw invalid(`Model ${model.id} does not support speed ${speed}`, 'speed');
+  const refusal = can.refusal?.(input);
+  if (refusal != null) throw invalid(`Model ${model.id} ${refusal}`, 'input');
+  checkModelInputs(inputs, can.modelInputs);
+}
+
 /** @throws ApiError invalid_request with the field in `param` */
 export function parseSpeechInput(
   body: Record<string, unknown>,
   model: Model,
-  capabilities: SpeechCapabilities = NOTHING,
+  can: SpeechCapabilities = NOTHING,
 ): SpeechInput {
   const params = new Params(body);
   params.allowOnly(NAMES);
@@ -59,19 +78,10 @@ export function parseSpeechInput(
   const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
   const reference = params.text('reference_audio', MAX_REFERENCE)?.trim();
   const transcript = params.text('reference_text', MAX_CHARACTERS) || undefined;
-  const inputs = readModelInputs(params, capabilities.modelInputs);
-  if (reference && !capabilities.referenceAudio)
-    throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
+  const inputs = readModelInputs(params, can.modelInputs);
   if (transcript !== undefined && !reference)
     throw invalid('reference_text needs reference_audio', 'reference_text');
-  if (!reference && capabilities.voices !== null && !capabilities.voices.includes(voice))
-    throw invalid(
-      `voice must be one of ${capabilities.voices.join(', ')}, or come with reference_audio`,
-      'voice',
-    );
-  const refusal = capabilities.refusal?.(input);
-  if (refusal != null) throw invalid(`Model ${model.id} ${refusal}`, 'input');
-  return {
+  const asked: SpeechInput = {
     input,
     voice,
     speed: speed ?? 1,
@@ -80,4 +90,6 @@ export function parseSpeechInput(
     ...(transcript === undefined ? {} : { reference_text: transcript }),
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
   };
+  checkSpeechInput(asked, { model, can });
+  return asked;
 }

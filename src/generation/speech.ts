@@ -1,24 +1,25 @@
 import { characterCount } from '../characters.js';
-import type { Audio, AudioFormat } from '../audio/index.js';
+import type { Audio } from '../audio/index.js';
 import { UnreadableAudioError } from '../audio/index.js';
-import { ApiError, invalid } from '../errors.js';
+import { invalid } from '../errors.js';
 import type { Logger } from 'pino';
-import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import { UpstreamError } from '../providers/index.js';
-import type { ProviderRegistry, SpeechCapabilities } from '../providers/index.js';
+import type { ProviderRegistry } from '../providers/index.js';
+import { callEngine, engineOf } from './engine.js';
+import type { Engine } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
-import { parseSpeechInput } from './speech-input.js';
+import { storeSound } from './sound-output.js';
+import type { SoundMade } from './sound-output.js';
+import { checkSpeechInput, parseSpeechInput } from './speech-input.js';
 import type { SpeechInput } from './speech-input.js';
 import { priceOfUnits } from './unit-price.js';
-import { callUpstream } from './upstream-call.js';
 
 export interface SpeechKindOptions {
   models: ModelCatalogue;
@@ -29,12 +30,6 @@ export interface SpeechKindOptions {
   logger: Logger;
 }
 
-const CONTENT_TYPES: Record<AudioFormat, string> = {
-  mp3: 'audio/mpeg',
-  wav: 'audio/wav',
-  opus: 'audio/ogg',
-  aac: 'audio/aac',
-};
 const MAX_SAMPLE_SECONDS = 600;
 /** Speaking counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
@@ -51,7 +46,8 @@ export function createSpeechKind(given: SpeechKindOptions): GenerationKind<Speec
     concurrency: 2,
     exhaustedMessage: 'TTS character limit exceeded',
     failureMessage: 'Generation failed',
-    parse: (body, model) => parseSpeechInput(body, model, capabilitiesOf(given.providers, model)),
+    parse: (body, model) =>
+      parseSpeechInput(body, model, engineOf(given.providers, 'speech', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
     inputParams: (input, model) => ({ model: model.id, ...input }),
@@ -63,11 +59,6 @@ export function createSpeechKind(given: SpeechKindOptions): GenerationKind<Speec
       chars_remaining: remaining('tts_chars'),
     }),
   };
-}
-
-function capabilitiesOf(providers: ProviderRegistry, model: Model): SpeechCapabilities | undefined {
-  const provider = providers.find(model.upstream?.providerId ?? '');
-  return provider?.speech?.(model.upstream?.modelId ?? model.name)?.capabilities;
 }
 
 async function prepare(
@@ -96,76 +87,57 @@ async function run(
   context: JobContext,
   work: Work,
 ): Promise<JobOutcome> {
-  const { job, signal, progress } = context;
+  const { progress } = context;
   const { input, model } = work;
   const easing = easeProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
   try {
-    const said = await speak(options, context, { ...work, report: easing.report });
-    const made = await inFormat(options.audio, said.value, { format: input.response_format, signal });
-    progress(SPEAKING_SHARE + 5);
-    const seconds = Math.round(made.durationSeconds * 1000) / 1000;
-    signal.throwIfAborted();
-    const file = await options.files.save({
-      orgId: job.orgId,
-      bytes: made.bytes,
-      contentType: CONTENT_TYPES[input.response_format],
-      ...(input.response_format === 'opus' ? { extension: 'opus' } : {}),
-      durationSeconds: seconds,
-      jobId: job.id,
-    });
-    const shown = { audio_url: fileReference(file), duration_seconds: seconds };
+    const { value: made, model: speaker } = await speak(options, context, { ...work, report: easing.report });
+    const format = input.response_format;
+    const stored = await storeSound(options, context, { made, format, share: SPEAKING_SHARE + 5 });
+    const shown = { audio_url: stored.reference, duration_seconds: stored.seconds };
     const count = characterCount(input.input);
     return {
       outputData: shown,
-      result: { data: { ...shown, character_count: count }, model: said.model.id },
+      result: { data: { ...shown, character_count: count }, model: speaker.id },
       amounts: priceOfUnits(count, model),
-      outputFileId: file.id,
-      fileIds: [file.id],
+      outputFileId: stored.fileId,
+      fileIds: [stored.fileId],
     };
   } finally {
     easing.stop();
   }
 }
 
-interface Said {
-  bytes: Uint8Array;
-  /** Told by the engine, which knows it without what encoders add. */
-  seconds: number | null;
-}
-
 async function speak(
   options: SpeechKindOptions & { router: Router },
   { job, signal }: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<Said>> {
+): Promise<Routed<SoundMade>> {
   const sample = input.reference_audio;
   const reference =
     typeof sample === 'object'
       ? { bytes: await readInputAudio(options.files, job.orgId, sample), text: input.reference_text ?? null }
       : undefined;
   try {
-    return await callUpstream(options.router, model, {
+    return await callEngine(options.router, model, {
+      kind: 'speech',
       signal,
-      attempt: async (provider, target) => {
-        const speech = provider.speech?.(target.upstream?.modelId ?? target.name);
-        if (speech === undefined)
-          throw new UpstreamError('The provider does not speak', { status: null, retryable: false });
-        const { audio, providerMetadata } = await speech.doGenerate({
-          text: input.input,
-          voice: input.voice,
-          outputFormat: input.response_format,
-          speed: input.speed,
-          ...(reference === undefined ? {} : { reference }),
-          ...(input.model_inputs === undefined ? {} : { providerOptions: { penstock: input.model_inputs } }),
-          abortSignal: signal,
-          onProgress: report,
-        });
-        const seconds = providerMetadata?.['penstock']?.['durationSeconds'];
-        return {
-          bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
-          seconds: typeof seconds === 'number' ? seconds : null,
-        };
-      },
+      check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
+      ask: async (speech) =>
+        soundOf(
+          await speech.doGenerate({
+            text: input.input,
+            voice: input.voice,
+            outputFormat: input.response_format,
+            speed: input.speed,
+            ...(reference === undefined ? {} : { reference }),
+            ...(input.model_inputs === undefined
+              ? {}
+              : { providerOptions: { penstock: input.model_inputs } }),
+            abortSignal: signal,
+            onProgress: report,
+          }),
+        ),
     });
   } catch (error) {
     if (error instanceof UnreadableAudioError)
@@ -174,19 +146,13 @@ async function speak(
   }
 }
 
-/** An upstream's speech is looked at before it is believed; what came in another format is brought to the one that was asked for. */
-async function inFormat(
-  audio: Audio,
-  { bytes, seconds }: Said,
-  { format, signal }: { format: AudioFormat; signal: AbortSignal },
-): Promise<{ bytes: Uint8Array; durationSeconds: number }> {
-  try {
-    const facts = await audio.probe(bytes, { signal });
-    if (facts.contentType === CONTENT_TYPES[format])
-      return { bytes, durationSeconds: seconds ?? facts.durationSeconds };
-    return await audio.convert(bytes, format, { signal });
-  } catch (error) {
-    if (!(error instanceof UnreadableAudioError)) throw error;
-    throw new ApiError('server_error', 'Generation failed', { cause: error });
-  }
+function soundOf({
+  audio,
+  providerMetadata,
+}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade {
+  const seconds = providerMetadata?.['penstock']?.['durationSeconds'];
+  return {
+    bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
+    durationSeconds: typeof seconds === 'number' ? seconds : null,
+  };
 }

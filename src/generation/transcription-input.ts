@@ -1,7 +1,7 @@
 import { invalid } from '../errors.js';
 import type { Model } from '../models/models.types.js';
 import type { TranscriptionCapabilities } from '../providers/index.js';
-import { readModelInputs } from './model-inputs.js';
+import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
 import { Params } from './pipeline-params.js';
 
@@ -66,11 +66,33 @@ function readGranularities(params: Params): TranscriptionInput['timestamp_granul
   return [...new Set(given as TranscriptionInput['timestamp_granularities'])];
 }
 
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkTranscriptionInput(
+  {
+    timestamp_granularities: granularities,
+    diarization,
+    translation,
+    model_inputs: inputs,
+  }: TranscriptionInput,
+  { model, can = NOTHING }: { model: Model; can?: TranscriptionCapabilities | undefined },
+): void {
+  const refuse = (what: string, param: string) =>
+    invalid(`Model ${model.id} does not support ${what}`, param);
+  if (granularities.includes('word') && !can.words)
+    throw refuse('word timestamps', 'timestamp_granularities');
+  if (diarization && !can.diarization) throw refuse('diarization', 'diarization');
+  if (translation && !can.translation) throw refuse('translation', 'translation');
+  checkModelInputs(inputs, can.modelInputs);
+}
+
 /** @throws ApiError invalid_request with the field in `param` */
 export function parseTranscriptionInput(
   body: Record<string, unknown>,
   model: Model,
-  capabilities: TranscriptionCapabilities = NOTHING,
+  can: TranscriptionCapabilities = NOTHING,
 ): TranscriptionInput {
   const params = new Params(body);
   params.allowOnly(NAMES);
@@ -80,7 +102,7 @@ export function parseTranscriptionInput(
     throw invalid('language must be an ISO language code or auto', 'language');
   const format = params.choice('response_format', FORMATS, 'json');
   const granularities = readGranularities(params);
-  const inputs = readModelInputs(params, capabilities.modelInputs);
+  const inputs = readModelInputs(params, can.modelInputs);
   const input: TranscriptionInput = {
     file,
     language,
@@ -90,11 +112,6 @@ export function parseTranscriptionInput(
     translation: params.flag('translation', false),
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
   };
-  const refuse = (what: string, param: string) =>
-    invalid(`Model ${model.id} does not support ${what}`, param);
-  if (granularities.includes('word') && !capabilities.words)
-    throw refuse('word timestamps', 'timestamp_granularities');
-  if (input.diarization && !capabilities.diarization) throw refuse('diarization', 'diarization');
-  if (input.translation && !capabilities.translation) throw refuse('translation', 'translation');
+  checkTranscriptionInput(input, { model, can });
   return input;
 }

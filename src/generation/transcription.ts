@@ -5,18 +5,17 @@ import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import { UpstreamError } from '../providers/index.js';
-import type { ProviderRegistry, Transcription, TranscriptionCapabilities } from '../providers/index.js';
+import type { ProviderRegistry, Transcription } from '../providers/index.js';
+import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
 import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
-import { parseTranscriptionInput } from './transcription-input.js';
+import { checkTranscriptionInput, parseTranscriptionInput } from './transcription-input.js';
 import type { TranscriptionInput } from './transcription-input.js';
 import { priceOfUnits } from './unit-price.js';
-import { callUpstream } from './upstream-call.js';
 
 export interface TranscriptionKindOptions {
   models: ModelCatalogue;
@@ -43,7 +42,8 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
     concurrency: 2,
     exhaustedMessage: 'STT limit exceeded',
     failureMessage: 'Transcription failed',
-    parse: (body, model) => parseTranscriptionInput(body, model, capabilitiesOf(given.providers, model)),
+    parse: (body, model) =>
+      parseTranscriptionInput(body, model, engineOf(given.providers, 'transcription', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     measure: async (call, input) => {
       const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
@@ -59,11 +59,6 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
       seconds_remaining: remaining('stt_seconds'),
     }),
   };
-}
-
-function capabilitiesOf(providers: ProviderRegistry, model: Model): TranscriptionCapabilities | undefined {
-  const provider = providers.find(model.upstream?.providerId ?? '');
-  return provider?.transcription?.(model.upstream?.modelId ?? model.name)?.capabilities;
 }
 
 function wanted(input: TranscriptionInput) {
@@ -137,13 +132,12 @@ async function listen(
   { signal }: JobContext,
   { input, model, bytes, facts, report }: Listening,
 ): Promise<Routed<Transcription>> {
-  return await callUpstream(options.router, model, {
+  return await callEngine(options.router, model, {
+    kind: 'transcription',
     signal,
-    attempt: async (provider, target) => {
-      const transcription = provider.transcription?.(target.upstream?.modelId ?? target.name);
-      if (transcription === undefined)
-        throw new UpstreamError('The provider does not transcribe', { status: null, retryable: false });
-      return await transcription.transcribe({
+    check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
+    ask: (transcription) =>
+      transcription.transcribe({
         audio: bytes,
         mediaType: facts.contentType,
         durationSeconds: facts.durationSeconds,
@@ -154,8 +148,7 @@ async function listen(
         modelInputs: input.model_inputs ?? {},
         signal,
         onProgress: report,
-      });
-    },
+      }),
   });
 }
 

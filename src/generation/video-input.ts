@@ -1,6 +1,7 @@
 import { invalid } from '../errors.js';
 import type { Model } from '../models/models.types.js';
-import type { VideoCapabilities, VideoMode } from '../providers/index.js';
+import { PLAIN_SETTINGS } from '../providers/index.js';
+import type { VideoCapabilities, VideoMode, VideoSettings } from '../providers/index.js';
 import type { Amounts } from '../vocabulary.js';
 import { Params } from './pipeline-params.js';
 
@@ -15,12 +16,10 @@ const MAX_SECONDS = 60;
 /** Of a model that does not say what it can do. */
 const PLAIN: VideoCapabilities = {
   modes: ['text_to_video', 'image_to_video'],
-  fps: [30],
-  loop: [],
-  promptOptimizer: false,
-  negativePrompt: false,
+  settings: () => ({ ...PLAIN_SETTINGS, durations: null, resolutions: null, aspectRatios: null }),
   decodesHere: false,
 };
+const USUAL_SECONDS = 5;
 
 type Source = string | { $file: string };
 
@@ -64,10 +63,25 @@ const SOURCE_OF = {
   video_to_video: 'source_video',
 } as const;
 
-function readDuration(params: Params, model: Model): number {
+/** The contract's default, or the nearest that the model makes. */
+function readDuration(params: Params, model: Model, { durations }: VideoSettings): number {
   const max = Math.min(MAX_SECONDS, model.maxDurationSeconds ?? MAX_SECONDS);
   const message = `duration_seconds must be between 1 and ${max}`;
-  return params.number('duration_seconds', { min: 1, max, message }) ?? Math.min(5, max);
+  const given = params.number('duration_seconds', { min: 1, max, message });
+  if (given !== undefined) return given;
+  const usual = Math.min(USUAL_SECONDS, max);
+  const [nearest] = (durations ?? []).toSorted((a, b) => Math.abs(a - usual) - Math.abs(b - usual) || a - b);
+  return nearest ?? usual;
+}
+
+/** A default that the model does not know gives way to its own first. */
+function usualOf<Word extends string>(
+  words: readonly Word[],
+  usual: Word,
+  known: readonly string[] | null,
+): Word {
+  if (known === null || known.includes(usual)) return usual;
+  return words.find((word) => word === known[0]) ?? usual;
 }
 
 /** The source that the mode needs; the others are refused. */
@@ -95,22 +109,34 @@ function readFps(params: Params): VideoInput['fps'] {
   return fps;
 }
 
-/** What the model cannot do is refused, never dropped. */
-function refuse(
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkVideoInput(
   input: VideoInput,
-  params: Params,
-  { model, can }: { model: Model; can: VideoCapabilities },
+  { model, can = PLAIN }: { model: Model; can?: VideoCapabilities | undefined },
 ): void {
-  const refused = (what: string, param: string) =>
-    invalid(`Model ${model.id} does not support ${what}`, param);
-  if (!can.modes.includes(input.mode)) throw refused(input.mode, 'mode');
-  if (!can.fps.includes(input.fps)) throw refused(`${input.fps} fps`, 'fps');
-  if (input.loop && can.loop.length === 0) throw refused('loop', 'loop');
-  if (input.loop && !can.loop.includes(input.mode)) throw refused(`loop with ${input.mode}`, 'loop');
-  if (input.negative_prompt !== undefined && !can.negativePrompt)
-    throw refused('negative_prompt', 'negative_prompt');
-  if (params.flag('prompt_optimizer', false) && !can.promptOptimizer)
-    throw refused('prompt_optimizer', 'prompt_optimizer');
+  const { mode, duration_seconds: seconds, resolution, aspect_ratio: ratio, fps } = input;
+  const refuse = (what: string, param: string): void => {
+    throw invalid(`Model ${model.id} does not support ${what}`, param);
+  };
+  if (!can.modes.includes(mode)) refuse(mode, 'mode');
+  const settings = can.settings(mode);
+  const lacks = <T>(known: readonly T[] | null, value: T): boolean => !(known?.includes(value) ?? true);
+  if (lacks(settings.durations, seconds))
+    throw invalid(
+      `duration_seconds must be one of ${settings.durations?.join(', ')} with model ${model.id}`,
+      'duration_seconds',
+    );
+  if (lacks<string>(settings.resolutions, resolution)) refuse(`resolution ${resolution}`, 'resolution');
+  if (lacks<string>(settings.aspectRatios, ratio)) refuse(`aspect_ratio ${ratio}`, 'aspect_ratio');
+  if (lacks<number>(settings.fps, fps)) refuse(`${fps} fps`, 'fps');
+  if (input.loop && !settings.loop)
+    refuse(can.modes.some((other) => can.settings(other).loop) ? `loop with ${mode}` : 'loop', 'loop');
+  if (input.negative_prompt !== undefined && !settings.negativePrompt)
+    refuse('negative_prompt', 'negative_prompt');
+  if (input.seed !== undefined && !settings.seed) refuse('seed', 'seed');
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
@@ -124,21 +150,29 @@ export function parseVideoInput(
   const negativePrompt = params.text('negative_prompt', MAX_PROMPT);
   const seed = params.integer('seed', { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
   const mode = params.choice('mode', MODES, 'text_to_video');
+  const settings = can.settings(mode);
   const input: VideoInput = {
     prompt: params.requiredText('prompt', MAX_PROMPT),
-    duration_seconds: readDuration(params, model),
-    resolution: params.choice('resolution', RESOLUTIONS, '720p'),
+    duration_seconds: readDuration(params, model, settings),
+    resolution: params.choice('resolution', RESOLUTIONS, usualOf(RESOLUTIONS, '720p', settings.resolutions)),
     fps: readFps(params),
-    aspect_ratio: params.choice('aspect_ratio', ASPECT_RATIOS, '16:9'),
+    aspect_ratio: params.choice(
+      'aspect_ratio',
+      ASPECT_RATIOS,
+      usualOf(ASPECT_RATIOS, '16:9', settings.aspectRatios),
+    ),
     mode,
     ...readSource(params, mode),
     ...(mode === 'video_to_video' && can.decodesHere ? { reader: model.id } : {}),
     ...(negativePrompt ? { negative_prompt: negativePrompt } : {}),
     ...(seed === undefined ? {} : { seed }),
-    prompt_optimizer: params.flag('prompt_optimizer', can.promptOptimizer),
+    prompt_optimizer: params.flag('prompt_optimizer', settings.promptOptimizer),
     loop: params.flag('loop', false),
   };
-  refuse(input, params, { model, can });
+  checkVideoInput(input, { model, can });
+  // By default it is on, so that only a caller's own wish can be refused.
+  if (input.prompt_optimizer && !settings.promptOptimizer)
+    throw invalid(`Model ${model.id} does not support prompt_optimizer`, 'prompt_optimizer');
   return input;
 }
 

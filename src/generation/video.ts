@@ -8,15 +8,16 @@ import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
-import type { ProviderRegistry, VideoCallOptions, VideoCapabilities } from '../providers/index.js';
+import type { ProviderRegistry, VideoCallOptions } from '../providers/index.js';
 import { UnreadableVideoError } from '../video/index.js';
 import type { Video, VideoFacts } from '../video/index.js';
+import { callEngine, engineOf } from './engine.js';
+import type { Engine } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
-import { callUpstream } from './upstream-call.js';
-import { parseVideoInput, priceOfVideo, videoDimensions } from './video-input.js';
+import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './video-input.js';
 import type { VideoInput } from './video-input.js';
 import { storeSourceImage, storeSourceVideo } from './video-source.js';
 
@@ -46,7 +47,8 @@ export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoIn
     concurrency: 1,
     exhaustedMessage: null,
     failureMessage: 'Generation failed',
-    parse: (body, model) => parseVideoInput(body, model, capabilitiesOf(given.providers, model)),
+    parse: (body, model) =>
+      parseVideoInput(body, model, engineOf(given.providers, 'video', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: priceOfVideo,
     inputParams: (input, model) => ({ model: model.id, ...input }),
@@ -58,11 +60,6 @@ export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoIn
       seconds_remaining: remaining('video_seconds'),
     }),
   };
-}
-
-function capabilitiesOf(providers: ProviderRegistry, model: Model): VideoCapabilities | undefined {
-  const provider = providers.find(model.upstream?.providerId ?? '');
-  return provider?.video?.(model.upstream?.modelId ?? model.name)?.capabilities;
 }
 
 async function prepare(
@@ -166,12 +163,11 @@ async function make(
 ): Promise<Routed<Uint8Array>> {
   const options = await callOptions(files, job.orgId, input);
   try {
-    return await callUpstream(router, model, {
+    return await callEngine(router, model, {
+      kind: 'video',
       signal,
-      attempt: async (provider, target) => {
-        const engine = provider.video?.(target.upstream?.modelId ?? target.name);
-        if (engine === undefined)
-          throw new UpstreamError('The provider makes no videos', { status: null, retryable: false });
+      check: (target, { capabilities: can }) => checkVideoInput(input, { model: target, can }),
+      ask: async (engine) => {
         const { videos } = await engine.doGenerate({ ...options, abortSignal: signal, onProgress: report });
         return bytesOf(videos[0]);
       },
@@ -184,10 +180,7 @@ async function make(
   }
 }
 
-type Made = Awaited<
-  ReturnType<NonNullable<ReturnType<NonNullable<Provided>>>['doGenerate']>
->['videos'][number];
-type Provided = NonNullable<ReturnType<ProviderRegistry['find']>>['video'];
+type Made = Awaited<ReturnType<Engine<'video'>['doGenerate']>>['videos'][number];
 
 function bytesOf(made: Made | undefined): Uint8Array {
   if (made?.type === 'binary') return made.data;

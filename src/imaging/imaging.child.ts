@@ -5,7 +5,7 @@
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { edit } from './edits/edit.js';
-import { cutOut, finishEdit } from './edits/upstream-edit.js';
+import { cutOut, finishEdit, maskOf } from './edits/upstream-edit.js';
 import type { ImagingReply, ImagingRequest } from './imaging.types.js';
 
 /** More than the largest result (1792 × 1024, four times as long on each side). */
@@ -40,6 +40,8 @@ async function perform(request: ImagingRequest): Promise<Output> {
       return await edit(request.task);
     case 'cutOut':
       return await cutOut(request);
+    case 'maskOf':
+      return await maskOf(request.bytes);
     case 'finishEdit':
       return await finishEdit(request);
   }

@@ -33,6 +33,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     },
     edit: async (task, signal) => await photos.run({ kind: 'edit', task }, signal),
     cutOut: async (task, signal) => await photos.run({ kind: 'cutOut', ...task }, signal),
+    maskOf: async (bytes, signal) => await photos.run({ kind: 'maskOf', bytes }, signal),
     finishEdit: async (task, signal) => await photos.run({ kind: 'finishEdit', ...task }, signal),
     close() {
       art?.close();

@@ -25,6 +25,7 @@ export type ImagingTask =
   | { kind: 'inspect'; bytes: Uint8Array }
   | { kind: 'edit'; task: EditTask }
   | ({ kind: 'cutOut' } & CutOut)
+  | { kind: 'maskOf'; bytes: Uint8Array }
   | ({ kind: 'finishEdit' } & FinishEdit);
 
 /** A picture with a hole: transparent where the mask is white, and in the borders put around it. */
@@ -81,6 +82,8 @@ export interface Imaging {
   edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
   /** As PNG. @throws UnreadableImageError */
   cutOut(task: CutOut, signal?: AbortSignal): Promise<RasterImage>;
+  /** A {@link CutOut}'s hole in the other common form: white on black, PNG. @throws UnreadableImageError */
+  maskOf(holed: Uint8Array, signal?: AbortSignal): Promise<RasterImage>;
   /** @throws UnreadableImageError */
   finishEdit(task: FinishEdit, signal?: AbortSignal): Promise<EditedImage>;
   close(): void;

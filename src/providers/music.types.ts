@@ -20,8 +20,11 @@ export interface MusicMade {
 
 /** What a music model can do; a request for more is refused before it costs anything. */
 export interface MusicCapabilities {
-  negativePrompt: boolean;
+  textToMusic: boolean;
   audioToAudio: boolean;
+  negativePrompt: boolean;
+  /** Seconds: the ones that it makes, or between which it makes any; null: any of the contract. */
+  durations: readonly number[] | { min: number; max: number } | null;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];
 }

@@ -10,6 +10,7 @@ import {
   upstreamsOfEnvironment,
 } from './native/native-upstreams.js';
 import { ProvidersFileError } from './providers.types.js';
+import type { ModelFields } from './predictions/model-fields.js';
 import type { ConfiguredModel, ProviderSettings, RetryPolicy } from './providers.types.js';
 import type { UpstreamTimeouts } from './upstream/transport.js';
 
@@ -42,6 +43,33 @@ const httpUrl = z
     'must be an http or https URL',
   );
 
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const fieldName = z.string().min(1).max(100);
+/** How an upstream takes our parameters (docs/models.md). */
+const fieldsOfEntry = {
+  inputs: z
+    .record(
+      fieldName,
+      z.union([
+        fieldName,
+        z.strictObject({ name: fieldName, values: z.record(z.string(), scalar) }),
+        z.strictObject({ name: fieldName, min: z.number(), max: z.number() }),
+      ]),
+    )
+    .optional(),
+  fixed: z.record(fieldName, scalar).optional(),
+  modes: z
+    .record(
+      z.string(),
+      z.union([
+        z.string().min(1),
+        z.strictObject({ upstreamId: z.string().min(1), without: z.array(z.string()).optional() }),
+      ]),
+    )
+    .optional(),
+  tasks: z.array(z.string()).min(1).optional(),
+};
+
 const model = z
   .strictObject({
     id: modelId,
@@ -58,10 +86,15 @@ const model = z
     modalities: z.strictObject({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
     price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
     maxDurationSeconds: z.number().positive().optional(),
+    ...fieldsOfEntry,
   })
   .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
     message: 'is not a tier of this type',
     path: ['tier'],
+  })
+  .refine((entry) => entry.inputs !== undefined || !(entry.fixed ?? entry.modes ?? entry.tasks), {
+    message: 'fixed, modes and tasks need inputs',
+    path: ['inputs'],
   });
 
 const provider = z.strictObject({
@@ -75,6 +108,8 @@ const provider = z.strictObject({
       connectMs: milliseconds.default(5000),
       firstByteMs: milliseconds.default(60_000),
       chunkMs: milliseconds.default(60_000),
+      generationMs: milliseconds.default(1_800_000),
+      pollMs: milliseconds.default(2000),
     })
     .prefault({}),
   retry: z
@@ -104,6 +139,8 @@ export interface UpstreamSettings {
   headers: Record<string, string>;
   timeouts: UpstreamTimeouts;
   retry: RetryPolicy;
+  /** Upstream name of a model → how it takes our parameters, where its entry says it. */
+  fields: Readonly<Record<string, ModelFields>>;
   /** What AWS signs requests with. */
   aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
 }
@@ -128,6 +165,10 @@ function substitute(
   if (Array.isArray(value)) return value.map((item) => substitute(item, context));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, substitute(item, context)]));
+}
+
+function fieldsOf({ inputs, fixed, modes, tasks }: z.infer<typeof model>): ModelFields | undefined {
+  return inputs === undefined ? undefined : { inputs, fixed, modes, tasks };
 }
 
 function configured(entry: FileEntry): ConfiguredModel[] {
@@ -204,6 +245,12 @@ function upstreamOf(
     headers,
     timeouts,
     retry,
+    fields: Object.fromEntries(
+      item.models.flatMap((entry) => {
+        const found = fieldsOf(entry);
+        return found === undefined ? [] : [[entry.upstreamId, found]];
+      }),
+    ),
     ...(aws === undefined ? {} : { aws }),
   };
 }

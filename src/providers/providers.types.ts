@@ -1,5 +1,7 @@
-import type { EmbeddingModelV4, ImageModelV4 } from '@ai-sdk/provider';
+import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { ModelType, Tier } from '../vocabulary.js';
+import type { ImageEditor } from './image-edit.types.js';
+import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
 import type { SpeechModel } from './speech.types.js';
 import type { TranscriptionModel } from './transcription.types.js';
@@ -67,7 +69,7 @@ export interface Provider {
   id: string;
   retry: RetryPolicy;
   chat?: ChatProvider;
-  image?(modelId: string): ImageModelV4;
+  image?(modelId: string): ImageModel;
   speech?(modelId: string): SpeechModel;
   music?(modelId: string): MusicModel;
   transcription?(modelId: string): TranscriptionModel;
@@ -75,23 +77,6 @@ export interface Provider {
   embedding?(modelId: string): EmbeddingModelV4;
   edit?(modelId: string): ImageEditor;
   close(): Promise<void>;
-}
-
-/** Edits one picture. @throws UpstreamError */
-export type ImageEditor = (call: ImageEditCall) => Promise<Uint8Array>;
-
-export interface ImageEditCall {
-  prompt: string;
-  /** PNG. */
-  image: Uint8Array;
-  /** PNG as large as the image, transparent where the upstream may paint; absent: everywhere. */
-  mask?: Uint8Array;
-  /** What the result will be brought to. */
-  width: number;
-  height: number;
-  /** The result should have a transparent background. */
-  transparent: boolean;
-  signal: AbortSignal;
 }
 
 /**

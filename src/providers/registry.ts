@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Audio } from '../audio/index.js';
 import type { Egress } from '../egress/index.js';
 import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment, SANDBOX_ID } from './providers-file.js';
-import type { ProvidersFile, UpstreamSettings } from './providers-file.js';
+import type { ProvidersFile } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
 import type { VideoModel } from './video.types.js';
@@ -13,17 +13,9 @@ import { createSandboxTranscription } from './sandbox/transcription-model.js';
 import { createSandboxMusic } from './sandbox/music-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
-import { KINDS } from './native/kinds.js';
-import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
-import { mistralDialect } from './native/mistral-dialect.js';
 import type { Tokenizer } from './sandbox/tokens.js';
-import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
-import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
-import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
-import { createOpenAiCompatibleImageEditor } from './upstream/openai-image-edit.js';
-import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
-import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
-import { Transport } from './upstream/transport.js';
+import { openUpstream } from './open-upstream.js';
+import type { OpenProvider } from './open-upstream.js';
 
 export interface RegistryOptions {
   /** Path of PROVIDERS_FILE; null: the sandbox alone. */
@@ -40,57 +32,6 @@ export interface RegistryOptions {
   /** For images that an upstream answers as URLs of another host than its own. */
   egress?: Egress;
   logger: Logger;
-}
-
-const BEARER = { name: 'authorization', prefix: 'Bearer ' };
-
-interface OpenProvider extends Provider {
-  /** Lets calls in flight end: another provider has taken this one's place. */
-  retire(): Promise<void>;
-}
-
-function secretsOf(upstream: UpstreamSettings): string[] {
-  const values = Object.entries(upstream.headers).filter(([name]) => /auth|key|token|secret/i.test(name));
-  const { secretAccessKey = '', sessionToken = '' } = upstream.aws ?? {};
-  return [upstream.apiKey ?? '', secretAccessKey, sessionToken, ...values.map(([, value]) => value)].filter(
-    (value) => value !== '',
-  );
-}
-
-function authorizationOf({ apiKey, kind }: UpstreamSettings): Record<string, string> {
-  if (apiKey === undefined || apiKey === '') return {};
-  const { name, prefix } = (kind === 'openai-compatible' ? undefined : KINDS[kind].keyHeader) ?? BEARER;
-  return { [name]: prefix + apiKey };
-}
-
-function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
-  const { id, kind } = upstream;
-  if (kind !== 'openai-compatible' && !KINDS[kind].convention)
-    return openSdkUpstream({ ...upstream, kind }, { egress, secrets: secretsOf(upstream) });
-  const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
-  const images = own
-    ? openSdkUpstream({ ...upstream, kind }, { egress, secrets: secretsOf(upstream) })
-    : null;
-  const transport = new Transport({
-    baseUrl: upstream.baseUrl,
-    headers: { ...authorizationOf(upstream), ...upstream.headers },
-    timeouts: upstream.timeouts,
-    secrets: secretsOf(upstream),
-  });
-  return {
-    id,
-    retry: upstream.retry,
-    chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
-    embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
-    edit: (modelId) => createOpenAiCompatibleImageEditor({ transport, providerId: id, modelId, egress }),
-    image:
-      images?.image ??
-      ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress })),
-    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
-    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),
-    close: async () => void (await Promise.all([transport.close(), images?.close()])),
-    retire: async () => void (await Promise.all([transport.retire(), images?.retire()])),
-  };
 }
 
 function openSandbox({ tokenizer, sandboxImage, sandboxVideo, audio }: RegistryOptions): OpenProvider {

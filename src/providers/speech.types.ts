@@ -16,6 +16,8 @@ export interface SpeechCapabilities {
   referenceAudio: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];
+  /** Absent: all of the contract's. */
+  speed?: { min: number; max: number };
   /** Why it cannot say a text (`speaks text in Latin letters only`), or null. */
   refusal?(text: string): string | null;
 }

@@ -17,21 +17,41 @@ export type VideoCallOptions = VideoModelV4CallOptions & {
   onProgress?: (percent: number) => void;
 };
 
+/** What a model takes in one mode. Lists in the model's own order; null: any value of the contract. */
+export interface VideoSettings {
+  /** Seconds. */
+  durations: readonly number[] | null;
+  resolutions: readonly string[] | null;
+  aspectRatios: readonly string[] | null;
+  /** Frames a second. */
+  fps: readonly number[] | null;
+  seed: boolean;
+  negativePrompt: boolean;
+  promptOptimizer: boolean;
+  loop: boolean;
+}
+
+/** The contract's defaults alone: of a model that takes no word about it. */
+export const PLAIN_SETTINGS: VideoSettings = {
+  durations: [5],
+  resolutions: ['720p'],
+  aspectRatios: ['16:9'],
+  fps: [30],
+  seed: false,
+  negativePrompt: false,
+  promptOptimizer: false,
+  loop: false,
+};
+
 /** What a video model can do; a request for more is refused before it costs anything. */
 export interface VideoCapabilities {
   modes: readonly VideoMode[];
-  /** Frames a second. */
-  fps: readonly number[];
-  /** Modes in which it makes loops. */
-  loop: readonly VideoMode[];
-  promptOptimizer: boolean;
-  negativePrompt: boolean;
+  settings(mode: VideoMode): VideoSettings;
   /** Whether this installation itself must be able to decode a source video. */
   decodesHere: boolean;
 }
 
 export type VideoModel = Omit<VideoModelV4, 'doGenerate'> & {
   doGenerate(options: VideoCallOptions): PromiseLike<VideoModelV4Result>;
-  /** Absent: text and image to video at 30 frames a second, no loop, no optimizer, no negative prompt. */
-  capabilities?: VideoCapabilities;
+  capabilities: VideoCapabilities;
 };

@@ -17,7 +17,7 @@ export interface NativeReply {
   status?: number;
   headers?: Record<string, string>;
   /** An object is sent as JSON; bytes and text as they are. */
-  body?: object | string;
+  body?: object | string | Buffer;
   /** Objects as Server-Sent Events with their `type` as the event's name; a string as it is. */
   events?: (object | string)[];
 }
@@ -28,6 +28,8 @@ export interface NativeUpstream {
   requests: NativeRequest[];
   /** What requests get whose path holds the key, until another is set. */
   on(path: string, reply: NativeReply | ((request: NativeRequest) => NativeReply)): void;
+  /** Forgets requests and replies. */
+  clear(): void;
   close(): Promise<void>;
 }
 
@@ -74,6 +76,10 @@ export async function startNativeUpstream(): Promise<NativeUpstream> {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     on: (path, reply) => void replies.set(path, reply),
+    clear() {
+      requests.length = 0;
+      replies.clear();
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

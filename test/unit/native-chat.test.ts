@@ -80,7 +80,9 @@ describe('a key in the environment', () => {
       upstream: { providerId: 'openai', modelId: 'gpt-4', outputCap: 'max_completion_tokens' },
     });
     expect(models.find('openai/gpt-image-1')?.available).toBe(true);
-    expect(models.find('openai/sora-2')?.available).toBe(false);
+    expect(models.find('openai/sora-2')?.available).toBe(true);
+    expect(models.find('openai/gpt-image-1-edit')?.upstream?.modelId).toBe('gpt-image-1');
+    expect(models.find('google/gemini-2.5-flash-image')?.available).toBe(false);
     expect(models.find('anthropic/claude-haiku-4-5')?.available).toBe(false);
   });
 

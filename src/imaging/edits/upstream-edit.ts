@@ -24,6 +24,17 @@ export async function cutOut({ image, mask, borders }: CutOut): Promise<EditedIm
   return { bytes: made.data, width: made.info.width, height: made.info.height };
 }
 
+/** Where a picture is transparent as white on black. */
+export async function maskOf(holed: Uint8Array): Promise<EditedImage> {
+  const { data, info } = await sharp(holed, READ)
+    .ensureAlpha()
+    .extractChannel('alpha')
+    .negate()
+    .png({ compressionLevel: 6, adaptiveFiltering: false })
+    .toBuffer({ resolveWithObject: true });
+  return { bytes: data, width: info.width, height: info.height };
+}
+
 /** An upstream's picture at the size that was promised, what had to stay put back over it. */
 export async function finishEdit(task: FinishEdit): Promise<EditedImage> {
   const { bytes, width, height, transparent, kept } = task;

@@ -1,6 +1,6 @@
 import type { ModelType } from '../../vocabulary.js';
 import type { ModelAliases } from './aliases.js';
-import { FAL_MODELS, REPLICATE_MODELS } from './aliases.js';
+import { ELEVENLABS_MODELS, FAL_MODELS, OPENAI_MODELS, REPLICATE_MODELS } from './aliases.js';
 
 /** Upstreams whose names, addresses and ways are known here; `openai-compatible` stands for every other. */
 export const NATIVE_KINDS = [
@@ -56,7 +56,8 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     variables: ['OPENAI_API_KEY'],
     baseUrl: at('https://api.openai.com/v1'),
     outputCap: 'max_completion_tokens',
-    types: ['chat', 'embedding', 'image', 'tts', 'stt'],
+    types: ['chat', 'embedding', 'image', 'image_edit', 'video', 'tts', 'stt'],
+    aliases: OPENAI_MODELS,
   },
   anthropic: {
     ...OWN,
@@ -68,8 +69,8 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     ...OWN,
     variables: ['GOOGLE_GENERATIVE_AI_API_KEY'],
     baseUrl: at('https://generativelanguage.googleapis.com/v1beta'),
-    // Of its image models only the Gemini ones are still served; PROVIDERS_FILE may name them.
-    types: ['chat', 'embedding'],
+    keyHeader: { name: 'x-goog-api-key', prefix: '' },
+    types: ['chat', 'embedding', 'image', 'video'],
   },
   mistral: {
     ...CONVENTION,
@@ -87,7 +88,7 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     ...CONVENTION,
     variables: ['XAI_API_KEY'],
     baseUrl: at('https://api.x.ai/v1'),
-    types: ['chat', 'image'],
+    types: ['chat', 'image', 'video'],
   },
   deepseek: {
     ...CONVENTION,
@@ -140,21 +141,29 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     ...OWN,
     variables: ['FAL_API_KEY'],
     baseUrl: at('https://fal.run'),
+    keyHeader: { name: 'authorization', prefix: 'Key ' },
     types: [],
     aliases: FAL_MODELS,
   },
-  luma: { ...OWN, variables: ['LUMA_API_KEY'], baseUrl: at('https://api.lumalabs.ai'), types: [] },
+  luma: {
+    ...OWN,
+    variables: ['LUMA_API_KEY'],
+    baseUrl: at('https://api.lumalabs.ai'),
+    types: ['image', 'video'],
+  },
   elevenlabs: {
     ...OWN,
     variables: ['ELEVENLABS_API_KEY'],
     baseUrl: at('https://api.elevenlabs.io'),
-    types: ['tts', 'stt'],
+    keyHeader: { name: 'xi-api-key', prefix: '' },
+    types: ['music', 'tts', 'stt'],
+    aliases: ELEVENLABS_MODELS,
   },
   deepgram: {
     ...OWN,
     variables: ['DEEPGRAM_API_KEY'],
     baseUrl: at('https://api.deepgram.com'),
-    types: ['stt'],
+    types: ['tts', 'stt'],
   },
   assemblyai: {
     ...OWN,

@@ -6,9 +6,16 @@ import type { NativeKind } from './kinds.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-const DEFAULTS: Pick<UpstreamSettings, 'headers' | 'timeouts' | 'retry'> = {
+const DEFAULTS: Pick<UpstreamSettings, 'headers' | 'timeouts' | 'retry' | 'fields'> = {
   headers: {},
-  timeouts: { connectMs: 5000, firstByteMs: 60_000, chunkMs: 60_000 },
+  timeouts: {
+    connectMs: 5000,
+    firstByteMs: 60_000,
+    chunkMs: 60_000,
+    generationMs: 1_800_000,
+    pollMs: 2000,
+  },
+  fields: {},
   retry: { retries: 2, backoffMs: 200 },
 };
 

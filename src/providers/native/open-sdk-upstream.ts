@@ -1,6 +1,7 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
 import type { UpstreamSettings } from '../providers-file.js';
+import { createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import type { NativeKind } from './kinds.js';
 import { createOutboundFetch } from './outbound-fetch.js';
 import { BUILT_IN, createSdkLoader } from './sdk-packages.js';
@@ -53,7 +54,13 @@ export function openSdkUpstream(
   const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
   const load = createSdkLoader(upstream, outbound.fetch);
   const able = new Set(CAPABILITIES[kind]);
-  const media = createV4Media({ id, kind, secrets, load: (make) => modelOf(load, make) });
+  const media = createV4Media({
+    id,
+    kind,
+    secrets,
+    fields: upstream.fields,
+    load: (make) => modelOf(load, make),
+  });
   const chat = createV4Chat({
     secrets,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
@@ -66,6 +73,7 @@ export function openSdkUpstream(
     ...(able.has('image') ? { image: media.image } : {}),
     ...(able.has('speech') ? { speech: media.speech } : {}),
     ...(able.has('transcription') ? { transcription: media.transcription } : {}),
+    ...createProviderMedia({ upstream, outbound, headers: keyHeaderOf(upstream), secrets }),
     close: () => outbound.close(),
     retire: () => outbound.retire(),
   };

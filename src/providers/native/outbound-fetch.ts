@@ -3,9 +3,11 @@ import { createOperatorAgent } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import type { UpstreamSettings } from '../providers-file.js';
+import { KINDS } from './kinds.js';
 
-const MAX_DOWNLOAD_BYTES = 64 * 1024 * 1024;
-const DOWNLOAD_TIMEOUT_MS = 60_000;
+/** Videos are the largest. */
+const MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024;
+const DOWNLOAD_TIMEOUT_MS = 300_000;
 
 /** The connections of one upstream behind the `fetch` that a provider package calls. */
 export interface OutboundFetch {
@@ -20,7 +22,7 @@ interface FetchOptions {
   upstream: UpstreamSettings;
   /** For files that the upstream answers as URLs of another host; without it those are a fault. */
   egress: Egress | undefined;
-  /** Origins that the package has built in; requests there go to `upstream.baseUrl`'s host instead. */
+  /** Origins that the package has built in; where the operator names another address, requests there go to that one's host instead. */
   builtIn: readonly string[];
 }
 
@@ -40,22 +42,31 @@ export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions)
     bodyTimeoutMs: chunkMs,
   });
   const base = new URL(upstream.baseUrl);
+  const usual = isUsual(upstream);
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const url = addressOf(input);
     if (url.origin !== base.origin && !builtIn.includes(url.origin))
       return await download(url, egress, init?.signal ?? undefined);
-    url.protocol = base.protocol;
-    url.host = base.host;
-    if (base.port === '') url.port = '';
+    if (!usual) {
+      url.protocol = base.protocol;
+      url.host = base.host;
+      if (base.port === '') url.port = '';
+    }
     const headers = new Headers(init?.headers);
     const traceparent = currentTraceparent();
     if (traceparent !== null) headers.set('traceparent', traceparent);
     const body = await bytesOf(init?.body, headers);
-    const request = { ...init, body, headers, redirect: 'error', dispatcher } as unknown;
+    const redirect = init?.redirect === 'manual' ? 'manual' : 'error';
+    const request = { ...init, body, headers, redirect, dispatcher } as unknown;
     const answer = await undiciFetch(url, request as Parameters<typeof undiciFetch>[1]);
     return answer as unknown as Response;
   };
   return { fetch, close: () => dispatcher.destroy(), retire: () => dispatcher.close() };
+}
+
+/** Whether an upstream is at its maker's own address, where its other hosts are too. */
+function isUsual({ kind, baseUrl }: UpstreamSettings): boolean {
+  return kind !== 'openai-compatible' && KINDS[kind].baseUrl({}) === baseUrl;
 }
 
 /** Node's own FormData is a stranger to the dispatcher's fetch: a form goes as the bytes it stands for. */

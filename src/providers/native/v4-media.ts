@@ -1,15 +1,19 @@
 import type {
   EmbeddingModelV4,
   EmbeddingModelV4Result,
-  ImageModelV4,
+  ImageModelV4CallOptions,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
+import type { ImageModel } from '../image.types.js';
+import { inputOf } from '../predictions/model-fields.js';
+import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
+import { REPLICATE_FIELDS } from '../predictions/replicate-models.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import type { SdkProvider } from './sdk-packages.js';
-import { speechCallOf } from './v4-speech.js';
+import { speechCallOf, speedOf } from './v4-speech.js';
 import { createV4Transcription } from './v4-transcription.js';
 
 export interface V4MediaOptions {
@@ -17,13 +21,15 @@ export interface V4MediaOptions {
   id: string;
   kind: NativeKind;
   secrets: readonly string[];
+  /** How its models take our parameters, where an entry says it. */
+  fields: KnownFields;
   /** Loads the package, then makes a model. */
   load<T>(make: (provider: SdkProvider) => T | undefined): Promise<T>;
 }
 
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;
-  image(modelId: string): ImageModelV4;
+  image(modelId: string): ImageModel;
   speech(modelId: string): SpeechModel;
   transcription(modelId: string): TranscriptionModel;
 }
@@ -44,7 +50,7 @@ function embeddingOptions(
 }
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
-export function createV4Media({ id, kind, secrets, load }: V4MediaOptions): V4Media {
+export function createV4Media({ id, kind, secrets, fields, load }: V4MediaOptions): V4Media {
   const guarded = async <T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
     try {
       return await work();
@@ -71,20 +77,25 @@ export function createV4Media({ id, kind, secrets, load }: V4MediaOptions): V4Me
       ...base(modelId),
       // One a call is what every one of them can do; the caller asks again for more.
       maxImagesPerCall: 1,
+      capabilities: {
+        style: false,
+        negativePrompt: unwantedField(kind, modelId, fields) !== undefined,
+        seed: SEEDED.has(kind),
+      },
       doGenerate: (options) =>
         guarded(options.abortSignal, async () => {
           const model = await load((provider) => provider.imageModel?.(modelId));
-          // Style and what is unwanted are words of ours that these packages do not know.
-          return await model.doGenerate({ ...options, ...shapeOf(kind, options.size), providerOptions: {} });
+          const providerOptions = imageOptions(options, unwantedField(kind, modelId, fields), kind);
+          return await model.doGenerate({ ...options, ...shapeOf(kind, options.size), providerOptions });
         }),
     }),
     speech: (modelId) => ({
       ...base(modelId),
-      capabilities: { voices: null, referenceAudio: false, modelInputs: [] },
+      capabilities: { voices: null, referenceAudio: false, modelInputs: [], ...speedOf(kind) },
       doGenerate: (options) =>
         guarded(options.abortSignal, async () => {
           const model = await load((provider) => provider.speechModel?.(modelId));
-          return await model.doGenerate(speechCallOf(options));
+          return await model.doGenerate(speechCallOf(kind, options));
         }),
     }),
     transcription: (modelId) =>
@@ -94,6 +105,33 @@ export function createV4Media({ id, kind, secrets, load }: V4MediaOptions): V4Me
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),
       }),
   };
+}
+
+/** Kinds whose packages send a seed. */
+const SEEDED: ReadonlySet<NativeKind> = new Set([
+  'replicate',
+  'fal',
+  'togetherai',
+  'fireworks',
+  'amazon-bedrock',
+]);
+
+/** The field that says what is unwanted; undefined: the model cannot be told. */
+function unwantedField(kind: NativeKind, modelId: string, fields: KnownFields): ModelFields | undefined {
+  if (kind === 'amazon-bedrock') return { inputs: { negative_prompt: 'negativeText' } };
+  const found = fields[modelId] ?? (kind === 'replicate' ? REPLICATE_FIELDS[modelId] : undefined);
+  return found?.inputs['negative_prompt'] === undefined ? undefined : found;
+}
+
+/** Of our own words those for which the model has a field. */
+function imageOptions(
+  { providerOptions }: ImageModelV4CallOptions,
+  fields: ModelFields | undefined,
+  kind: NativeKind,
+): SharedV4ProviderOptions {
+  const unwanted = providerOptions['penstock']?.['negative_prompt'];
+  if (fields === undefined || typeof unwanted !== 'string') return {};
+  return { [OPTIONS_NAME[kind] ?? kind]: inputOf(fields, { negative_prompt: unwanted }) };
 }
 
 type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];

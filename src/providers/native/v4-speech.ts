@@ -1,17 +1,48 @@
 import type { SpeechModelV4CallOptions } from '@ai-sdk/provider';
 import type { SpeechCallOptions } from '../speech.types.js';
+import type { NativeKind } from './kinds.js';
+
+/** The contract's presets (4.6) as voices that every account there has; other names are the provider's own ids. */
+const PRESETS: Partial<Record<NativeKind, Readonly<Record<string, string>>>> = {
+  elevenlabs: {
+    alloy: 'EXAVITQu4vr4xnSDxMaL',
+    echo: 'pNInz6obpgDQGcFmaJgB',
+    fable: 'JBFqnCBsd6RMkjVDRZzb',
+    onyx: 'nPczCjzI2devNBz1zQrb',
+    nova: 'Xb7hH8MSUJpSbSDYk0k2',
+    shimmer: 'pFZP5JQG7iQjIQuC4Bku',
+  },
+  deepgram: {
+    alloy: 'thalia',
+    echo: 'apollo',
+    fable: 'arcas',
+    onyx: 'zeus',
+    nova: 'andromeda',
+    shimmer: 'luna',
+  },
+};
+
+/** Speeds that a provider can be asked for, where they are fewer than the contract's. */
+const SPEEDS: Partial<Record<NativeKind, { min: number; max: number }>> = {
+  elevenlabs: { min: 0.7, max: 1.2 },
+  deepgram: { min: 1, max: 1 },
+};
+
+/** For the capabilities. */
+export function speedOf(kind: NativeKind): { speed?: { min: number; max: number } } {
+  const speed = SPEEDS[kind];
+  return speed === undefined ? {} : { speed };
+}
 
 /**
  * Our speech call in the specification's words. MP3 is what every package knows; the caller is given the format asked for, which is made
  * of it where that is another.
  */
-export function speechCallOf({
-  text,
-  voice,
-  speed,
-  language,
-  abortSignal,
-}: SpeechCallOptions): SpeechModelV4CallOptions {
+export function speechCallOf(
+  kind: NativeKind,
+  { text, voice: asked, speed, language, abortSignal }: SpeechCallOptions,
+): SpeechModelV4CallOptions {
+  const voice = asked === undefined ? undefined : (PRESETS[kind]?.[asked] ?? asked);
   return {
     text,
     outputFormat: 'mp3',

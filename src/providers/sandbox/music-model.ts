@@ -8,7 +8,13 @@ import { followDirective } from './directed.js';
 /** Music played here: the same prompt, negative prompt, seed and source give the same sound. */
 export function createSandboxMusic(audio: Audio): () => MusicModel {
   return () => ({
-    capabilities: { negativePrompt: true, audioToAudio: true, modelInputs: ['seed'] },
+    capabilities: {
+      textToMusic: true,
+      audioToAudio: true,
+      negativePrompt: true,
+      durations: null,
+      modelInputs: ['seed'],
+    },
     async generate({
       prompt,
       negativePrompt,

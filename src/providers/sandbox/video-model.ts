@@ -32,11 +32,17 @@ export function createSandboxVideo(tools: Tools): (modelId: string) => VideoMode
     maxVideosPerCall: 1,
     capabilities: {
       modes: VIDEO_MODES,
-      fps: [30, 60],
-      // A given video does not end where it began.
-      loop: ['text_to_video', 'image_to_video'],
-      promptOptimizer: true,
-      negativePrompt: true,
+      settings: (mode) => ({
+        durations: null,
+        resolutions: null,
+        aspectRatios: null,
+        fps: null,
+        seed: true,
+        negativePrompt: true,
+        promptOptimizer: true,
+        // A given video does not end where it began.
+        loop: mode !== 'video_to_video',
+      }),
       decodesHere: true,
     },
     async doGenerate(options) {

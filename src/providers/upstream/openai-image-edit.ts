@@ -1,4 +1,6 @@
-import type { ImageEditor } from '../providers.types.js';
+import type { ImageEditCall, ImageEditor } from '../image-edit.types.js';
+import { inputOf } from '../predictions/model-fields.js';
+import type { ModelFields } from '../predictions/model-fields.js';
 import { multipartOf } from './multipart.js';
 import { readImages } from './openai-image.js';
 import type { OpenAiImageOptions } from './openai-image.js';
@@ -13,26 +15,48 @@ function sizeOf(width: number, height: number): string {
   return height / width > LEANING ? '1024x1536' : '1024x1024';
 }
 
-/** Image edits of an upstream that speaks the common convention (`POST /images/edits`): one picture, a mask with a hole, words. */
-export function createOpenAiCompatibleImageEditor(options: OpenAiImageOptions): ImageEditor {
+/** Names of edits that are not the convention's, where an upstream's entry has a field for them. */
+function extrasOf(inputs: ModelFields['inputs'], call: ImageEditCall): [string, string][] {
+  const known = inputOf({ inputs }, { ...call.modelInputs, strength: call.strength });
+  return Object.entries(known).map(([name, value]) => [name, String(value)]);
+}
+
+/**
+ * Image edits of an upstream that speaks the common convention (`POST /images/edits`): one picture, a mask with a hole, words. It has no
+ * word for `strength` and `seed`; `inputs` names the fields of an upstream that takes them.
+ */
+export function createOpenAiCompatibleImageEditor(
+  options: OpenAiImageOptions,
+  inputs: ModelFields['inputs'],
+): ImageEditor {
   const { transport, modelId } = options;
-  return async ({ prompt, image, mask, width, height, transparent, signal }) => {
-    const fields: [string, string][] = [
-      ['model', modelId],
-      ['prompt', prompt],
-      ['n', '1'],
-    ];
-    if (SHAPED.test(modelId)) {
-      fields.push(['size', sizeOf(width, height)]);
-      if (transparent) fields.push(['background', 'transparent'], ['output_format', 'png']);
-    } else fields.push(['response_format', 'b64_json']);
-    const png = { contentType: 'image/png' };
-    const form = multipartOf(fields, [
-      { name: 'image', filename: 'image.png', ...png, bytes: image },
-      ...(mask === undefined ? [] : [{ name: 'mask', filename: 'mask.png', ...png, bytes: mask }]),
-    ]);
-    const text = await transport.postForBytes('/images/edits', form, signal);
-    const [edited] = await readImages(text.toString('utf8'), options, signal);
-    return edited as Uint8Array;
+  return {
+    capabilities: {
+      operations: null,
+      strength: inputs['strength'] !== undefined,
+      modelInputs: Object.keys(inputs).filter((name) => name !== 'strength'),
+      mask: 'hole',
+    },
+    async edit(call) {
+      const { prompt, image, mask, width, height, transparent, signal } = call;
+      const fields: [string, string][] = [
+        ['model', modelId],
+        ['prompt', prompt],
+        ['n', '1'],
+        ...extrasOf(inputs, call),
+      ];
+      if (SHAPED.test(modelId)) {
+        fields.push(['size', sizeOf(width, height)]);
+        if (transparent) fields.push(['background', 'transparent'], ['output_format', 'png']);
+      } else fields.push(['response_format', 'b64_json']);
+      const png = { contentType: 'image/png' };
+      const form = multipartOf(fields, [
+        { name: 'image', filename: 'image.png', ...png, bytes: image },
+        ...(mask === undefined ? [] : [{ name: 'mask', filename: 'mask.png', ...png, bytes: mask }]),
+      ]);
+      const text = await transport.postForBytes('/images/edits', form, signal);
+      const [edited] = await readImages(text.toString('utf8'), options, signal);
+      return edited as Uint8Array;
+    },
   };
 }

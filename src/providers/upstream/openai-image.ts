@@ -1,5 +1,5 @@
-import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
+import type { ImageCapabilities, ImageModel } from '../image.types.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection } from './upstream-errors.js';
 
@@ -24,14 +24,21 @@ export interface OpenAiImageOptions {
   egress?: Egress | undefined;
 }
 
+/** OpenAI's own models; of any other the upstream itself says what it cannot do. */
+function capabilitiesOf(modelId: string): ImageCapabilities {
+  const own = ALWAYS_BASE64.test(modelId) || /(^|\/)dall-e-/.test(modelId);
+  return { style: !own || modelId.endsWith('dall-e-3'), negativePrompt: !own, seed: !own };
+}
+
 /** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
-export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageModelV4 {
+export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageModel {
   const { transport, providerId, modelId } = options;
   return {
     specificationVersion: 'v4',
     provider: providerId,
     modelId,
     maxImagesPerCall: MAX_PER_CALL,
+    capabilities: capabilitiesOf(modelId),
     async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal }) {
       const body = JSON.stringify({
         ...providerOptions['penstock'],

@@ -9,13 +9,17 @@ export interface UpstreamTimeouts {
   connectMs: number;
   firstByteMs: number;
   chunkMs: number;
+  /** Of work that is ordered and asked about (videos, music, edits of some providers), from the order to the end. */
+  generationMs: number;
+  /** Between two questions about it. */
+  pollMs: number;
 }
 
 export interface TransportOptions {
   /** Without a trailing slash. */
   baseUrl: string;
   headers: Record<string, string>;
-  timeouts: UpstreamTimeouts;
+  timeouts: Pick<UpstreamTimeouts, 'connectMs' | 'firstByteMs' | 'chunkMs'>;
   /** Values that must never show in an error's message. */
   secrets: readonly string[];
 }

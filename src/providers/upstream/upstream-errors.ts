@@ -20,7 +20,7 @@ export function cleanMessage(message: string, secrets: readonly string[]): strin
   return clean.length > MAX_MESSAGE ? `${clean.slice(0, MAX_MESSAGE - 1)}…` : clean;
 }
 
-/** The message in the shapes that upstreams answer errors in: `{error: {message}}`, `{error}`, `{message}`, `{detail}`. */
+/** The message in the shapes that upstreams answer errors in: `{error: {message}}`, `{error}`, `{message}`, `{detail}`, `{err_msg}`. */
 function messageOf(body: string): string | null {
   let parsed: unknown;
   try {
@@ -36,10 +36,17 @@ function messageOf(body: string): string | null {
 function candidates(parsed: unknown): unknown[] {
   const body = Array.isArray(parsed) ? (parsed[0] as unknown) : parsed;
   if (typeof body !== 'object' || body === null) return [];
-  const { error, message, detail } = body as Record<string, unknown>;
-  const inner =
-    typeof error === 'object' && error !== null ? (error as Record<string, unknown>)['message'] : error;
-  return [inner, message, detail];
+  const { error, message, detail, err_msg: said } = body as Record<string, unknown>;
+  // `detail` may be a list: the first fault of each.
+  const first: unknown = Array.isArray(detail) ? detail[0] : detail;
+  return [wordsOf(error), message, wordsOf(first), said];
+}
+
+/** An error that may be words, or an object with them. */
+function wordsOf(fault: unknown): unknown {
+  if (typeof fault !== 'object' || fault === null) return fault;
+  const { message, msg } = fault as Record<string, unknown>;
+  return message ?? msg;
 }
 
 function retryAfterMs(header: string | string[] | undefined): number | undefined {

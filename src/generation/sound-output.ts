@@ -1,0 +1,69 @@
+import { UnreadableAudioError } from '../audio/index.js';
+import type { Audio, AudioFormat } from '../audio/index.js';
+import { fileReference } from '../files/index.js';
+import type { FileService } from '../files/files.types.js';
+import type { JobContext } from '../jobs/jobs.types.js';
+import { UpstreamError } from '../providers/index.js';
+
+const CONTENT_TYPES: Record<AudioFormat, string> = {
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+};
+
+/** Speech or music as a provider made it. */
+export interface SoundMade {
+  bytes: Uint8Array;
+  /** Told by the engine, which knows it without what encoders add. */
+  durationSeconds: number | null;
+}
+
+export interface StoredSound {
+  fileId: string;
+  reference: { $file: string };
+  /** To the millisecond. */
+  seconds: number;
+}
+
+/** A sound is looked at before it is believed; what came in another format is brought to the one that was asked for. */
+async function inFormat(
+  audio: Audio,
+  { bytes, durationSeconds }: SoundMade,
+  { format, signal }: { format: AudioFormat; signal: AbortSignal },
+): Promise<{ bytes: Uint8Array; durationSeconds: number }> {
+  try {
+    const facts = await audio.probe(bytes, { signal });
+    if (facts.contentType === CONTENT_TYPES[format])
+      return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };
+    return await audio.convert(bytes, format, { signal });
+  } catch (error) {
+    if (!(error instanceof UnreadableAudioError)) throw error;
+    throw new UpstreamError('Upstream made no readable audio', {
+      status: null,
+      retryable: false,
+      cause: error,
+    });
+  }
+}
+
+/** Stores a job's sound in the format that was asked for. */
+export async function storeSound(
+  { audio, files }: { audio: Audio; files: FileService },
+  { job, signal, progress }: JobContext,
+  { made, format, share }: { made: SoundMade; format: AudioFormat; share: number },
+): Promise<StoredSound> {
+  const { bytes, durationSeconds } = await inFormat(audio, made, { format, signal });
+  progress(share);
+  const seconds = Math.round(durationSeconds * 1000) / 1000;
+  signal.throwIfAborted();
+  const file = await files.save({
+    orgId: job.orgId,
+    bytes,
+    contentType: CONTENT_TYPES[format],
+    ...(format === 'opus' ? { extension: 'opus' } : {}),
+    durationSeconds: seconds,
+    jobId: job.id,
+  });
+  return { fileId: file.id, reference: fileReference(file), seconds };
+}

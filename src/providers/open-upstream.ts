@@ -1,0 +1,76 @@
+import type { Egress } from '../egress/index.js';
+import { KINDS } from './native/kinds.js';
+import { mistralDialect } from './native/mistral-dialect.js';
+import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
+import { createOutboundFetch } from './native/outbound-fetch.js';
+import { createProviderMedia, keyHeaderOf } from './predictions/provider-media.js';
+import type { UpstreamSettings } from './providers-file.js';
+import type { Provider } from './providers.types.js';
+import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
+import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
+import { createOpenAiCompatibleImageEditor } from './upstream/openai-image-edit.js';
+import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
+import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
+import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
+import { Transport } from './upstream/transport.js';
+
+export interface OpenProvider extends Provider {
+  /** Lets calls in flight end: another provider has taken this one's place. */
+  retire(): Promise<void>;
+}
+
+/** What must never show in an error: keys, and headers that carry any. */
+function secretsOf(upstream: UpstreamSettings): string[] {
+  const values = Object.entries(upstream.headers).filter(([name]) => /auth|key|token|secret/i.test(name));
+  const { secretAccessKey = '', sessionToken = '' } = upstream.aws ?? {};
+  return [upstream.apiKey ?? '', secretAccessKey, sessionToken, ...values.map(([, value]) => value)].filter(
+    (value) => value !== '',
+  );
+}
+
+/** Opens one upstream of the configuration; connections are made when it is first called. */
+export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
+  const { kind } = upstream;
+  const secrets = secretsOf(upstream);
+  if (kind !== 'openai-compatible' && !KINDS[kind].convention)
+    return openSdkUpstream({ ...upstream, kind }, { egress, secrets });
+  return openConvention(upstream, { egress, secrets });
+}
+
+/** An upstream of the common convention; what it has ways of its own for goes over those. */
+function openConvention(
+  upstream: UpstreamSettings,
+  { egress, secrets }: { egress: Egress | undefined; secrets: readonly string[] },
+): OpenProvider {
+  const { id, kind, fields } = upstream;
+  const headers = keyHeaderOf(upstream);
+  const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
+  const images = own ? openSdkUpstream({ ...upstream, kind }, { egress, secrets }) : null;
+  const outbound = createOutboundFetch({ upstream, egress, builtIn: [] });
+  const transport = new Transport({
+    baseUrl: upstream.baseUrl,
+    headers: { ...headers, ...upstream.headers },
+    timeouts: upstream.timeouts,
+    secrets,
+  });
+  const parts = [transport, outbound, ...(images === null ? [] : [images])];
+  return {
+    id,
+    retry: upstream.retry,
+    chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
+    embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
+    edit: (modelId) =>
+      createOpenAiCompatibleImageEditor(
+        { transport, providerId: id, modelId, egress },
+        fields[modelId]?.inputs ?? {},
+      ),
+    image:
+      images?.image ??
+      ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress })),
+    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
+    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),
+    ...createProviderMedia({ upstream, outbound, headers, secrets }),
+    close: async () => void (await Promise.all(parts.map((part) => part.close()))),
+    retire: async () => void (await Promise.all(parts.map((part) => part.retire()))),
+  };
+}

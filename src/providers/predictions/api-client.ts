@@ -1,0 +1,170 @@
+import type { OutboundFetch } from '../native/outbound-fetch.js';
+import { upstreamErrorOf } from '../native/sdk-errors.js';
+import type { UpstreamError } from '../providers.types.js';
+import { abortedError, brokenAnswer, errorOfStatus } from '../upstream/upstream-errors.js';
+
+export type Fields = Record<string, unknown>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The longest JSON answer, and the largest file, that are read. */
+const MAX_JSON_BYTES = 8 * 1024 * 1024;
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
+const MAX_HOPS = 3;
+const BASE64_URL = /^data:([^;,]*)(?:;[^,;]*)*;base64,(.*)$/s;
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the base address, or a whole address on the same host. */
+  path: string;
+  /** JSON, or a form's bytes. */
+  body?: object | { bytes: Uint8Array; contentType: string } | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** A provider's own API, where no package of its speaks it. */
+export interface ApiClient {
+  /** @throws UpstreamError for anything but JSON with a 2xx status */
+  json(request: ApiRequest): Promise<Fields>;
+  /** @throws UpstreamError */
+  bytes(request: ApiRequest): Promise<Uint8Array>;
+  /** A file that an answer names: of this host, of a stranger's (then without the key, as callers' addresses are read), or a data: URL. */
+  file(address: string, signal: AbortSignal | undefined): Promise<Uint8Array>;
+  /** Whether an address that an answer names is this API's. */
+  isOwn(address: string): boolean;
+}
+
+export interface ApiClientOptions {
+  fetch: OutboundFetch['fetch'];
+  baseUrl: string;
+  /** The key among them. */
+  headers: Record<string, string>;
+  secrets: readonly string[];
+  /** Hosts of the same provider that the base address stands for as well. */
+  alsoOwn?: readonly string[];
+}
+
+const isForm = (body: object): body is { bytes: Uint8Array; contentType: string } =>
+  'contentType' in body && 'bytes' in body && body.bytes instanceof Uint8Array;
+
+async function readWhole(answer: Response, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  if (answer.body === null) return Buffer.alloc(0);
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw brokenAnswer('more than can be read');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** One provider's API over its own connections. */
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  return new HttpApi(options);
+}
+
+class HttpApi implements ApiClient {
+  private readonly own: ReadonlySet<string>;
+
+  constructor(private readonly options: ApiClientOptions) {
+    this.own = new Set([new URL(options.baseUrl).origin, ...(options.alsoOwn ?? [])]);
+  }
+
+  isOwn(address: string): boolean {
+    return URL.canParse(address) && this.own.has(new URL(address).origin);
+  }
+
+  bytes(request: ApiRequest): Promise<Uint8Array> {
+    return this.guarded(
+      request.signal,
+      async () => await readWhole(await this.send(request), MAX_FILE_BYTES),
+    );
+  }
+
+  json(request: ApiRequest): Promise<Fields> {
+    return this.guarded(request.signal, async () => {
+      const parsed = parseJson((await readWhole(await this.send(request), MAX_JSON_BYTES)).toString('utf8'));
+      if (!isFields(parsed)) throw brokenAnswer('what is no object');
+      return parsed;
+    });
+  }
+
+  file(address: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    return this.guarded(signal, async () => {
+      const data = BASE64_URL.exec(address);
+      if (data !== null) return Buffer.from(data[2] ?? '', 'base64');
+      if (!/^https?:/.test(address) || !URL.canParse(address)) throw brokenAnswer('no file');
+      return await this.download(address, { signal, hops: 0 });
+    });
+  }
+
+  private async guarded<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    if (signal?.aborted) throw abortedError();
+    try {
+      return await work();
+    } catch (error) {
+      throw upstreamErrorOf(error, { secrets: this.options.secrets, signal });
+    }
+  }
+
+  private async send({ method, path, body, signal }: ApiRequest): Promise<Response> {
+    const { baseUrl, headers, fetch } = this.options;
+    const url = /^https?:/.test(path) ? path : `${baseUrl}${path}`;
+    if (!this.isOwn(url)) throw brokenAnswer('an address of another host');
+    const [type, sent] = encoded(body);
+    const answer = await fetch(url, {
+      method,
+      headers: { accept: 'application/json', ...headers, ...(type === null ? {} : { 'content-type': type }) },
+      ...(signal === undefined ? {} : { signal }),
+      ...(sent === null ? {} : { body: sent }),
+    });
+    if (!answer.ok) throw await this.statusError(answer);
+    return answer;
+  }
+
+  private async statusError(answer: Response): Promise<UpstreamError> {
+    return errorOfStatus({
+      status: answer.status,
+      body: (await readWhole(answer, MAX_JSON_BYTES)).toString('utf8'),
+      retryAfter: answer.headers.get('retry-after') ?? undefined,
+      secrets: this.options.secrets,
+    });
+  }
+
+  private async download(
+    address: string,
+    { signal, hops }: { signal: AbortSignal | undefined; hops: number },
+  ): Promise<Uint8Array> {
+    const answer = await this.options.fetch(address, {
+      redirect: 'manual',
+      ...(this.isOwn(address) ? { headers: this.options.headers } : {}),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const next = answer.headers.get('location');
+    if (answer.status >= 300 && answer.status < 400 && next !== null && hops < MAX_HOPS) {
+      await answer.body?.cancel();
+      return await this.download(new URL(next, address).href, { signal, hops: hops + 1 });
+    }
+    if (answer.status !== 200) throw brokenAnswer('a file that cannot be fetched');
+    return await readWhole(answer, MAX_FILE_BYTES);
+  }
+}
+
+/** A body with its type. */
+function encoded(body: ApiRequest['body']): [string, string | Buffer] | [null, null] {
+  if (body === undefined) return [null, null];
+  return isForm(body)
+    ? [body.contentType, Buffer.from(body.bytes)]
+    : ['application/json', JSON.stringify(body)];
+}
+
+function parseJson(text: string): unknown {
+  if (text === '') return {};
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw brokenAnswer('broken JSON');
+  }
+}

@@ -1,0 +1,29 @@
+import type { ModelFields } from './model-fields.js';
+
+/** A provider that runs other people's models by their name: an order, questions about it, an output (Replicate, fal). */
+export interface Predictor {
+  /** Runs one prediction to its end; its output as the provider has it. @throws UpstreamError */
+  predict(
+    modelId: string,
+    input: Readonly<Record<string, unknown>>,
+    options: PredictOptions,
+  ): Promise<unknown>;
+  /** A file as the value of an input field. @throws UpstreamError */
+  upload(file: { bytes: Uint8Array; mediaType: string }, signal: AbortSignal): Promise<string>;
+  /** The file that an output names. @throws UpstreamError */
+  file(output: unknown, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+export interface PredictOptions {
+  signal: AbortSignal;
+  /** 0 to 100, where the model tells. */
+  onProgress?: ((percent: number) => void) | undefined;
+}
+
+/** One model that a provider runs, and how it takes our parameters. */
+export interface PredictionModel {
+  predictor: Predictor;
+  providerId: string;
+  modelId: string;
+  fields: ModelFields;
+}

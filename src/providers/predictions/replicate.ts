@@ -1,0 +1,64 @@
+import { multipartOf } from '../upstream/multipart.js';
+import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { isFields } from './api-client.js';
+import type { ApiClient, Fields } from './api-client.js';
+import { finalFault, followOperation } from './operation.js';
+import type { OperationLimits, OperationState } from './operation.js';
+import { outputAddress } from './output-file.js';
+import type { Predictor } from './predictions.types.js';
+
+/** A larger file is uploaded first; smaller ones stand in the input. */
+const INLINE_BYTES = 256 * 1024;
+/** What models print of how far they are: the last percentage of their log. */
+const PERCENT = /(\d{1,3})%\|/g;
+
+function percentOf(logs: unknown): number | undefined {
+  const found = typeof logs === 'string' ? [...logs.slice(-2000).matchAll(PERCENT)].at(-1)?.[1] : undefined;
+  return found === undefined ? undefined : Number(found);
+}
+
+function stateOf(prediction: Fields, secrets: readonly string[]): OperationState<unknown> {
+  const { status, output, error, logs } = prediction;
+  if (status === 'succeeded') return { done: true, value: output };
+  if (status === 'failed' || status === 'canceled' || status === 'aborted')
+    throw finalFault(`Upstream prediction ${status}: ${cleanMessage(String(error ?? ''), secrets)}`);
+  return { done: false, percent: percentOf(logs) };
+}
+
+/** Replicate's predictions: `owner/name` by its latest version, `owner/name:version` by that one. */
+export function createReplicate(
+  api: ApiClient,
+  { limits, secrets }: { limits: OperationLimits; secrets: readonly string[] },
+): Predictor {
+  return {
+    async predict(modelId, input, { signal, onProgress }) {
+      const [model = '', version] = modelId.split(':');
+      const path = version === undefined ? `/models/${model}/predictions` : '/predictions';
+      const body = { input, ...(version === undefined ? {} : { version }) };
+      const made = await api.json({ method: 'POST', path, body, signal });
+      const { id } = made;
+      if (typeof id !== 'string' || id === '') throw brokenAnswer('no prediction');
+      const first = stateOf(made, secrets);
+      if (first.done) return first.value;
+      const own = `/predictions/${encodeURIComponent(id)}`;
+      return await followOperation({
+        check: async (within) =>
+          stateOf(await api.json({ method: 'GET', path: own, signal: within }), secrets),
+        cancel: (within) => api.json({ method: 'POST', path: `${own}/cancel`, signal: within }),
+        limits,
+        signal,
+        onProgress,
+      });
+    },
+    async upload({ bytes, mediaType }, signal) {
+      if (bytes.length <= INLINE_BYTES)
+        return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;
+      const form = multipartOf([], [{ name: 'content', filename: 'input', contentType: mediaType, bytes }]);
+      const { urls } = await api.json({ method: 'POST', path: '/files', body: form, signal });
+      const address = isFields(urls) ? urls['get'] : undefined;
+      if (typeof address !== 'string') throw brokenAnswer('no file');
+      return address;
+    },
+    file: (output, signal) => api.file(outputAddress(output), signal),
+  };
+}

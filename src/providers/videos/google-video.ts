@@ -1,0 +1,97 @@
+import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { isFields } from '../predictions/api-client.js';
+import type { Fields } from '../predictions/api-client.js';
+import { finalFault, followOperation } from '../predictions/operation.js';
+import type { OperationState } from '../predictions/operation.js';
+import { outputAddress } from '../predictions/output-file.js';
+import { UpstreamError } from '../providers.types.js';
+import { resolutionOf, sourceOf } from '../video-calls.js';
+import { PLAIN_SETTINGS } from '../video.types.js';
+import type { VideoCapabilities, VideoModel } from '../video.types.js';
+import { videoModel } from './video-upstream.js';
+import type { VideoCall, VideoUpstream } from './video-upstream.js';
+
+/** Veo's numbers. Only its third generation knows resolutions, and makes the larger one for eight seconds. */
+const capabilitiesOf = (modelId: string): VideoCapabilities => ({
+  modes: ['text_to_video', 'image_to_video'],
+  settings: () => ({
+    ...PLAIN_SETTINGS,
+    durations: modelId.startsWith('veo-2') ? [5, 6, 7, 8] : [4, 6, 8],
+    resolutions: modelId.startsWith('veo-2') ? ['720p'] : ['720p', '1080p'],
+    aspectRatios: ['16:9', '9:16'],
+    seed: true,
+    negativePrompt: true,
+  }),
+  decodesHere: false,
+});
+
+function bodyOf(call: VideoCall, modelId: string): object {
+  const source = sourceOf(call.image);
+  const negative = call.providerOptions['penstock']?.['negative_prompt'];
+  const image =
+    source === null
+      ? {}
+      : {
+          image: {
+            bytesBase64Encoded: Buffer.from(source.bytes).toString('base64'),
+            mimeType: source.mediaType,
+          },
+        };
+  return {
+    instances: [{ prompt: call.prompt, ...image }],
+    parameters: {
+      sampleCount: 1,
+      aspectRatio: call.aspectRatio,
+      durationSeconds: call.duration,
+      ...(modelId.startsWith('veo-2') ? {} : { resolution: resolutionOf(call) }),
+      ...(call.seed === undefined ? {} : { seed: call.seed }),
+      ...(negative === undefined ? {} : { negativePrompt: negative }),
+    },
+  };
+}
+
+/** Codes of google.rpc that blame the request: INVALID_ARGUMENT, FAILED_PRECONDITION. */
+const BLAMES_CALLER = new Set([3, 9]);
+
+function stateOf(operation: Fields, secrets: readonly string[]): OperationState<string> {
+  const { done, error, response } = operation;
+  if (isFields(error)) {
+    const message = cleanMessage(String(error['message'] ?? ''), secrets);
+    if (!BLAMES_CALLER.has(Number(error['code']))) throw finalFault(`Upstream video failed: ${message}`);
+    throw new UpstreamError(message || 'The request was rejected by the model provider', {
+      status: 400,
+      retryable: false,
+      fault: 'rejected',
+    });
+  }
+  if (done !== true) return { done: false };
+  const made = isFields(response) ? response['generateVideoResponse'] : undefined;
+  if (isFields(made) && Number(made['raiMediaFilteredCount'] ?? 0) > 0)
+    throw finalFault('Upstream made no video: its filter kept it back');
+  return { done: true, value: addressOf(made) };
+}
+
+function addressOf(made: unknown): string {
+  const [sample] = isFields(made) && Array.isArray(made['generatedSamples']) ? made['generatedSamples'] : [];
+  return outputAddress(sample);
+}
+
+/** Veo over the Gemini API (`:predictLongRunning`). */
+export function createGoogleVideo(upstream: VideoUpstream): VideoModel {
+  const { api, limits, modelId, secrets } = upstream;
+  return videoModel(upstream, capabilitiesOf(modelId), async (call) => {
+    const { abortSignal: signal, onProgress } = call;
+    const path = `/models/${modelId}:predictLongRunning`;
+    const { name } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal });
+    if (typeof name !== 'string' || name === '') throw brokenAnswer('no operation');
+    const address = await followOperation({
+      check: async (within) =>
+        stateOf(await api.json({ method: 'GET', path: `/${name}`, signal: within }), secrets),
+      cancel: (within) => api.json({ method: 'POST', path: `/${name}:cancel`, signal: within }),
+      limits,
+      signal,
+      onProgress,
+    });
+    return await api.file(address, signal);
+  });
+}

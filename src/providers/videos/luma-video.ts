@@ -1,0 +1,62 @@
+import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import type { Fields } from '../predictions/api-client.js';
+import { finalFault, followOperation } from '../predictions/operation.js';
+import type { OperationState } from '../predictions/operation.js';
+import { outputAddress } from '../predictions/output-file.js';
+import { resolutionOf } from '../video-calls.js';
+import { PLAIN_SETTINGS } from '../video.types.js';
+import type { VideoCapabilities, VideoModel } from '../video.types.js';
+import { videoModel } from './video-upstream.js';
+import type { VideoCall, VideoUpstream } from './video-upstream.js';
+
+/** Pictures are taken by public address alone, which callers' files here do not have. */
+const CAPABILITIES: VideoCapabilities = {
+  modes: ['text_to_video'],
+  settings: () => ({
+    ...PLAIN_SETTINGS,
+    durations: [5, 9],
+    resolutions: ['720p', '1080p', '4k'],
+    aspectRatios: ['16:9', '9:16', '1:1', '4:3', '3:4'],
+    loop: true,
+  }),
+  decodesHere: false,
+};
+
+function bodyOf(call: VideoCall, modelId: string): object {
+  return {
+    generation_type: 'video',
+    model: modelId,
+    prompt: call.prompt,
+    aspect_ratio: call.aspectRatio,
+    duration: `${call.duration}s`,
+    resolution: resolutionOf(call),
+    ...(call.providerOptions['penstock']?.['loop'] === true ? { loop: true } : {}),
+  };
+}
+
+function stateOf(generation: Fields, secrets: readonly string[]): OperationState<string> {
+  const { state, failure_reason: reason, assets } = generation;
+  if (state === 'failed')
+    throw finalFault(`Upstream video failed: ${cleanMessage(String(reason ?? ''), secrets)}`);
+  return state === 'completed' ? { done: true, value: outputAddress(assets) } : { done: false };
+}
+
+/** Luma's Dream Machine. */
+export function createLumaVideo(upstream: VideoUpstream): VideoModel {
+  const { api, limits, modelId, secrets } = upstream;
+  return videoModel(upstream, CAPABILITIES, async (call) => {
+    const { abortSignal: signal, onProgress } = call;
+    const path = '/dream-machine/v1/generations';
+    const { id } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal });
+    if (typeof id !== 'string' || id === '') throw brokenAnswer('no generation');
+    const own = `${path}/${encodeURIComponent(id)}`;
+    const address = await followOperation({
+      check: async (within) => stateOf(await api.json({ method: 'GET', path: own, signal: within }), secrets),
+      cancel: (within) => api.json({ method: 'DELETE', path: own, signal: within }),
+      limits,
+      signal,
+      onProgress,
+    });
+    return await api.file(address, signal);
+  });
+}

@@ -1,0 +1,68 @@
+import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { isFields } from '../predictions/api-client.js';
+import type { Fields } from '../predictions/api-client.js';
+import { finalFault, followOperation } from '../predictions/operation.js';
+import type { OperationState } from '../predictions/operation.js';
+import { outputAddress } from '../predictions/output-file.js';
+import { resolutionOf, sourceOf } from '../video-calls.js';
+import { PLAIN_SETTINGS } from '../video.types.js';
+import type { VideoCapabilities, VideoModel } from '../video.types.js';
+import { videoModel } from './video-upstream.js';
+import type { VideoCall, VideoUpstream } from './video-upstream.js';
+
+const SECONDS = Array.from({ length: 15 }, (_, index) => index + 1);
+
+const CAPABILITIES: VideoCapabilities = {
+  modes: ['text_to_video', 'image_to_video'],
+  settings: () => ({
+    ...PLAIN_SETTINGS,
+    durations: SECONDS,
+    resolutions: ['720p'],
+    aspectRatios: ['16:9', '9:16', '1:1', '4:3', '3:4'],
+  }),
+  decodesHere: false,
+};
+
+function bodyOf(call: VideoCall, modelId: string): object {
+  const source = sourceOf(call.image);
+  const image = source && `data:${source.mediaType};base64,${Buffer.from(source.bytes).toString('base64')}`;
+  return {
+    model: modelId,
+    prompt: call.prompt,
+    duration: call.duration,
+    aspect_ratio: call.aspectRatio,
+    resolution: resolutionOf(call),
+    ...(image === null ? {} : { image: { url: image } }),
+  };
+}
+
+function stateOf(request: Fields, secrets: readonly string[]): OperationState<string> {
+  const { status, video, error, progress } = request;
+  if (status === 'failed' || status === 'expired') {
+    const message = isFields(error) ? String(error['message'] ?? error['code'] ?? '') : '';
+    throw finalFault(`Upstream video ${status}: ${cleanMessage(message, secrets)}`);
+  }
+  if (status === 'done' || (status === undefined && isFields(video)))
+    return { done: true, value: outputAddress(video) };
+  return { done: false, percent: typeof progress === 'number' ? progress : undefined };
+}
+
+/** Videos of xAI (`POST /videos/generations`, then `GET /videos/{id}`). It has no way to take an order back. */
+export function createXaiVideo(upstream: VideoUpstream): VideoModel {
+  const { api, limits, modelId, secrets } = upstream;
+  return videoModel(upstream, CAPABILITIES, async (call) => {
+    const { abortSignal: signal, onProgress } = call;
+    const body = bodyOf(call, modelId);
+    const { request_id: id } = await api.json({ method: 'POST', path: '/videos/generations', body, signal });
+    if (typeof id !== 'string' || id === '') throw brokenAnswer('no request');
+    const path = `/videos/${encodeURIComponent(id)}`;
+    const address = await followOperation({
+      check: async (within) => stateOf(await api.json({ method: 'GET', path, signal: within }), secrets),
+      cancel: () => Promise.resolve(),
+      limits,
+      signal,
+      onProgress,
+    });
+    return await api.file(address, signal);
+  });
+}
