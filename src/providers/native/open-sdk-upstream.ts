@@ -63,6 +63,7 @@ export function openSdkUpstream(
   });
   const chat = createV4Chat({
     secrets,
+    egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
   });
   return {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { LanguageModelV4, LanguageModelV4Content } from '@ai-sdk/provider';
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from '@ai-sdk/provider';
+import type { Egress } from '../../egress/index.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { upstreamErrorOf } from './sdk-errors.js';
+import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
 import { finishReasonOf, usageOf } from './v4-words.js';
@@ -11,6 +13,8 @@ export interface V4ChatOptions {
   /** Loads the package at the first call. */
   model(modelId: string): Promise<LanguageModelV4>;
   secrets: readonly string[];
+  /** For pictures that the provider does not fetch itself. */
+  egress?: Egress | undefined;
 }
 
 function messageOf(content: readonly LanguageModelV4Content[]): Record<string, unknown> {
@@ -37,7 +41,7 @@ function messageOf(content: readonly LanguageModelV4Content[]): Record<string, u
 }
 
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
-export function createV4Chat({ model, secrets }: V4ChatOptions): ChatProvider {
+export function createV4Chat({ model, secrets, egress }: V4ChatOptions): ChatProvider {
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
     if (call.signal.aborted) throw abortedError();
     try {
@@ -46,9 +50,13 @@ export function createV4Chat({ model, secrets }: V4ChatOptions): ChatProvider {
       throw upstreamErrorOf(error, { secrets, signal: call.signal });
     }
   };
+  const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
+    const { prompt, ...options } = callOptionsOf(call);
+    return { ...options, prompt: await withPictures(prompt, ready, { egress, signal: call.signal }) };
+  };
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
-      const made = await guarded(call, (ready) => ready.doGenerate(callOptionsOf(call)));
+      const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
       if (made.finishReason.unified === 'error') throw brokenAnswer('an error');
       const usage = usageOf(made.usage);
       const parsed: ChatObject = {
@@ -71,7 +79,9 @@ export function createV4Chat({ model, secrets }: V4ChatOptions): ChatProvider {
     async stream(call: ChatCall): Promise<ChatChunks> {
       const controller = new AbortController();
       const signal = AbortSignal.any([call.signal, controller.signal]);
-      const { stream } = await guarded(call, (ready) => ready.doStream(callOptionsOf({ ...call, signal })));
+      const { stream } = await guarded(call, async (ready) =>
+        ready.doStream(await optionsOf(ready, { ...call, signal })),
+      );
       const chunks = new V4Chunks(stream, { call, secrets, abort: () => controller.abort() });
       return await chunks.open();
     },

@@ -1,0 +1,427 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createEgress } from '../../src/egress/index.js';
+import type { Egress } from '../../src/egress/index.js';
+import { createProviderRegistry, createTokenizer, UpstreamError } from '../../src/providers/index.js';
+import type { ChatCall, Provider, ProviderRegistry } from '../../src/providers/index.js';
+import { startNativeUpstream } from '../support/native-upstream.js';
+import type { NativeUpstream } from '../support/native-upstream.js';
+
+const KEY = 'sk-wires-0123456789abcdef';
+const PICTURE = Buffer.from('iVBORw0KGgo=', 'base64');
+const signal = new AbortController().signal;
+
+let upstream: NativeUpstream;
+let registry: ProviderRegistry | undefined;
+beforeEach(async () => {
+  upstream = await startNativeUpstream();
+});
+afterEach(async () => {
+  await registry?.close();
+  await upstream.close();
+});
+
+const ENVIRONMENTS: Record<string, { base: string; env: Record<string, string> }> = {
+  'amazon-bedrock': {
+    base: '',
+    env: { AWS_SECRET_ACCESS_KEY: KEY, AWS_ACCESS_KEY_ID: 'AKIA0', AWS_REGION: 'eu-west-1' },
+  },
+  anthropic: { base: '/v1', env: { ANTHROPIC_API_KEY: KEY } },
+  assemblyai: { base: '', env: { ASSEMBLYAI_API_KEY: KEY } },
+  azure: { base: '/openai/v1', env: { AZURE_API_KEY: KEY } },
+  cohere: { base: '/v2', env: { COHERE_API_KEY: KEY } },
+  deepgram: { base: '', env: { DEEPGRAM_API_KEY: KEY } },
+  elevenlabs: { base: '', env: { ELEVENLABS_API_KEY: KEY } },
+  fal: { base: '', env: { FAL_API_KEY: KEY } },
+  fireworks: { base: '/inference/v1', env: { FIREWORKS_API_KEY: KEY } },
+  google: { base: '/v1beta', env: { GOOGLE_GENERATIVE_AI_API_KEY: KEY } },
+  luma: { base: '', env: { LUMA_API_KEY: KEY } },
+  openai: { base: '/v1', env: { OPENAI_API_KEY: KEY } },
+  replicate: { base: '/v1', env: { REPLICATE_API_TOKEN: KEY } },
+  togetherai: { base: '/v1', env: { TOGETHER_API_KEY: KEY } },
+  xai: { base: '/v1', env: { XAI_API_KEY: KEY } },
+};
+
+async function open(id: string, egress?: Egress): Promise<Provider> {
+  const { base, env } = ENVIRONMENTS[id]!;
+  const name = `${id.toUpperCase().replaceAll('-', '_')}_BASE_URL`;
+  registry = await createProviderRegistry({
+    file: null,
+    env: { ...env, [name]: upstream.origin + base },
+    tokenizer: createTokenizer(),
+    logger: pino({ level: 'silent' }),
+    ...(egress === undefined ? {} : { egress }),
+  });
+  return registry.find(id)!;
+}
+
+const chatCall = (modelId: string, body: object = {}): ChatCall => ({
+  modelId,
+  body: { messages: [{ role: 'user', content: 'Hi' }], ...body },
+  maxTokens: 20,
+  outputCap: 'max_tokens',
+  promptTokens: 2,
+  signal,
+});
+const drawing = (more: object = {}) => ({
+  prompt: 'A cat',
+  n: 1,
+  size: '1024x1024' as const,
+  aspectRatio: undefined,
+  seed: undefined,
+  files: undefined,
+  mask: undefined,
+  providerOptions: {},
+  abortSignal: signal,
+  ...more,
+});
+const listening = (more: object = {}) => ({
+  audio: Buffer.from('RIFF'),
+  mediaType: 'audio/wav',
+  durationSeconds: 2,
+  language: null,
+  words: true,
+  diarization: true,
+  translation: false,
+  modelInputs: {},
+  signal,
+  ...more,
+});
+const bytesOf = (image: string | Uint8Array | undefined): string =>
+  typeof image === 'string' ? image : Buffer.from(image ?? []).toString('base64');
+
+const TOOL = {
+  type: 'function',
+  function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+};
+
+describe('chat of Amazon Bedrock', () => {
+  it('is signed, and comes back in the convention’s words, tool calls included', async () => {
+    upstream.on('/converse', {
+      body: {
+        output: {
+          message: {
+            role: 'assistant',
+            content: [{ toolUse: { toolUseId: 't1', name: 'weather', input: { city: 'Bern' } } }],
+          },
+        },
+        stopReason: 'tool_use',
+        usage: { inputTokens: 9, outputTokens: 4, totalTokens: 13 },
+      },
+    });
+    const bedrock = await open('amazon-bedrock');
+    const body = { tools: [TOOL], temperature: 0.5, stop: 'END' };
+    const { parsed } = await bedrock.chat!.complete(chatCall('amazon.nova-lite-v1:0', body));
+    expect(parsed).toMatchObject({
+      choices: [
+        {
+          message: {
+            content: null,
+            tool_calls: [{ id: 't1', function: { name: 'weather', arguments: '{"city":"Bern"}' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage: { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 },
+    });
+    const [request] = upstream.requests;
+    expect(decodeURIComponent(request!.path)).toBe('/model/amazon.nova-lite-v1:0/converse');
+    expect(request?.headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIA0\//);
+    expect(request?.json).toMatchObject({
+      messages: [{ role: 'user', content: [{ text: 'Hi' }] }],
+      inferenceConfig: { maxTokens: 20, temperature: 0.5, stopSequences: ['END'] },
+      toolConfig: { tools: [{ toolSpec: { name: 'weather' } }] },
+    });
+  });
+});
+
+describe('a picture by address', () => {
+  const asking = (url: string): ChatCall =>
+    chatCall('amazon.nova-lite-v1:0', {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+    });
+
+  it('is fetched for a provider that reads none, as callers’ addresses are', async () => {
+    const message = { role: 'assistant', content: [{ text: 'A cat' }] };
+    const usage = { inputTokens: 9, outputTokens: 4, totalTokens: 13 };
+    upstream.on('/converse', { body: { output: { message }, stopReason: 'end_turn', usage } });
+    upstream.on('/cat.png', { body: PICTURE });
+    const egress = createEgress({ config: { egress: { allow: ['127.0.0.1/32'] } } });
+    const bedrock = await open('amazon-bedrock', egress);
+    await bedrock.chat!.complete(asking(`${upstream.origin}/cat.png`));
+    expect(upstream.requests.at(-1)?.json).toMatchObject({
+      messages: [{ content: [{ image: { format: 'png', source: { bytes: PICTURE.toString('base64') } } }] }],
+    });
+    await egress.close();
+  });
+
+  it('that is private is not, which is the caller’s fault', async () => {
+    const shut = createEgress({ config: { egress: { allow: [] } } });
+    const bedrock = await open('amazon-bedrock', shut);
+    await expect(bedrock.chat!.complete(asking(`${upstream.origin}/cat.png`))).rejects.toMatchObject({
+      fault: 'rejected',
+      message: 'image_url cannot be fetched',
+    });
+    expect(upstream.requests).toHaveLength(0);
+    await shut.close();
+  });
+});
+
+describe('chat of Cohere', () => {
+  it('has text, why it stopped and what it used, whole and streamed', async () => {
+    const usage = { tokens: { input_tokens: 5, output_tokens: 2 } };
+    upstream.on('/v2/chat', ({ json }) =>
+      json['stream'] === true
+        ? {
+            events: [
+              { type: 'message-start', id: 'm' },
+              {
+                type: 'content-start',
+                index: 0,
+                delta: { message: { content: { type: 'text', text: '' } } },
+              },
+              { type: 'content-delta', index: 0, delta: { message: { content: { text: 'Hel' } } } },
+              { type: 'content-delta', index: 0, delta: { message: { content: { text: 'lo' } } } },
+              { type: 'content-end', index: 0 },
+              { type: 'message-end', delta: { finish_reason: 'MAX_TOKENS', usage } },
+            ],
+          }
+        : {
+            body: {
+              generation_id: 'g',
+              message: { role: 'assistant', content: [{ type: 'text', text: 'Hello' }] },
+              finish_reason: 'COMPLETE',
+              usage,
+            },
+          },
+    );
+    const cohere = await open('cohere');
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } };
+    const { parsed } = await cohere.chat!.complete(
+      chatCall('command-a-03-2025', { seed: 4, top_p: 0.9, stop: ['x'], response_format: format }),
+    );
+    expect(parsed).toMatchObject({
+      choices: [{ message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
+    });
+    expect(upstream.requests[0]).toMatchObject({
+      headers: { authorization: `Bearer ${KEY}` },
+      json: {
+        max_tokens: 20,
+        seed: 4,
+        p: 0.9,
+        stop_sequences: ['x'],
+        response_format: { type: 'json_object', json_schema: { type: 'object' } },
+      },
+    });
+    const chunks = await cohere.chat!.stream(chatCall('command-a-03-2025'));
+    const seen: Record<string, unknown>[] = [];
+    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
+      seen.push(JSON.parse(raw) as Record<string, unknown>);
+    const choices = seen.flatMap(
+      (chunk) => chunk['choices'] as { delta: { content?: string }; finish_reason: string | null }[],
+    );
+    expect(choices.map(({ delta }) => delta.content ?? '').join('')).toBe('Hello');
+    expect(choices.at(-1)?.finish_reason).toBe('length');
+    expect(seen.at(-1)).toMatchObject({ usage: { prompt_tokens: 5, completion_tokens: 2 } });
+  });
+});
+
+describe('Azure', () => {
+  it('gets the convention with its own key header and cap', async () => {
+    upstream.on('/openai/v1/chat/completions', {
+      body: { choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] },
+    });
+    const azure = await open('azure');
+    await azure.chat!.complete({ ...chatCall('my-deployment'), outputCap: 'max_completion_tokens' });
+    expect(upstream.requests[0]).toMatchObject({
+      path: '/openai/v1/chat/completions',
+      headers: { 'api-key': KEY },
+      json: { model: 'my-deployment', max_completion_tokens: 20 },
+    });
+  });
+});
+
+describe('images', () => {
+  it('of Replicate are ordered with seed and fetched', async () => {
+    upstream.on('/files/cat.png', { body: PICTURE });
+    upstream.on('/predictions', {
+      body: {
+        id: 'p',
+        status: 'succeeded',
+        output: [`${upstream.origin}/files/cat.png`],
+        urls: { get: `${upstream.origin}/v1/predictions/p` },
+      },
+    });
+    const replicate = await open('replicate');
+    const made = await replicate.image!('black-forest-labs/flux-dev').doGenerate(drawing({ seed: 7 }));
+    expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
+    expect(upstream.requests[0]).toMatchObject({
+      path: '/v1/models/black-forest-labs/flux-dev/predictions',
+      headers: { authorization: `Bearer ${KEY}` },
+      json: { input: { prompt: 'A cat', seed: 7 } },
+    });
+  });
+
+  it('of Luma are asked about until they are there', async () => {
+    let asked = 0;
+    upstream.on('/files/cat.png', { body: PICTURE });
+    upstream.on('/generations/image', { body: { id: 'g1', state: 'queued' } });
+    upstream.on('/generations/g1', () => ({
+      body: {
+        id: 'g1',
+        state: ++asked < 2 ? 'dreaming' : 'completed',
+        assets: { image: `${upstream.origin}/files/cat.png` },
+      },
+    }));
+    const luma = await open('luma');
+    const made = await luma.image!('photon-1').doGenerate(drawing());
+    expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
+    expect(upstream.requests[0]).toMatchObject({
+      headers: { authorization: `Bearer ${KEY}` },
+      json: { model: 'photon-1', prompt: 'A cat', aspect_ratio: '1:1' },
+    });
+  });
+
+  it.each([
+    [
+      'xai',
+      'grok-imagine-image',
+      '/v1/images/generations',
+      { data: [{ b64_json: PICTURE.toString('base64') }] },
+    ],
+    [
+      'togetherai',
+      'black-forest-labs/FLUX.1-dev',
+      '/v1/images/generations',
+      { data: [{ b64_json: PICTURE.toString('base64') }] },
+    ],
+  ])('of %s come as base64', async (id, modelId, path, body) => {
+    upstream.on(path, { body });
+    const made = await (await open(id)).image!(modelId).doGenerate(drawing());
+    expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
+    expect(upstream.requests[0]).toMatchObject({
+      path,
+      headers: { authorization: `Bearer ${KEY}` },
+      json: { model: modelId, prompt: 'A cat' },
+    });
+  });
+
+  it('of Fireworks come as bytes', async () => {
+    upstream.on('/workflows/', { headers: { 'content-type': 'image/png' }, body: PICTURE });
+    const modelId = 'accounts/fireworks/models/flux-1-schnell-fp8';
+    const made = await (await open('fireworks')).image!(modelId).doGenerate(drawing({ seed: 3 }));
+    expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
+    expect(upstream.requests[0]?.path).toBe(`/inference/v1/workflows/${modelId}/text_to_image`);
+    expect(upstream.requests[0]?.json).toMatchObject({ prompt: 'A cat', seed: 3 });
+  });
+});
+
+describe('sound', () => {
+  it('of AssemblyAI is uploaded, asked about, and counted in seconds', async () => {
+    upstream.on('/v2/upload', { body: { upload_url: `${upstream.origin}/u/1` } });
+    let asked = 0;
+    const words = [{ text: 'Hello.', start: 100, end: 900, speaker: 'A' }];
+    upstream.on('/v2/transcript/t1', () => ({
+      body:
+        ++asked < 2
+          ? { id: 't1', status: 'processing' }
+          : {
+              id: 't1',
+              status: 'completed',
+              text: 'Hello.',
+              language_code: 'en_us',
+              words,
+              audio_duration: 2,
+              utterances: [],
+            },
+    }));
+    upstream.on('/v2/transcript', { body: { id: 't1', status: 'queued' } });
+    const made = await (await open('assemblyai')).transcription!('universal').transcribe(listening());
+    expect(made).toMatchObject({
+      text: 'Hello.',
+      language: 'en',
+      segments: [{ start: 0.1, end: 0.9, text: 'Hello.', speaker: 'SPEAKER_00' }],
+    });
+    const order = upstream.requests.find(
+      ({ path, method }) => path === '/v2/transcript' && method === 'POST',
+    );
+    expect(order).toMatchObject({
+      headers: { authorization: KEY },
+      json: { speaker_labels: true, language_detection: true },
+    });
+  });
+
+  it('of Deepgram is spoken by the voice that stands for a preset', async () => {
+    upstream.on('/v1/speak', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
+    const speech = (await open('deepgram')).speech!('aura-2');
+    await speech.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
+    expect(upstream.requests[0]?.path).toContain('model=aura-2-andromeda-en');
+    expect(upstream.requests[0]).toMatchObject({
+      headers: { authorization: `Token ${KEY}` },
+      json: { text: 'Hello' },
+    });
+    expect(speech.capabilities?.speed).toEqual({ min: 1, max: 1 });
+  });
+});
+
+/** One call of each adapter. */
+const CALLS: [string, (provider: Provider) => PromiseLike<unknown>][] = [
+  ['amazon-bedrock', (provider) => provider.chat!.complete(chatCall('amazon.nova-lite-v1:0'))],
+  ['anthropic', (provider) => provider.chat!.complete(chatCall('claude-haiku-4-5'))],
+  ['azure', (provider) => provider.chat!.complete(chatCall('my-deployment'))],
+  ['cohere', (provider) => provider.chat!.complete(chatCall('command-a-03-2025'))],
+  ['google', (provider) => provider.chat!.complete(chatCall('gemini-2.5-flash'))],
+  [
+    'openai',
+    (provider) =>
+      provider.embedding!('text-embedding-3-small').doEmbed({ values: ['a'], abortSignal: signal }),
+  ],
+  ['replicate', (provider) => provider.image!('black-forest-labs/flux-dev').doGenerate(drawing())],
+  ['fal', (provider) => provider.image!('fal-ai/flux/dev').doGenerate(drawing())],
+  ['luma', (provider) => provider.image!('photon-1').doGenerate(drawing())],
+  ['xai', (provider) => provider.image!('grok-imagine-image').doGenerate(drawing())],
+  ['togetherai', (provider) => provider.image!('black-forest-labs/FLUX.1-dev').doGenerate(drawing())],
+  [
+    'fireworks',
+    (provider) => provider.image!('accounts/fireworks/models/flux-1-schnell-fp8').doGenerate(drawing()),
+  ],
+  [
+    'elevenlabs',
+    (provider) => provider.speech!('eleven_v3').doGenerate({ text: 'x', voice: 'nova', abortSignal: signal }),
+  ],
+  ['deepgram', (provider) => provider.transcription!('nova-3').transcribe(listening())],
+  ['assemblyai', (provider) => provider.transcription!('universal').transcribe(listening())],
+];
+
+describe.each(CALLS)('a fault of %s', (id, call) => {
+  const faultOf = async (): Promise<UpstreamError> => {
+    const error: unknown = await Promise.resolve(call(await open(id))).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UpstreamError);
+    const whole = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String((error as Error).stack);
+    expect(whole).not.toContain(KEY);
+    return error as UpstreamError;
+  };
+
+  it.each([400, 422])('that is the caller’s (%i) is told in its words, without the key', async (status) => {
+    const message = `The prompt is odd (${KEY})`;
+    upstream.on('/', { status, body: { error: { message }, message, detail: message, err_msg: message } });
+    const fault = await faultOf();
+    expect([fault.fault, fault.message]).toEqual(['rejected', 'The prompt is odd ([removed])']);
+  });
+
+  it('that will pass (429, 503) may be asked again, when it says', async () => {
+    upstream.on('/', { status: 429, headers: { 'retry-after': '3' }, body: { error: { message: KEY } } });
+    expect((await faultOf()).options).toMatchObject({ status: 429, retryable: true, retryAfterMs: 3000 });
+    await registry?.close();
+    upstream.clear();
+    upstream.on('/', { status: 503, body: 'upstream is down' });
+    expect((await faultOf()).options).toMatchObject({ status: 503, retryable: true });
+  });
+
+  it('that will not (401), is nobody else’s business', async () => {
+    upstream.on('/', { status: 401, body: { error: { message: `Wrong key ${KEY}` } } });
+    const fault = await faultOf();
+    expect([fault.fault, fault.options.retryable]).toEqual(['failed', false]);
+  });
+});
