@@ -1,15 +1,19 @@
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress } from '../../src/egress/index.js';
 import type { Egress } from '../../src/egress/index.js';
-import { createProviderRegistry, createTokenizer, UpstreamError } from '../../src/providers/index.js';
 import type { ChatCall, Provider, ProviderRegistry } from '../../src/providers/index.js';
+import {
+  chatCall,
+  drawing,
+  listening,
+  NATIVE_KEY as KEY,
+  openNative,
+  signal,
+} from '../support/native-provider.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeUpstream } from '../support/native-upstream.js';
 
-const KEY = 'sk-wires-0123456789abcdef';
 const PICTURE = Buffer.from('iVBORw0KGgo=', 'base64');
-const signal = new AbortController().signal;
 
 let upstream: NativeUpstream;
 let registry: ProviderRegistry | undefined;
@@ -21,72 +25,15 @@ afterEach(async () => {
   await upstream.close();
 });
 
-const ENVIRONMENTS: Record<string, { base: string; env: Record<string, string> }> = {
-  'amazon-bedrock': {
-    base: '',
-    env: { AWS_SECRET_ACCESS_KEY: KEY, AWS_ACCESS_KEY_ID: 'AKIA0', AWS_REGION: 'eu-west-1' },
-  },
-  anthropic: { base: '/v1', env: { ANTHROPIC_API_KEY: KEY } },
-  assemblyai: { base: '', env: { ASSEMBLYAI_API_KEY: KEY } },
-  azure: { base: '/openai/v1', env: { AZURE_API_KEY: KEY } },
-  cohere: { base: '/v2', env: { COHERE_API_KEY: KEY } },
-  deepgram: { base: '', env: { DEEPGRAM_API_KEY: KEY } },
-  elevenlabs: { base: '', env: { ELEVENLABS_API_KEY: KEY } },
-  fal: { base: '', env: { FAL_API_KEY: KEY } },
-  fireworks: { base: '/inference/v1', env: { FIREWORKS_API_KEY: KEY } },
-  google: { base: '/v1beta', env: { GOOGLE_GENERATIVE_AI_API_KEY: KEY } },
-  luma: { base: '', env: { LUMA_API_KEY: KEY } },
-  openai: { base: '/v1', env: { OPENAI_API_KEY: KEY } },
-  replicate: { base: '/v1', env: { REPLICATE_API_TOKEN: KEY } },
-  togetherai: { base: '/v1', env: { TOGETHER_API_KEY: KEY } },
-  xai: { base: '/v1', env: { XAI_API_KEY: KEY } },
-};
-
 async function open(id: string, egress?: Egress): Promise<Provider> {
-  const { base, env } = ENVIRONMENTS[id]!;
-  const name = `${id.toUpperCase().replaceAll('-', '_')}_BASE_URL`;
-  registry = await createProviderRegistry({
-    file: null,
-    env: { ...env, [name]: upstream.origin + base },
-    tokenizer: createTokenizer(),
-    logger: pino({ level: 'silent' }),
+  const opened = await openNative(id, {
+    origin: upstream.origin,
     ...(egress === undefined ? {} : { egress }),
   });
-  return registry.find(id)!;
+  registry = opened.registry;
+  return opened.provider;
 }
 
-const chatCall = (modelId: string, body: object = {}): ChatCall => ({
-  modelId,
-  body: { messages: [{ role: 'user', content: 'Hi' }], ...body },
-  maxTokens: 20,
-  outputCap: 'max_tokens',
-  promptTokens: 2,
-  signal,
-});
-const drawing = (more: object = {}) => ({
-  prompt: 'A cat',
-  n: 1,
-  size: '1024x1024' as const,
-  aspectRatio: undefined,
-  seed: undefined,
-  files: undefined,
-  mask: undefined,
-  providerOptions: {},
-  abortSignal: signal,
-  ...more,
-});
-const listening = (more: object = {}) => ({
-  audio: Buffer.from('RIFF'),
-  mediaType: 'audio/wav',
-  durationSeconds: 2,
-  language: null,
-  words: true,
-  diarization: true,
-  translation: false,
-  modelInputs: {},
-  signal,
-  ...more,
-});
 const bytesOf = (image: string | Uint8Array | undefined): string =>
   typeof image === 'string' ? image : Buffer.from(image ?? []).toString('base64');
 
@@ -362,66 +309,5 @@ describe('sound', () => {
       json: { text: 'Hello' },
     });
     expect(speech.capabilities?.speed).toEqual({ min: 1, max: 1 });
-  });
-});
-
-/** One call of each adapter. */
-const CALLS: [string, (provider: Provider) => PromiseLike<unknown>][] = [
-  ['amazon-bedrock', (provider) => provider.chat!.complete(chatCall('amazon.nova-lite-v1:0'))],
-  ['anthropic', (provider) => provider.chat!.complete(chatCall('claude-haiku-4-5'))],
-  ['azure', (provider) => provider.chat!.complete(chatCall('my-deployment'))],
-  ['cohere', (provider) => provider.chat!.complete(chatCall('command-a-03-2025'))],
-  ['google', (provider) => provider.chat!.complete(chatCall('gemini-2.5-flash'))],
-  [
-    'openai',
-    (provider) =>
-      provider.embedding!('text-embedding-3-small').doEmbed({ values: ['a'], abortSignal: signal }),
-  ],
-  ['replicate', (provider) => provider.image!('black-forest-labs/flux-dev').doGenerate(drawing())],
-  ['fal', (provider) => provider.image!('fal-ai/flux/dev').doGenerate(drawing())],
-  ['luma', (provider) => provider.image!('photon-1').doGenerate(drawing())],
-  ['xai', (provider) => provider.image!('grok-imagine-image').doGenerate(drawing())],
-  ['togetherai', (provider) => provider.image!('black-forest-labs/FLUX.1-dev').doGenerate(drawing())],
-  [
-    'fireworks',
-    (provider) => provider.image!('accounts/fireworks/models/flux-1-schnell-fp8').doGenerate(drawing()),
-  ],
-  [
-    'elevenlabs',
-    (provider) => provider.speech!('eleven_v3').doGenerate({ text: 'x', voice: 'nova', abortSignal: signal }),
-  ],
-  ['deepgram', (provider) => provider.transcription!('nova-3').transcribe(listening())],
-  ['assemblyai', (provider) => provider.transcription!('universal').transcribe(listening())],
-];
-
-describe.each(CALLS)('a fault of %s', (id, call) => {
-  const faultOf = async (): Promise<UpstreamError> => {
-    const error: unknown = await Promise.resolve(call(await open(id))).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(UpstreamError);
-    const whole = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String((error as Error).stack);
-    expect(whole).not.toContain(KEY);
-    return error as UpstreamError;
-  };
-
-  it.each([400, 422])('that is the caller’s (%i) is told in its words, without the key', async (status) => {
-    const message = `The prompt is odd (${KEY})`;
-    upstream.on('/', { status, body: { error: { message }, message, detail: message, err_msg: message } });
-    const fault = await faultOf();
-    expect([fault.fault, fault.message]).toEqual(['rejected', 'The prompt is odd ([removed])']);
-  });
-
-  it('that will pass (429, 503) may be asked again, when it says', async () => {
-    upstream.on('/', { status: 429, headers: { 'retry-after': '3' }, body: { error: { message: KEY } } });
-    expect((await faultOf()).options).toMatchObject({ status: 429, retryable: true, retryAfterMs: 3000 });
-    await registry?.close();
-    upstream.clear();
-    upstream.on('/', { status: 503, body: 'upstream is down' });
-    expect((await faultOf()).options).toMatchObject({ status: 503, retryable: true });
-  });
-
-  it('that will not (401), is nobody else’s business', async () => {
-    upstream.on('/', { status: 401, body: { error: { message: `Wrong key ${KEY}` } } });
-    const fault = await faultOf();
-    expect([fault.fault, fault.options.retryable]).toEqual(['failed', false]);
   });
 });

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../src/providers/index.js';
+import type { Provider, ProviderRegistry } from '../../src/providers/index.js';
+import {
+  chatCall,
+  drawing,
+  listening,
+  NATIVE_KEY as KEY,
+  openNative,
+  signal,
+} from '../support/native-provider.js';
+import { startNativeUpstream } from '../support/native-upstream.js';
+import type { NativeUpstream } from '../support/native-upstream.js';
+
+let upstream: NativeUpstream;
+let registry: ProviderRegistry | undefined;
+beforeEach(async () => {
+  upstream = await startNativeUpstream();
+});
+afterEach(async () => {
+  await registry?.close();
+  await upstream.close();
+});
+
+async function open(id: string): Promise<Provider> {
+  const opened = await openNative(id, { origin: upstream.origin });
+  registry = opened.registry;
+  return opened.provider;
+}
+
+/** One call of each adapter. */
+const CALLS: [string, (provider: Provider) => PromiseLike<unknown>][] = [
+  ['amazon-bedrock', (provider) => provider.chat!.complete(chatCall('amazon.nova-lite-v1:0'))],
+  ['anthropic', (provider) => provider.chat!.complete(chatCall('claude-haiku-4-5'))],
+  ['azure', (provider) => provider.chat!.complete(chatCall('my-deployment'))],
+  ['cohere', (provider) => provider.chat!.complete(chatCall('command-a-03-2025'))],
+  ['google', (provider) => provider.chat!.complete(chatCall('gemini-2.5-flash'))],
+  [
+    'openai',
+    (provider) =>
+      provider.embedding!('text-embedding-3-small').doEmbed({ values: ['a'], abortSignal: signal }),
+  ],
+  ['replicate', (provider) => provider.image!('black-forest-labs/flux-dev').doGenerate(drawing())],
+  ['fal', (provider) => provider.image!('fal-ai/flux/dev').doGenerate(drawing())],
+  ['luma', (provider) => provider.image!('photon-1').doGenerate(drawing())],
+  ['xai', (provider) => provider.image!('grok-imagine-image').doGenerate(drawing())],
+  ['togetherai', (provider) => provider.image!('black-forest-labs/FLUX.1-dev').doGenerate(drawing())],
+  [
+    'fireworks',
+    (provider) => provider.image!('accounts/fireworks/models/flux-1-schnell-fp8').doGenerate(drawing()),
+  ],
+  [
+    'elevenlabs',
+    (provider) => provider.speech!('eleven_v3').doGenerate({ text: 'x', voice: 'nova', abortSignal: signal }),
+  ],
+  ['deepgram', (provider) => provider.transcription!('nova-3').transcribe(listening())],
+  ['assemblyai', (provider) => provider.transcription!('universal').transcribe(listening())],
+];
+
+describe.each(CALLS)('a fault of %s', (id, call) => {
+  const faultOf = async (): Promise<UpstreamError> => {
+    const error: unknown = await Promise.resolve(call(await open(id))).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UpstreamError);
+    const whole = JSON.stringify(error, Object.getOwnPropertyNames(error)) + String((error as Error).stack);
+    expect(whole).not.toContain(KEY);
+    return error as UpstreamError;
+  };
+
+  it.each([400, 422])('that is the caller’s (%i) is told in its words, without the key', async (status) => {
+    const message = `The prompt is odd (${KEY})`;
+    upstream.on('/', { status, body: { error: { message }, message, detail: message, err_msg: message } });
+    const fault = await faultOf();
+    expect([fault.fault, fault.message]).toEqual(['rejected', 'The prompt is odd ([removed])']);
+  });
+
+  it('that will pass (429, 503) may be asked again, when it says', async () => {
+    upstream.on('/', { status: 429, headers: { 'retry-after': '3' }, body: { error: { message: KEY } } });
+    expect((await faultOf()).options).toMatchObject({ status: 429, retryable: true, retryAfterMs: 3000 });
+    await registry?.close();
+    upstream.clear();
+    upstream.on('/', { status: 503, body: 'upstream is down' });
+    expect((await faultOf()).options).toMatchObject({ status: 503, retryable: true });
+  });
+
+  it('that will not (401), is nobody else’s business', async () => {
+    upstream.on('/', { status: 401, body: { error: { message: `Wrong key ${KEY}` } } });
+    const fault = await faultOf();
+    expect([fault.fault, fault.options.retryable]).toEqual(['failed', false]);
+  });
+});
