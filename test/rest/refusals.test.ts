@@ -303,6 +303,8 @@ describe('the place in a stream', () => {
         body: { prompt: 'x', size: '512x512' },
       });
       const path = `/jobs/${String(job['id'])}/stream`;
+      // Finished: the message tells the last event's number.
+      await server.rest('GET', `/jobs/${String(job['id'])}?poll=true`, { key });
       const header = await server.rest('GET', path, { key, headers: { 'last-event-id': place } });
       expect(header).toMatchObject({ status: 400, body: { param: 'Last-Event-ID' } });
       const query = await server.rest('GET', `${path}?after=${place}`, { key });
