@@ -183,6 +183,7 @@ function requestBodyOf(endpoint: Endpoint): JsonSchema {
     type: 'object',
     properties: { ...formProperties(json), [upload.field]: { type: 'string', format: 'binary' } },
     required: [upload.field],
+    additionalProperties: false,
   };
   const content = {
     ...(json?.['content'] as JsonSchema | undefined),

@@ -19,7 +19,11 @@ function fileOf(
   { body, upload }: GraphqlContext,
   input: UploadKnowledgeInput | null,
 ): { filename: string; bytes: Buffer } {
-  if (upload) return upload;
+  if (upload) {
+    const [unknown] = Object.keys(body ?? {}).filter((name) => name !== 'file');
+    if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
+    return upload;
+  }
   if (body || input === null) throw invalid('file is required', 'file');
   if (!BASE64.test(input.content)) throw invalid('content must be base64', 'content');
   return { filename: input.filename, bytes: Buffer.from(input.content, 'base64') };

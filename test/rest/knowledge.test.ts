@@ -161,6 +161,11 @@ test('a truncated multipart body and one without a file are 400, JSON is 415', a
     status: 400,
     body: { error: 'file is required', param: 'file' },
   });
+  const whole = `${cut}f\r\n--x\r\nContent-Disposition: form-data; name="orgId"\r\n\r\n1\r\n--x--\r\n`;
+  expect(await send(whole, form)).toMatchObject({
+    status: 400,
+    body: { error: 'Unknown parameter: orgId', param: 'orgId' },
+  });
   expect(await send('{}', 'application/json')).toMatchObject({ status: 415 });
 });
 
