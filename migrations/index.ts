@@ -9,6 +9,7 @@ import { Migration0006 } from './0006_idempotency.js';
 import { Migration0007 } from './0007_webhooks.js';
 import { Migration0008 } from './0008_agents.js';
 import { Migration0009 } from './0009_knowledge.js';
+import { Migration0010 } from './0010_job_batches.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -23,6 +24,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0007_webhooks': Migration0007,
   '0008_agents': Migration0008,
   '0009_knowledge': Migration0009,
+  '0010_job_batches': Migration0010,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

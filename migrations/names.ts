@@ -12,6 +12,7 @@ export const MIGRATION_NAMES = [
   '0007_webhooks',
   '0008_agents',
   '0009_knowledge',
+  '0010_job_batches',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
