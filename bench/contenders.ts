@@ -1,7 +1,7 @@
 /** Starts what is compared: the upstream, the raw proxy, Portkey's gateway, and Penstock with everything on. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, run, start, untilAnswers } from './processes.js';
+import { freePort, postmasterOf, run, start, untilAnswers } from './processes.js';
 
 /** Something that answers chat completions. */
 export interface Contender {
@@ -165,14 +165,6 @@ function providersAt(upstream: string): object {
 function pidOf(child: { pid?: number | undefined }): number {
   if (child.pid === undefined) throw new Error('the process did not start');
   return child.pid;
-}
-
-/** The first line of postmaster.pid, wherever the embedded server keeps it under the data folder. */
-async function postmasterOf(dataDir: string): Promise<number> {
-  const files = await readdir(dataDir, { recursive: true });
-  const file = files.find((name) => name.endsWith('postmaster.pid'));
-  if (file === undefined) throw new Error(`no postmaster.pid under ${dataDir}`);
-  return Number((await readFile(join(dataDir, file), 'utf8')).split('\n')[0]);
 }
 
 /** All of them, each in a process of its own. */

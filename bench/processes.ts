@@ -1,7 +1,9 @@
 /** Child processes of the benchmark: started, measured through /proc, and all stopped at the end whatever happens. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICKS_PER_SECOND = 100;
@@ -21,14 +23,16 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** Its stdout and stderr. */
   logFile: string;
+  /** With a channel for messages. */
+  talks?: boolean;
 }
 
 /** Starts a Node process on this Node. */
-export function start({ args, env, logFile }: StartOptions): ChildProcess {
+export function start({ args, env, logFile, talks = false }: StartOptions): ChildProcess {
   const log = openSync(logFile, 'a');
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', log, log],
+    stdio: ['ignore', log, log, ...(talks ? (['ipc'] as const) : [])],
   });
   children.add(child);
   child.on('exit', () => children.delete(child));
@@ -67,6 +71,13 @@ export async function untilAnswers(url: string, child: ChildProcess): Promise<vo
   throw new Error(`${url} did not answer, or with ${status}`);
 }
 
+/** Ends one of them and waits for it. */
+export async function stopOne(child: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
 /** SIGTERM, and SIGKILL to what is still there after 20 s. */
 export async function stopAll(): Promise<void> {
   const all = [...children];
@@ -101,4 +112,12 @@ export function treeCpuMs(pid: number): number {
     }
   }, own);
   return (ticks * 1000) / TICKS_PER_SECOND;
+}
+
+/** The first line of postmaster.pid, wherever the embedded server keeps it under the data folder. */
+export async function postmasterOf(dataDir: string): Promise<number> {
+  const files = await readdir(dataDir, { recursive: true });
+  const file = files.find((name) => name.endsWith('postmaster.pid'));
+  if (file === undefined) throw new Error(`no postmaster.pid under ${dataDir}`);
+  return Number((await readFile(join(dataDir, file), 'utf8')).split('\n')[0]);
 }

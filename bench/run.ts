@@ -1,6 +1,7 @@
 /**
- * The comparison: what a call through Penstock costs beside a bare proxy and a peer, on this machine, in one run. Figures are CPU per request from the
- * operating system and latencies; the targets are ratios, so that they hold on any machine. About four minutes; `--quick` takes one.
+ * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
+ * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
+ * three. Names of parts (`chat documents reservations agents jobs subscriptions webhooks outbox idle`) run those alone.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -12,23 +13,52 @@ import { benchDocuments } from './documents.js';
 import { fsyncMs } from './measure.js';
 import { stopAll } from './processes.js';
 import { printVerdicts, type Verdict } from './report.js';
+import { benchIdle, benchJobs, benchOutbox, benchWebhooks } from './events.js';
 import { benchReservations } from './reserve.js';
+import { benchSubscriptions } from './subscriptions.js';
 
 const [programs = '', root = '', ...flags] = process.argv.slice(2);
 const quick = flags.includes('--quick');
 const effort: Effort = quick ? { rounds: 2, durationMs: 1500 } : { rounds: 5, durationMs: 3000 };
 
+/** Calls share one field of servers, which is there as long as they are measured. */
+async function calls(places: Places, wants: (part: string) => boolean, fsync: number): Promise<Verdict[]> {
+  if (!wants('chat') && !wants('documents')) return [];
+  const field = await startField(places);
+  const chat = wants('chat')
+    ? [
+        ...(await benchJson(places, field, { ...effort, fsync })),
+        ...(await benchStreams(places, field, effort)),
+      ]
+    : [];
+  const documents = wants('documents') ? await benchDocuments(places, field.penstock, effort) : [];
+  await stopAll();
+  return [...chat, ...documents];
+}
+
+const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
+  reservations: benchReservations,
+  agents: benchAgents,
+  jobs: (places) => benchJobs(places, quick ? 1 : 3, quick ? 2_000 : 5_000),
+  subscriptions: (places) => benchSubscriptions(places, quick ? 1 : 3),
+  webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 2_000 : 6_000),
+  outbox: (places) => benchOutbox(places, quick ? 1 : 3, quick ? 50_000 : 150_000),
+  idle: (places) => benchIdle(places, quick ? 10 : 30),
+};
+
 async function compare(places: Places): Promise<Verdict[]> {
+  const names = flags.filter((flag) => !flag.startsWith('--'));
+  const known = ['chat', 'documents', ...Object.keys(PARTS)];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`no part is called ${unknown}; there are ${known.join(', ')}`);
+  const wants = (part: string): boolean => names.length === 0 || names.includes(part);
   const fsync = fsyncMs(places.scratch);
   console.log(
     `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; one fsync of this disk: ${fsync.toFixed(2)} ms`,
   );
-  const field = await startField(places);
-  const json = await benchJson(places, field, { ...effort, fsync });
-  const streams = await benchStreams(places, field, effort);
-  const documents = await benchDocuments(places, field.penstock, effort);
-  const reservations = await benchReservations(places);
-  return [...json, ...streams, ...documents, ...reservations, ...(await benchAgents(places))];
+  const verdicts = await calls(places, wants, fsync);
+  for (const [name, part] of Object.entries(PARTS)) if (wants(name)) verdicts.push(...(await part(places)));
+  return verdicts;
 }
 
 const scratch = await mkdtemp(join(tmpdir(), 'penstock-bench-'));
