@@ -34,6 +34,7 @@ import { createClientAddress, type ClientAddress } from './http/client-address.j
 import type { Cors } from './http/cors.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
 import type { RouterOptions } from './http/router.js';
+import { traceOperations } from './telemetry/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
 
 interface FaceOptions {
@@ -143,12 +144,14 @@ interface WebSocketOptions extends FaceOptions {
 function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
   const { foundation, engine, shared, addressLimit, clientAddress, cors } = options;
   const { authenticator, logger, config } = foundation;
+  const { tracer } = foundation.telemetry;
   const ws = createGraphqlWsServer({
     engine,
     shared,
     authenticator,
     logger,
     newRequestId: () => newId('req'),
+    ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
     admitsAddress: (request) => addressLimit.admits(clientAddress(request)),
     refusedAddress: (request) => void addressLimit.take(clientAddress(request)),

@@ -1,4 +1,5 @@
 import { CloseCode, MessageType, parseMessage, type Message, type SubscribePayload } from 'graphql-ws';
+import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
@@ -18,6 +19,8 @@ const MAX_OPERATIONS = 1000;
 const RESULT_END = Buffer.from('}');
 /** Results of this size and more go out from the bytes that all their readers share, as the middle frame of three, uncopied. */
 const SHARED_BYTES = 2048;
+/** What one turn of the event loop sends goes out in one system call, as far as it fits here: a burst of events is one write. */
+const TURN_BYTES = 32 * 1024;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
@@ -27,12 +30,22 @@ export interface ConnectionDependencies {
   authenticator: Authenticator;
   logger: Logger;
   newRequestId(): string;
+  /** Stands around each operation while traces are exported: a span of its caller's trace, whose `traceparent` jobs keep. */
+  traced?: OperationTracer;
   /** Counts a refused key against the client's address. */
   refused(): void;
 }
 
+/** @param parent the caller's `traceparent`; `run` gets that of the operation's own span */
+export type OperationTracer = (
+  parent: string | undefined,
+  run: (traceparent: string) => Promise<void>,
+) => Promise<void>;
+
 export interface ConnectionOrigin {
   authorization: string | undefined;
+  /** Of the upgrade; the init payload may name another, and an operation's `extensions` its own. */
+  traceparent: string | undefined;
   client: ClientInfo;
 }
 
@@ -47,18 +60,24 @@ export class Connection {
   readonly #initTimer: NodeJS.Timeout;
   #state: 'new' | 'initialising' | 'ready' | 'closed' = 'new';
   #authorization: string | undefined;
+  #traceparent: string | undefined;
   #forgetKey: () => void = () => {};
   #draining = false;
   /** Since when the client has taken nothing although something waits for it; null where nothing waits. */
   #waitingSince: number | null = null;
   #pingSince: number | null = null;
+  /** Bytes that this turn has gathered; null where nothing is gathered. */
+  #gathered: number | null = null;
 
+  /** @param stream what `socket` writes to */
   constructor(
     private readonly socket: WebSocket,
+    private readonly stream: Duplex,
     private readonly origin: ConnectionOrigin,
     private readonly dependencies: ConnectionDependencies,
   ) {
     this.#authorization = origin.authorization;
+    this.#traceparent = origin.traceparent;
     this.#initTimer = setTimeout(() => {
       this.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
     }, INIT_TIMEOUT_MS);
@@ -72,6 +91,7 @@ export class Connection {
   /** Ends the connection: its operations first, so that nothing is sent after the close frame. */
   close(code: number, reason: string): void {
     this.#end();
+    this.#flush();
     this.socket.close(code, reason);
   }
 
@@ -134,7 +154,8 @@ export class Connection {
     }
     this.#state = 'initialising';
     clearTimeout(this.#initTimer);
-    this.#authorization = authorizationOf(payload) ?? this.#authorization;
+    this.#authorization = textIn(payload, 'authorization') ?? this.#authorization;
+    this.#traceparent = textIn(payload, 'traceparent') ?? this.#traceparent;
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed()) return;
     const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
@@ -178,22 +199,26 @@ export class Connection {
     // The key is looked at for each operation: its plan may have changed since the connection began.
     const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
     if (!principal || this.#isClosed()) return;
-    await runOperation({
-      ...this.dependencies,
-      call: this.#call(principal, operation.abort.signal),
-      request: payload,
-      sink: this.#sink(id, operation),
-      onResumable: () => {
-        operation.resumable = true;
-        this.#closeIfIdle();
-      },
-    });
+    const run = (traceparent?: string) =>
+      runOperation({
+        ...this.dependencies,
+        call: this.#call(principal, operation.abort.signal, traceparent),
+        request: payload,
+        sink: this.#sink(id, operation),
+        onResumable: () => {
+          operation.resumable = true;
+          this.#closeIfIdle();
+        },
+      });
+    const { traced } = this.dependencies;
+    const parent = textIn(payload.extensions ?? {}, 'traceparent') ?? this.#traceparent;
+    await (traced === undefined ? run() : traced(parent, run));
     if (this.#operations.get(id) === operation) this.#operations.delete(id);
     this.#closeIfIdle();
   }
 
-  #call(principal: Principal, signal: AbortSignal): CallContext {
-    const { client } = this.origin;
+  #call(principal: Principal, signal: AbortSignal, traceparent: string | undefined): CallContext {
+    const client = traceparent === undefined ? this.origin.client : { ...this.origin.client, traceparent };
     const requestId = this.dependencies.newRequestId();
     return { principal, requestId, client, signal, keyWindowOpen: true, rate: null, idempotencyKey: null };
   }
@@ -224,25 +249,47 @@ export class Connection {
   }
 
   /**
-   * Resolves at once where the system took the message, else when it has: so one message waits here for a client that does not read,
-   * and the rest stays where it is shared.
+   * Resolves at once where the system took the message or the turn still gathers, else when it has been taken: so no more than a turn's
+   * bytes wait here for a client that does not read, and the rest stays where it is shared.
    */
   #send(message: string | Buffer): Promise<void> | void {
     if (this.#state === 'closed') return;
+    this.#gather(message.length);
     this.#waitingSince ??= Date.now();
-    let resolve: () => void = () => {};
+    let resolve: (() => void) | null = null;
     this.socket.send(message, { binary: false }, () => {
       this.#taken();
-      resolve();
+      resolve?.();
     });
+    if (this.#gathered !== null) {
+      if (this.#gathered < TURN_BYTES) return;
+      this.#flush();
+    }
     if (this.socket.bufferedAmount === 0) return;
     return new Promise((taken) => {
       resolve = taken;
     });
   }
 
+  /** Begins to gather where nothing waits, and counts what comes. */
+  #gather(bytes: number): void {
+    if (this.#gathered !== null) this.#gathered += bytes;
+    else if (this.socket.bufferedAmount === 0) {
+      this.#gathered = bytes;
+      this.stream.cork();
+      setImmediate(() => this.#flush());
+    }
+  }
+
+  #flush(): void {
+    if (this.#gathered === null) return;
+    this.#gathered = null;
+    this.stream.uncork();
+  }
+
   #sendShared(head: Buffer, result: Buffer): Promise<void> | void {
     if (this.#state === 'closed') return;
+    this.#gather(result.length);
     this.socket.send(head, { binary: false, fin: false });
     this.socket.send(result, { binary: false, fin: false });
     return this.#send(RESULT_END);
@@ -276,10 +323,10 @@ export class Connection {
   }
 }
 
-/** The payload's key, its name in any case (decisions.md 5). */
-function authorizationOf(payload: Record<string, unknown>): string | undefined {
+/** A text by its name in any case (decisions.md 5). */
+function textIn(payload: Record<string, unknown>, wanted: string): string | undefined {
   for (const [name, value] of Object.entries(payload)) {
-    if (name.toLowerCase() === 'authorization' && typeof value === 'string') return value;
+    if (name.toLowerCase() === wanted && typeof value === 'string') return value;
   }
   return undefined;
 }

@@ -45,20 +45,25 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   const timer = setInterval(() => {
     for (const connection of [...connections.values()]) connection.check(Date.now(), stallTimeoutMs);
   }, CHECK_INTERVAL_MS).unref();
-  const accept = (socket: WebSocket, request: IncomingMessage) => {
+  const accept = (socket: WebSocket, stream: Duplex, request: IncomingMessage) => {
     if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
       return socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');
     }
-    const origin = { authorization: request.headers.authorization, client: dependencies.clientOf(request) };
+    const { authorization, traceparent } = request.headers;
+    const origin = {
+      authorization,
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+      client: dependencies.clientOf(request),
+    };
     const refused = () => dependencies.refusedAddress(request);
-    connections.set(socket, new Connection(socket, origin, { ...dependencies, refused }));
+    connections.set(socket, new Connection(socket, stream, origin, { ...dependencies, refused }));
     socket.on('close', () => connections.delete(socket));
   };
   return {
     handleUpgrade(request, socket, head) {
       const refusal = refusalOf(request, dependencies);
       if (refusal) return refuse(socket, refusal);
-      server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, request));
+      server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
     },
     get connections() {
       return connections.size;

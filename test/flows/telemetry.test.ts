@@ -106,6 +106,26 @@ test('a job, its events and its webhook belong to the trace that made it, and th
   expect(received!.headers['traceparent']).toBe(`00-${TRACE}-${delivery.spanId}-01`);
 });
 
+test('a job that is made over a WebSocket belongs to the trace that its operation names', async () => {
+  const socket = server.ws(key);
+  const other = 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb';
+  const events = socket.iterate({
+    query: `mutation { generateImage(input: {prompt: "a sluice", size: "512x512"}, async: true) { job { id } } }`,
+    extensions: { traceparent: `00-${other}-${CALLER}-01` },
+  });
+  const { value } = (await events.next()) as { value: { data: { generateImage: { job: { id: string } } } } };
+  const { id } = value.data.generateImage.job;
+  const spanOf = (name: string) =>
+    eventually(() => spans.find((span) => span.name === name && span.traceId === other), {
+      what: `${name} of the WebSocket's trace`,
+    });
+  const operation = await spanOf('WS /graphql');
+  expect(operation).toMatchObject({ parentSpanId: CALLER, kind: 2 });
+  const job = await spanOf('job image');
+  expect(job).toMatchObject({ parentSpanId: operation.spanId });
+  expect(valueOf(job, 'penstock.job.id')).toBe(id);
+});
+
 test('a caller that does not sample is followed, not exported', async () => {
   const other = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
   await server.rest('GET', '/quota', { key, headers: { traceparent: `00-${other}-${CALLER}-00` } });
@@ -133,7 +153,7 @@ test('/metrics counts admissions, jobs, deliveries and requests by pattern, and 
   });
   const value = (pattern: string): number => Number(new RegExp(`^${pattern} (.*)$`, 'm').exec(text)?.[1]);
   expect(value('penstock_admissions_total\\{outcome="admitted",role="all"\\}')).toBeGreaterThanOrEqual(2);
-  expect(value('penstock_jobs_finished_total\\{tool="image",outcome="completed",role="all"\\}')).toBe(1);
+  expect(value('penstock_jobs_finished_total\\{tool="image",outcome="completed",role="all"\\}')).toBe(2);
   expect(value('penstock_jobs_pending\\{tool="image",role="all"\\}')).toBe(0);
   expect(value('penstock_database_up\\{role="all"\\}')).toBe(1);
   expect(value('penstock_admission_batch_size_count\\{role="all"\\}')).toBeGreaterThanOrEqual(2);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseTraceparent } from '../../telemetry/index.js';
+import type { OperationTracer } from '../../../subscriptions/index.js';
+import { formatTraceparent, parseTraceparent } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import type { Route } from '../http/http-server.js';
 
@@ -72,4 +73,18 @@ function traced(route: Route, tracer: Tracer, names: RouteNames): Route {
     };
     tracer.enter(span, () => route(request, response));
   };
+}
+
+/** Each operation on a WebSocket is a server span of its caller's trace. */
+export function traceOperations(tracer: Tracer): OperationTracer {
+  return (traceparent, run) =>
+    tracer.within(
+      'WS /graphql',
+      {
+        kind: 'server',
+        parent: parseTraceparent(traceparent),
+        attributes: { 'http.route': '/graphql', 'network.protocol.name': 'websocket' },
+      },
+      (span) => run(formatTraceparent(span.context)),
+    );
 }

@@ -9,7 +9,7 @@ import { createRouteNames, type RouteNames } from './http.js';
 
 export { traceProviders } from './chat.js';
 export { watchDatabase } from './gauges.js';
-export { observeHttp } from './http.js';
+export { observeHttp, traceOperations } from './http.js';
 export { createTraceLookup, type TraceLookup } from './lookup.js';
 export { observeDeliveries, observeHandlers, observeMetering, traceBus } from './work.js';
 

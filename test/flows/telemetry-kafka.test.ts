@@ -1,0 +1,127 @@
+/** One trace from the caller through the job, Kafka and the webhook to the upstream, and how far consumers are behind, with a real broker. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Kafka, logLevel } from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { completion, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
+import { startKafka, type TestKafka } from '../support/kafka.js';
+import { startReceiver, trustReceivers, type Receiver } from '../support/receiver.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
+const kafka = await startKafka();
+
+describe.skipIf(kafka === null)('with Kafka', () => {
+  const broker = kafka as TestKafka;
+  const collector = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  });
+  let server: TestServer;
+  let receiver: Receiver;
+  let upstream: FakeUpstream;
+  let key: string;
+
+  beforeAll(async () => {
+    trustReceivers();
+    await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+    const { port } = collector.address() as AddressInfo;
+    receiver = await startReceiver();
+    upstream = await startFakeUpstream();
+    const model = {
+      id: 'acme/chat-1',
+      upstreamId: 'c',
+      type: 'chat',
+      tier: 'basic',
+      multiplier: 1,
+      contextWindow: 4000,
+    };
+    const { baseUrl } = upstream;
+    server = await startPenstock({
+      env: {
+        KAFKA_BROKERS: broker.brokers.join(','),
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+        EGRESS_ALLOW: '127.0.0.0/8',
+      },
+      providers: {
+        providers: [{ id: 'acme', kind: 'openai-compatible', baseUrl, apiKey: 'none', models: [model] }],
+      },
+    });
+    ({ key } = await server.createOrg({ plan: 'business_monthly' }));
+  });
+  afterAll(async () => {
+    await server.close();
+    await receiver.close();
+    await upstream.close();
+    collector.closeAllConnections();
+    await new Promise((resolve) => collector.close(resolve));
+    await broker.stop();
+  });
+
+  it('the caller’s trace goes with the messages of its job, with the webhook, and to the upstream', async () => {
+    const hook = { name: 'h', url: receiver.url, events: ['generation.completed'] };
+    expect((await server.rest('POST', '/webhooks', { key, body: hook })).status).toBe(200);
+    const body = { prompt: 'a mill', size: '512x512' };
+    const made = await server.rest('POST', '/images/generations', { key, headers: PARENT, body });
+    expect(made.status).toBe(200);
+    const jobId = made.headers['x-job-id'];
+
+    const consumer = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).consumer({
+      groupId: 'witness',
+    });
+    const seen: { topic: string; type: string; traceparent: string }[] = [];
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: ['penstock.jobs', 'penstock.events'], fromBeginning: true });
+      await consumer.run({
+        async eachMessage({ topic, message }) {
+          const { type, data } = JSON.parse(String(message.value)) as {
+            type: string;
+            data: Record<string, unknown>;
+          };
+          if (message.key?.toString() !== jobId && data['jobId'] !== jobId) return;
+          seen.push({ topic, type, traceparent: String(message.headers?.['traceparent']) });
+        },
+      });
+      await eventually(
+        () =>
+          ['job.completed', 'generation.completed'].every((wanted) =>
+            seen.some(({ type }) => type === wanted),
+          ),
+        { timeoutMs: 30_000, what: 'the messages' },
+      );
+    } finally {
+      await consumer.disconnect();
+    }
+    for (const { traceparent } of seen)
+      expect(traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    const [delivered] = await eventually(() => receiver.requests.length > 0 && receiver.requests);
+    expect(delivered!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+
+    upstream.always({ body: completion('Hello') });
+    const chat = { model: 'acme/chat-1', messages: [{ role: 'user', content: 'Hi' }] };
+    expect(
+      (await server.rest('POST', '/chat/completions', { key, headers: PARENT, body: chat })).status,
+    ).toBe(200);
+    expect(upstream.requests[0]!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+  });
+
+  it('/metrics tells how far each consumer is behind', async () => {
+    await eventually(
+      async () => {
+        await server.rest('POST', '/images/generations', {
+          key,
+          body: { prompt: 'a mill', size: '512x512' },
+        });
+        const response = await server.raw('/metrics', { method: 'GET' });
+        const text = await response.body.text();
+        return /^penstock_kafka_consumer_lag\{group="broadcast",topic="penstock.jobs",partition="\d",role="all"\} 0$/m.test(
+          text,
+        );
+      },
+      { timeoutMs: 30_000, everyMs: 250, what: 'the lag of the subscription hub' },
+    );
+  });
+});
