@@ -1,5 +1,5 @@
 export { createDeliveryWorker } from './delivery.worker.js';
-export { resealSecrets } from './delivery.queries.js';
+export { resealSecrets, sweepDeliveries } from './delivery.queries.js';
 export type { DeliveryObserver, DeliveryWorker, DeliveryWorkerOptions } from './delivery.worker.js';
 export { createSecretBox } from './secret-box.js';
 export type { SecretBox } from './secret-box.js';

@@ -90,3 +90,8 @@ export const CLAIM_ONE = `UPDATE webhook_deliveries d SET claim = $4, claimed_un
     AND (d.claimed_until IS NULL OR d.claimed_until < clock_timestamp())
   RETURNING d.id, d.org_id, d.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
     COALESCE(w.rotates_at > clock_timestamp(), false) AS rotating`;
+
+/** Attempts of a webhook that were claimed before a time and are not recorded yet; a claim holds for 60 seconds. */
+export const IN_FLIGHT = `SELECT 1 FROM webhook_deliveries d
+  WHERE d.webhook_id = $1 AND d.claimed_until > clock_timestamp() AND d.claimed_until <= $2::timestamptz + interval '60 seconds'
+  LIMIT 1`;

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../access/access.types.js';
 import type { Database, SqlValue } from '../database/database.types.js';
 import type { Egress } from '../egress/index.js';
@@ -22,6 +23,9 @@ export interface WebhookServiceOptions {
   secrets: SecretBox;
   config: { webhooks: { retryDelaysMs: number[] } };
 }
+
+/** A receiver has the request long before it has answered it: slower ones than that need not be waited for. */
+const OUTLAST_MS = 2000;
 
 /** @throws ApiError plan_required */
 function planOf(principal: Principal): { max: number; customHeaders: boolean } {
@@ -153,9 +157,27 @@ class Webhooks implements WebhookService {
       this.options.secrets.seal(secret),
       overlap,
     ]);
-    if (rows[0] !== undefined) return sql.toWebhook(rows[0], secret);
-    await this.get(principal, id);
-    throw new ApiError('conflict', 'A secret rotation is already under way');
+    if (rows[0] === undefined) {
+      await this.get(principal, id);
+      throw new ApiError('conflict', 'A secret rotation is already under way');
+    }
+    if (overlap > 0) await this.outlast(id);
+    return sql.toWebhook(rows[0], secret);
+  }
+
+  /**
+   * Attempts that were claimed before the rotation are signed with the old secret alone. Its answer waits until they are over, so that a
+   * receiver which changes over as soon as it holds the new secret can verify whatever comes from then on.
+   */
+  private async outlast(webhookId: string): Promise<void> {
+    const { system } = this.options.database;
+    const [begun] = await system.query<{ at: Date }>('SELECT clock_timestamp() AS at');
+    const deadline = performance.now() + OUTLAST_MS;
+    while (performance.now() < deadline) {
+      const rows = await system.query(sql.IN_FLIGHT, [webhookId, begun?.at ?? null]);
+      if (rows.length === 0) return;
+      await sleep(20);
+    }
   }
 
   async deliveries(

@@ -130,3 +130,54 @@ test('the Free plan has no webhooks', async () => {
     body: { error: 'Webhooks are not available', code: 'plan_required' },
   });
 });
+
+test('over the plan’s number the answer is 402', async () => {
+  const pro = await penstock.createOrg({ plan: 'pro_monthly' });
+  const create = () => penstock.rest('POST', '/webhooks', { key: pro.key, body: registration() });
+  for (let made = 0; made < 5; made++) expect((await create()).status).toBe(200);
+  expect(await create()).toMatchObject({
+    status: 402,
+    body: { error: 'Webhook limit reached', code: 'quota_exceeded' },
+  });
+});
+
+test('a rotation, a recovery and the deliveries take what the contract names, and refuse the rest by its name', async () => {
+  const { body } = await penstock.rest<Shown>('POST', '/webhooks', { key, body: registration() });
+  const path = `/webhooks/${body.webhook.id}`;
+  const post = (rest: string, sent?: object) => penstock.rest('POST', `${path}${rest}`, { key, body: sent });
+  for (const [rest, sent, param] of [
+    ['/rotate-secret', { overlap_seconds: -1 }, 'overlap_seconds'],
+    ['/rotate-secret', { overlap_seconds: 604_801 }, 'overlap_seconds'],
+    ['/rotate-secret', { overlap: 1 }, 'overlap'],
+    ['/recover', {}, 'since'],
+    ['/recover', { since: 'yesterday' }, 'since'],
+    ['/recover', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }, 'until'],
+  ] as const)
+    expect(await post(rest, sent)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
+  for (const [query, param] of [
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['status=lost', 'status'],
+    ['cursor=x', 'cursor'],
+  ])
+    expect(await penstock.rest('GET', `${path}/deliveries?${query}`, { key })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', param },
+    });
+  const rotated = await post('/rotate-secret');
+  expect(rotated.body).toMatchObject({ webhook: { secret: expect.stringMatching(/^whsec_[0-9a-f]{64}$/) } });
+  expect(await post('/rotate-secret', { overlap_seconds: 0 })).toMatchObject({
+    status: 409,
+    body: { code: 'conflict' },
+  });
+  expect((await post('/recover', { since: '2026-01-01T00:00:00Z' })).body).toEqual({ recovered: 0 });
+  expect((await penstock.rest('GET', `${path}/deliveries`, { key })).body).toEqual({
+    deliveries: [],
+    next_cursor: null,
+  });
+  expect(await post('/deliveries/dlv_01jd0000000000000000000000/retry')).toMatchObject({
+    status: 404,
+    body: { error: 'Delivery not found', code: 'not_found' },
+  });
+  await penstock.rest('DELETE', path, { key });
+});
