@@ -10,6 +10,7 @@ import { Migration0007 } from './0007_webhooks.js';
 import { Migration0008 } from './0008_agents.js';
 import { Migration0009 } from './0009_knowledge.js';
 import { Migration0010 } from './0010_job_batches.js';
+import { Migration0011 } from './0011_outbox_publisher.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -25,6 +26,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0008_agents': Migration0008,
   '0009_knowledge': Migration0009,
   '0010_job_batches': Migration0010,
+  '0011_outbox_publisher': Migration0011,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

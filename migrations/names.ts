@@ -13,6 +13,7 @@ export const MIGRATION_NAMES = [
   '0008_agents',
   '0009_knowledge',
   '0010_job_batches',
+  '0011_outbox_publisher',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -1,7 +1,7 @@
 import type { Database, Statement } from '../database/database.types.js';
 import type { EventEnvelope, Topic } from './events.types.js';
 
-/** A claimed row of the outbox. */
+/** A row of the outbox. */
 export interface OutboxRow {
   /** bigint as text. */
   id: string;
@@ -10,31 +10,33 @@ export interface OutboxRow {
   event: EventEnvelope;
 }
 
-const CLAIM: Statement = {
-  name: 'outbox_claim',
-  text: 'SELECT id::text, topic, key, event FROM penstock_outbox_claim($1, $2, $3, $4::bigint[])',
+const TAKE: Statement = {
+  name: 'outbox_take',
+  text: 'SELECT id::text, topic, key, event FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])',
 };
 
-const RELEASE: Statement = {
-  name: 'outbox_release',
-  text: 'UPDATE outbox SET claimed_until = NULL, claimed_by = NULL WHERE id = ANY ($1::bigint[]) AND claimed_by = $2',
-};
+/** What is asked of the outbox in one round trip. */
+export interface Taking {
+  /** Rows at most, oldest first; 0 gives the lease up. */
+  limit: number;
+  /** How long nobody else publishes. */
+  leaseMs: number;
+  /** Rows that leave the table. */
+  published: string[];
+  /** Rows in hand, which do not come again. */
+  held: string[];
+}
 
 /** The outbox as one relay sees it. */
 export interface Outbox {
-  /** One round trip: removes the rows that were published, claims up to `limit` others, oldest first. */
-  claim(options: { limit: number; claimMs: number; published: string[] }): Promise<OutboxRow[]>;
-  /** Gives claimed rows back, so that they can be tried at once by anyone. */
-  release(ids: string[]): Promise<void>;
+  /** Empty also while another relay publishes. */
+  take(taking: Taking): Promise<OutboxRow[]>;
 }
 
-/** @param relayId unique for each relay; stands in `claimed_by`. */
+/** @param relayId unique for each relay */
 export function createOutbox(database: Pick<Database, 'system'>, relayId: string): Outbox {
   return {
-    claim: ({ limit, claimMs, published }) =>
-      database.system.query<OutboxRow>(CLAIM, [relayId, limit, claimMs, published]),
-    async release(ids) {
-      if (ids.length > 0) await database.system.query(RELEASE, [ids, relayId]);
-    },
+    take: ({ limit, leaseMs, published, held }) =>
+      database.system.query<OutboxRow>(TAKE, [relayId, limit, leaseMs, published, held]),
   };
 }

@@ -19,13 +19,14 @@ export interface RelayOptions {
   logger: Logger;
   /** Signs `{"$file"}` references of an event's data when it is published (decisions.md 9). */
   render?: (orgId: string, data: EventEnvelope['data']) => EventEnvelope['data'];
-  /** Rows of one publication. Default 500. */
+  /** Rows of one publication. Default 1,000. */
   batchSize?: number;
-  /** How long a claim holds; the rows of a dead relay wait for that long. Default 20,000. */
-  claimMs?: number;
+  /** How long the right to publish holds without being renewed; after a relay that died in a publication nobody publishes for that long.
+   * Default 20,000. */
+  leaseMs?: number;
   /** Between looks without a hint. Default 1,000. */
   pollMs?: number;
-  /** Least time between two looks: under load, events of so long share one claim. The first after a quiet time goes at once. Default 25. */
+  /** Least time between two looks: under load, events of so long share one publication. The first after a quiet time goes at once. Default 25. */
   paceMs?: number;
   /** The longest pause after a failed publication. Default 2,000. */
   maxBackoffMs?: number;
@@ -41,7 +42,7 @@ export function createRelay(options: RelayOptions): Relay {
 
 class OutboxRelay implements Relay {
   private readonly outbox: Outbox;
-  /** Published, still in the table: they leave it with the next claim. */
+  /** Published, still in the table: they leave it when more are taken. */
   private published: string[] = [];
   private failures = 0;
   private hinted = false;
@@ -72,7 +73,7 @@ class OutboxRelay implements Relay {
     if (this.timer) clearTimeout(this.timer);
     await this.running;
     try {
-      if (this.published.length > 0) await this.claim(0);
+      await this.take(0, []);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the last published events will be published again');
     }
@@ -99,7 +100,7 @@ class OutboxRelay implements Relay {
     if (this.closed) return;
     const { pollMs = 1_000, maxBackoffMs = 2_000 } = this.options;
     if (this.timer) clearTimeout(this.timer);
-    // What was published leaves the table with the next claim.
+    // What was published leaves the table, and the lease is given up, with the next look.
     this.pacing = this.failures === 0 && (this.hinted || this.published.length > 0);
     const idle = this.pacing ? this.paceMs : pollMs;
     const delay = this.failures > 0 ? Math.min(maxBackoffMs, 50 * 2 ** Math.min(this.failures, 10)) : idle;
@@ -113,7 +114,7 @@ class OutboxRelay implements Relay {
   private async drain(): Promise<void> {
     const { logger } = this.options;
     try {
-      while (!this.closed && (await this.step()));
+      await this.publishAll();
       if (this.failures > 0) logger.info('events are published again');
       this.failures = 0;
     } catch (error) {
@@ -121,28 +122,37 @@ class OutboxRelay implements Relay {
     }
   }
 
-  /** One claim and its publication. Answers whether to go on at once. */
-  private async step(): Promise<boolean> {
-    this.hinted = false;
-    const limit = this.options.batchSize ?? 500;
-    const rows = await this.claim(limit);
-    if (rows.length === 0) return false;
-    const ids = rows.map((row) => row.id);
-    try {
-      await this.options.bus.publish(rows.map((row) => this.toMessage(row)));
-    } catch (error) {
-      await this.outbox.release(ids);
-      throw error;
+  /** While one batch is on its way the next is fetched; publications follow each other, so that the order within a key holds. */
+  private async publishAll(): Promise<void> {
+    const { batchSize: limit = 1_000, bus } = this.options;
+    let next: Promise<OutboxRow[]> | null = this.take(limit, []);
+    while (next !== null) {
+      const rows: OutboxRow[] = await next;
+      if (rows.length === 0) return;
+      const ids = rows.map((row) => row.id);
+      next = rows.length >= limit && !this.closed ? this.take(limit, ids) : null;
+      // Its fault is looked at when its turn comes.
+      next?.catch(() => undefined);
+      try {
+        await bus.publish(rows.map((row) => this.toMessage(row)));
+      } catch (error) {
+        await next?.catch(() => undefined);
+        await this.take(0, []);
+        throw error;
+      }
+      this.published.push(...ids);
     }
-    this.published = ids;
-    return rows.length >= limit;
   }
 
-  private async claim(limit: number): Promise<OutboxRow[]> {
-    const { published } = this;
-    const rows = await this.outbox.claim({ limit, claimMs: this.options.claimMs ?? 20_000, published });
-    this.published = [];
-    return rows;
+  private async take(limit: number, held: string[]): Promise<OutboxRow[]> {
+    this.hinted = false;
+    const published = this.published.splice(0);
+    try {
+      return await this.outbox.take({ limit, leaseMs: this.options.leaseMs ?? 20_000, published, held });
+    } catch (error) {
+      this.published.unshift(...published);
+      throw error;
+    }
   }
 
   private toMessage({ topic, key, event }: OutboxRow): BusMessage {

@@ -19,6 +19,8 @@ const MAX_PER_WEBHOOK = 8;
 /** Longer than any attempt can take; after it another process may try again. */
 const CLAIM_MS = 60_000;
 const POLL_MS = 5000;
+/** Until the next look while deliveries wait for places. */
+const CROWDED_MS = 250;
 const SWEEP_MS = 60_000;
 /** Finished attempts wait this long for others, so that a busy worker writes many rows in one statement. */
 const FLUSH_MS = 5;
@@ -59,6 +61,8 @@ class Worker implements DeliveryWorker {
   private again = false;
   /** Webhooks whose places were all taken when their last delivery was claimed: more may wait. */
   private readonly full = new Set<string>();
+  /** Places became free since the last claim. */
+  private placesLeft = false;
   private closed = false;
 
   constructor(private readonly options: DeliveryWorkerOptions) {}
@@ -95,14 +99,21 @@ class Worker implements DeliveryWorker {
     this.timer = null;
     let waitMs = POLL_MS;
     try {
+      let claimed = 0;
       while (this.again && !this.closed) {
         this.again = false;
-        const claimed = await this.claim();
-        if (claimed > 0) this.again = true;
+        const limit = MAX_IN_FLIGHT - this.flights.size;
+        const now = await this.claim(limit);
+        claimed += now;
+        // Fewer than there was room for: the rest is not due, or waits for a place of its webhook.
+        if (now > 0 && now === limit) this.again = true;
       }
-      const due = await nextDueMs(this.options.database.system, this.firstDelayMs);
-      // What is due now and was not claimed waits for a place, and whoever leaves one wakes us.
-      if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? 250 : 1));
+      // Whoever leaves a place wakes us; only where that may take long is it worth to ask what is due next.
+      if (claimed > 0 && this.full.size > 0) waitMs = CROWDED_MS;
+      else {
+        const due = await nextDueMs(this.options.database.system, this.firstDelayMs);
+        if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? CROWDED_MS : 1));
+      }
     } catch (error) {
       this.again = false;
       waitMs = 1000;
@@ -115,8 +126,7 @@ class Worker implements DeliveryWorker {
     return this.options.config.webhooks.retryDelaysMs[0] ?? 0;
   }
 
-  private async claim(): Promise<number> {
-    const limit = MAX_IN_FLIGHT - this.flights.size;
+  private async claim(limit: number): Promise<number> {
     if (limit <= 0) return 0;
     const claim = newId('clm');
     const deliveries = await claimDeliveries(this.options.database.system, {
@@ -140,14 +150,11 @@ class Worker implements DeliveryWorker {
       const left = (this.busy.get(webhookId) ?? 1) - 1;
       if (left > 0) this.busy.set(webhookId, left);
       else this.busy.delete(webhookId);
-      const wasCrowded = this.full.delete(webhookId) || this.flights.size >= MAX_IN_FLIGHT;
-      this.flights.delete(flight);
-      if (result !== null) {
-        this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
-        void this.flush();
-      }
       // A place became free that somebody may wait for.
-      if (wasCrowded) this.wake();
+      if (this.full.delete(webhookId) || this.flights.size >= MAX_IN_FLIGHT) this.placesLeft = true;
+      this.flights.delete(flight);
+      if (result !== null) this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
+      void this.flush();
     });
     this.flights.add(flight);
   }
@@ -167,7 +174,7 @@ class Worker implements DeliveryWorker {
   private flush(): Promise<void> {
     this.flushing ??= this.writeAll().finally(() => {
       this.flushing = null;
-      if (this.finished.length > 0) void this.flush();
+      if (this.finished.length > 0 || this.placesLeft) void this.flush();
     });
     return this.flushing;
   }
@@ -188,8 +195,9 @@ class Worker implements DeliveryWorker {
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
     }
-    // Each of them is due again at a time that only the database knows.
-    if (retries) this.wake();
+    // A retry is due again at a time that only the database knows; places are given away together, in one claim.
+    if (retries || this.placesLeft) this.wake();
+    this.placesLeft = false;
   }
 
   private async sweep(): Promise<void> {

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const REMEMBERED = 1000;
 
 /** Encrypts stored webhook secrets with a key derived from SIGNING_SECRET (AES-256-GCM: nonce, tag, ciphertext). */
 export interface SecretBox {
@@ -43,6 +44,17 @@ export function createSecretBox(secrets: { current: string; previous: string | n
       return null;
     }
   };
+  const openNew = (sealed: Buffer): string => {
+    if (previous === null) return decrypt(current, sealed);
+    try {
+      return decrypt(current, sealed);
+    } catch {
+      // Sealed before the change of SIGNING_SECRET.
+      return decrypt(previous, sealed);
+    }
+  };
+  /** Each delivery opens its webhook's secret: busy ones are opened once. */
+  const opened = new Map<string, string>();
   return {
     seal,
     changing: previous !== null,
@@ -52,13 +64,13 @@ export function createSecretBox(secrets: { current: string; previous: string | n
       return text === null ? null : seal(text);
     },
     open(sealed) {
-      if (previous === null) return decrypt(current, sealed);
-      try {
-        return decrypt(current, sealed);
-      } catch {
-        // Sealed before the change of SIGNING_SECRET.
-        return decrypt(previous, sealed);
-      }
+      const name = sealed.toString('latin1');
+      const known = opened.get(name);
+      if (known !== undefined) return known;
+      const text = openNew(sealed);
+      if (opened.size >= REMEMBERED) opened.clear();
+      opened.set(name, text);
+      return text;
     },
   };
 }

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(() => test.close());
 
-function openRelay(bus: Pick<Bus, 'publish'>, options: { claimMs?: number; batchSize?: number } = {}): Relay {
+function openRelay(bus: Pick<Bus, 'publish'>, options: { leaseMs?: number; batchSize?: number } = {}): Relay {
   const relay = createRelay({
     database: test.database,
     bus,
@@ -112,16 +112,16 @@ describe('the relay', () => {
     expect(published).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
   });
 
-  it('takes over the rows of a relay that died, once its claim is over, and none before', async () => {
+  it('takes over the rows of a relay that died, once its lease is over, and none before', async () => {
     const dead = createOutbox(test.database, 'rly_dead');
     for (let sequence = 1; sequence <= 3; sequence++) await emit('k', envelope(sequence));
-    const claimed = await dead.claim({ limit: 2, claimMs: 400, published: [] });
+    const claimed = await dead.take({ limit: 2, leaseMs: 400, published: [], held: [] });
     expect(claimed.map(({ event }) => event.sequence)).toEqual([1, 2]);
     const alive = createOutbox(test.database, 'rly_alive');
-    // Not even the third: an earlier row of its key is in somebody's hands.
-    expect(await alive.claim({ limit: 10, claimMs: 400, published: [] })).toEqual([]);
+    // Not even the third: while somebody publishes, nobody else does.
+    expect(await alive.take({ limit: 10, leaseMs: 400, published: [], held: [] })).toEqual([]);
     const rest = await eventually(async () => {
-      const rows = await alive.claim({ limit: 10, claimMs: 400, published: [] });
+      const rows = await alive.take({ limit: 10, leaseMs: 400, published: [], held: [] });
       return rows.length > 0 && rows;
     });
     expect(rest.map(({ event }) => event.sequence)).toEqual([1, 2, 3]);
