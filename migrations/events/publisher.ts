@@ -1,7 +1,7 @@
 /** Which relay publishes, and until when that holds: one row. */
 export const PUBLISHER_TABLE = `
 CREATE TABLE outbox_publisher (
-  only boolean PRIMARY KEY DEFAULT true CHECK (only),
+  single boolean PRIMARY KEY DEFAULT true CHECK (single),
   holder text,
   until timestamptz NOT NULL DEFAULT '-infinity'
 );
