@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { composeServices } from '@apollo/composition';
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -26,6 +27,25 @@ describe('the subgraph', () => {
     ]);
     expect(errors).toBeUndefined();
     expect(hints).toEqual([]);
+  });
+
+  it('composes with the demo subgraph of deploy/, so that a router joins both on the id of a job', async () => {
+    const demo = await readFile(new URL('../../deploy/demo-subgraph/server.mjs', import.meta.url), 'utf8');
+    const [, typeDefs = ''] = /parse\(`(.*?)`\)/s.exec(demo) ?? [];
+    const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
+      key: org.key,
+    });
+    const { errors, hints, supergraphSdl } = composeServices([
+      { name: 'penstock', url: server.graphqlUrl, typeDefs: parse(data!._service.sdl) },
+      { name: 'demo', url: 'http://demo.invalid/', typeDefs: parse(typeDefs) },
+    ]);
+    expect(errors).toBeUndefined();
+    expect(hints).toEqual([]);
+    const job = /^type Job\b.*?^\}/ms.exec(supergraphSdl ?? '')?.[0] ?? '';
+    expect(job).toMatch(/@join__type\(graph: DEMO, key: "id"\)/);
+    expect(job).toMatch(/@join__type\(graph: PENSTOCK, key: "id"\)/);
+    expect(job).toMatch(/^ {2}note: String @join__field\(graph: DEMO\)$/m);
+    expect(job).toMatch(/^ {2}status: .*@join__field\(graph: PENSTOCK\)$/m);
   });
 
   it('resolves references of all types, each type in one look-up, and hides what is not the caller’s', async () => {
