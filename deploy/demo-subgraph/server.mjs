@@ -24,7 +24,7 @@ const resolvers = {
   },
 };
 
-const server = new ApolloServer({ schema: buildSubgraphSchema({ typeDefs, resolvers }) });
+const server = new ApolloServer({ schema: buildSubgraphSchema([{ typeDefs, resolvers }]) });
 const { url } = await startStandaloneServer(server, {
   listen: { port: Number(process.env.PORT ?? 4010), host: '0.0.0.0' },
 });

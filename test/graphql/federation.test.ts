@@ -1,8 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { composeServices } from '@apollo/composition';
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { request } from 'undici';
+import { childEnv, freePort } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
 
 let server: TestServer;
 let org: Awaited<ReturnType<TestServer['createOrg']>>;
@@ -12,6 +17,31 @@ beforeAll(async () => {
   org = await server.createOrg({ plan: 'business_monthly' });
 });
 afterAll(() => server?.close());
+
+/** What the demo subgraph of deploy/ says of itself, started as its image starts it. */
+async function demoSdl(): Promise<string> {
+  const program = fileURLToPath(new URL('../../deploy/demo-subgraph/server.mjs', import.meta.url));
+  const port = await freePort();
+  const child = spawn(process.execPath, [program], {
+    env: childEnv({ PORT: String(port) }),
+    stdio: 'ignore',
+  });
+  try {
+    return await eventually(
+      async () => {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ query: '{ _service { sdl } }' });
+        const response = await request(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body });
+        const answer = (await response.body.json()) as { data: { _service: { sdl: string } } };
+        return answer.data._service.sdl;
+      },
+      { timeoutMs: 60_000, what: 'the demo subgraph' },
+    );
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+}
 
 const ENTITIES = `query ($r: [_Any!]!) { _entities(representations: $r) {
   ... on Job { id status } ... on Model { id tier } ... on Organization { id name }
@@ -30,8 +60,7 @@ describe('the subgraph', () => {
   });
 
   it('composes with the demo subgraph of deploy/, so that a router joins both on the id of a job', async () => {
-    const demo = await readFile(new URL('../../deploy/demo-subgraph/server.mjs', import.meta.url), 'utf8');
-    const [, typeDefs = ''] = /parse\(`(.*?)`\)/s.exec(demo) ?? [];
+    const typeDefs = await demoSdl();
     const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
       key: org.key,
     });
