@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import type { IHeaders } from 'kafkajs';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createKafkaBus, createRelay, createTopics } from '../../src/events/index.js';
 import type { Bus, BusMessage, EventEnvelope, Relay } from '../../src/events/index.js';
 import { newId } from '../../src/ids.js';
@@ -14,6 +14,8 @@ import type { TestKafka } from '../support/kafka.js';
 import { eventually } from '../support/wait.js';
 
 const kafka = await startKafka();
+// A broker is killed and started again.
+vi.setConfig({ testTimeout: 90_000 });
 const logger = pino({ level: process.env['TEST_LOG'] ?? 'silent' });
 
 let prefixes = 0;

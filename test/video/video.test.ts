@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createVideo } from '../../src/video/index.js';
 import { readMp4 } from '../support/mp4.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+
+// Films take their time, and more of it beside other work.
+vi.setConfig({ testTimeout: 60_000 });
 
 interface VideoAnswer {
   id?: string;
