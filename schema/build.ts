@@ -16,7 +16,7 @@ import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
-import { OrganizationResolver } from './organization/organization.resolver.js';
+import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
 import { TranscriptionResolver } from './transcription/transcription.resolver.js';
@@ -47,6 +47,7 @@ const schemaResolvers: ResolverClass[] = [
   UsageRecordResolver,
   VersionResolver,
   VideoResolver,
+  ViewerResolver,
   WebhookResolver,
 ];
 
@@ -67,13 +68,27 @@ const NO_PUB_SUB: PubSub = {
 
 function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
   const [first, ...rest] = [...schemaResolvers, ...resolvers] as [ResolverClass, ...ResolverClass[]];
-  return buildSchemaSync({
+  const schema = buildSchemaSync({
     resolvers: [first, ...rest],
     skipCheck: true,
     validate: false,
     pubSub: NO_PUB_SUB,
   });
+  for (const [name, description] of Object.entries(ROOTS)) {
+    const type = schema.getType(name);
+    if (type) type.description = description;
+  }
+  return schema;
 }
+
+/** type-graphql makes the root types itself, without a word on them. */
+const ROOTS = {
+  Query: 'What can be read. Every operation needs a key, most fields a scope that it holds.',
+  Mutation:
+    'What changes something. Mutations of one operation run one after the other, and each is charged.',
+  Subscription:
+    'What is told live, over WebSocket (graphql-transport-ws) or Server-Sent Events (graphql-sse) at the same address.',
+};
 
 /** The executable Federation 2 subgraph: holds no service (they come with each operation's {@link GraphqlContext}). */
 export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema {

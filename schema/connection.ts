@@ -2,9 +2,9 @@ import type { ClassType } from 'type-graphql';
 import { Field, ObjectType } from 'type-graphql';
 import { invalid } from '../src/errors.js';
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'Where a page ends.' })
 export class PageInfo {
-  @Field(() => Boolean)
+  @Field(() => Boolean, { description: 'Whether there are more.' })
   hasNextPage!: boolean;
 
   @Field(() => String, { nullable: true, description: 'Pass it as `after` to read the next page.' })
@@ -25,24 +25,24 @@ export interface Connection<Node> {
 
 /** The GraphQL type `<Name>Connection {nodes, edges {cursor node}, pageInfo, nextCursor}` of a growing list (decisions.md 8). */
 export function connectionType<Node extends object>(name: string, node: () => ClassType<Node>) {
-  @ObjectType(`${name}Edge`, { simpleResolvers: true })
+  @ObjectType(`${name}Edge`, { simpleResolvers: true, description: 'One of the list, with its place in it.' })
   class EdgeType implements Edge<Node> {
-    @Field(() => String)
+    @Field(() => String, { description: 'Pass it as `after` to read what follows.' })
     cursor!: string;
 
-    @Field(node)
+    @Field(node, { description: 'What stands there.' })
     node!: Node;
   }
 
-  @ObjectType(`${name}Connection`, { simpleResolvers: true })
+  @ObjectType(`${name}Connection`, { simpleResolvers: true, description: 'A page of a list.' })
   class ConnectionType implements Connection<Node> {
-    @Field(() => [node()])
+    @Field(() => [node()], { description: 'What the page holds.' })
     nodes!: Node[];
 
-    @Field(() => [EdgeType])
+    @Field(() => [EdgeType], { description: 'The same, each with its cursor.' })
     edges!: EdgeType[];
 
-    @Field(() => PageInfo)
+    @Field(() => PageInfo, { description: 'Whether and where it goes on.' })
     pageInfo!: PageInfo;
 
     @Field(() => String, {

@@ -3,82 +3,208 @@ import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
 import { BUCKETS, JOB_STATUSES, MODEL_TYPES, PLAN_CODES, SCOPES, TIERS, TOOLS } from '../src/vocabulary.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions.md 8). */
-function words<Word extends string>(name: string, values: readonly Word[], description: string) {
+function words<Word extends string>(
+  name: string,
+  values: readonly Word[],
+  description: string,
+  meanings: Record<Word, string>,
+) {
   const entries = Object.fromEntries(values.map((value) => [value, value])) as Record<Word, Word>;
-  registerEnumType(entries, { name, description });
+  const valuesConfig = Object.fromEntries(
+    values.map((value) => [value, { description: meanings[value] }]),
+  ) as Record<Word, { description: string }>;
+  registerEnumType(entries, { name, description, valuesConfig });
   return entries;
 }
 
-export const BucketName = words('BucketName', BUCKETS, 'A quota bucket.');
-export const JobTool = words('JobTool', TOOLS, 'What a job makes.');
-export const JobStatus = words('JobStatus', JOB_STATUSES, 'Where a job stands.');
-export const ModelType = words('ModelType', MODEL_TYPES, 'What a model does.');
+export const BucketName = words('BucketName', BUCKETS, 'A quota bucket.', {
+  credits: 'Credits: a thousand tokens are one, before the multiplier.',
+  chat_tokens: 'The credits as tokens; it is never charged itself.',
+  image_generations: 'Images.',
+  image_edits: 'Image edits.',
+  video_seconds: 'Seconds of video.',
+  stt_seconds: 'Seconds of transcribed sound.',
+  tts_chars: 'Characters of speech.',
+  music_tracks: 'Pieces of music.',
+  agent_runs: 'Runs of agents.',
+});
+export const JobTool = words('JobTool', TOOLS, 'What a job makes.', {
+  image: 'Images from text.',
+  image_edit: 'An edited image.',
+  video: 'A video.',
+  music: 'Music.',
+  tts: 'Speech from text.',
+  stt: 'Text from speech.',
+});
+export const JobStatus = words('JobStatus', JOB_STATUSES, 'Where a job stands.', {
+  pending: 'Waits for a worker.',
+  processing: 'A worker is at it.',
+  completed: 'Done: `outputData` is set.',
+  failed: 'Failed: `errorMessage` says why, and nothing was charged.',
+  cancelled: 'Cancelled before its end; nothing was charged.',
+});
+export const ModelType = words('ModelType', MODEL_TYPES, 'What a model does.', {
+  chat: 'Answers conversations.',
+  embedding: 'Turns texts into vectors.',
+  image: 'Makes images.',
+  image_edit: 'Edits images.',
+  video: 'Makes videos.',
+  music: 'Makes music.',
+  tts: 'Says a text.',
+  stt: 'Writes down speech.',
+});
 export const ModelTier = words(
   'ModelTier',
   TIERS,
   'Price class of a model: basic, standard, powerful; or fast, standard, premium for speech, transcription and image edits.',
+  {
+    basic: 'The lowest price class of chat, embeddings, image, video and music.',
+    standard: 'The middle price class of all models.',
+    powerful: 'The highest price class of chat, embeddings, image, video and music.',
+    fast: 'The lowest price class of speech, transcription and image edits.',
+    premium: 'The highest price class of speech, transcription and image edits.',
+  },
 );
-export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.');
-export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.');
-export const ImageStyle = words('ImageStyle', ['vivid', 'natural'] as const, 'Look of a generated image.');
+export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.', {
+  free: 'Free.',
+  pro_monthly: 'Pro Monthly.',
+  business_monthly: 'Business Monthly.',
+  cli_pro: 'CLI Pro.',
+  cli_team: 'CLI Team.',
+});
+export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', {
+  chat: 'Chat completions and embeddings.',
+  image: 'Image generations and image edits.',
+  image_edit: 'Named by the contract; image edits ask for `image`.',
+  video: 'Video generations.',
+  music: 'Music generations.',
+  tts: 'Speech.',
+  stt: 'Transcriptions.',
+  usage: 'Quota, usage records and all operations on jobs.',
+  jobs: 'Named by the contract; jobs ask for `usage`.',
+  agents: 'Agents, their runs, knowledge and memories.',
+  webhooks: 'Webhooks and their deliveries.',
+});
+export const ImageStyle = words('ImageStyle', ['vivid', 'natural'] as const, 'Look of a generated image.', {
+  vivid: 'Strong colours and contrasts.',
+  natural: 'As a photograph would be.',
+});
 export const ImageResponseFormat = words(
   'ImageResponseFormat',
   ['url', 'b64_json'] as const,
   'Whether images come as signed URLs or as base64.',
+  { url: 'A signed URL that opens for seven days.', b64_json: 'The file itself as base64.' },
 );
 export const VideoMode = words(
   'VideoMode',
   ['text_to_video', 'image_to_video', 'video_to_video'] as const,
   'What a video is made from.',
+  {
+    text_to_video: 'From the prompt alone.',
+    image_to_video: 'From `sourceImage`.',
+    video_to_video: 'From `sourceVideo`.',
+  },
 );
 export const SpeechFormat = words(
   'SpeechFormat',
   ['mp3', 'wav', 'opus', 'aac'] as const,
   'Container of generated speech.',
+  { mp3: 'MP3.', wav: 'WAV, PCM of 16 bits.', opus: 'Opus in Ogg.', aac: 'AAC.' },
 );
 export const TranscriptionFormat = words(
   'TranscriptionFormat',
   ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const,
   'Form of a transcript; verbose_json is another name of json.',
+  {
+    json: 'Text, segments and duration as data.',
+    text: 'The text alone.',
+    srt: 'SubRip subtitles.',
+    vtt: 'WebVTT subtitles.',
+    verbose_json: 'The same as json.',
+  },
 );
 export const TimestampGranularity = words(
   'TimestampGranularity',
   ['segment', 'word'] as const,
   'Of what a transcript tells the times.',
+  { segment: 'Times of segments.', word: 'Times of words too.' },
 );
 export const MusicMode = words(
   'MusicMode',
   ['text_to_music', 'audio_to_audio'] as const,
   'What music is made from.',
+  { text_to_music: 'From the prompt alone.', audio_to_audio: 'From `sourceAudio`.' },
 );
-export const MusicFormat = words('MusicFormat', ['mp3', 'wav'] as const, 'Container of generated music.');
+export const MusicFormat = words('MusicFormat', ['mp3', 'wav'] as const, 'Container of generated music.', {
+  mp3: 'MP3.',
+  wav: 'WAV, PCM of 16 bits.',
+});
 export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,
   'Where a webhook delivery stands.',
+  {
+    pending: 'Waits for its next attempt.',
+    succeeded: 'Acknowledged with a 2xx.',
+    failed: 'Given up; retryWebhookDelivery or recoverWebhook sends it again.',
+  },
 );
 export const AgentTemplateCategory = words(
   'AgentTemplateCategory',
   TEMPLATE_CATEGORIES,
   'What a template is for.',
+  {
+    research: 'Finding out.',
+    content: 'Writing.',
+    coding: 'Programs.',
+    analysis: 'Data.',
+    support: 'Answering customers.',
+    productivity: 'Getting things done.',
+  },
 );
 export const AgentRunStatus = words(
   'AgentRunStatus',
   ['running', 'completed', 'failed', 'cancelled'] as const,
   'Where a run stands.',
+  {
+    running: 'Waits or works.',
+    completed: 'Done: `output` is set.',
+    failed: 'Failed: `errorMessage` says why; it is charged for what it did.',
+    cancelled: 'Stopped; it is charged for what it did.',
+  },
 );
 export const AgentStepType = words(
   'AgentStepType',
   ['thinking', 'tool_call', 'tool_result', 'response', 'error'] as const,
   'What a step of a run is.',
+  {
+    thinking: 'What the model considered, or was given to know.',
+    tool_call: 'A tool was asked for.',
+    tool_result: 'What the tool gave.',
+    response: 'The answer.',
+    error: 'Why the run failed.',
+  },
 );
 export const KnowledgeStatus = words(
   'KnowledgeStatus',
   ['pending', 'processing', 'completed', 'failed'] as const,
   'Whether a knowledge file can be searched yet.',
+  {
+    pending: 'Uploaded, waits to be read.',
+    processing: 'Being read.',
+    completed: 'Ready: runs use it.',
+    failed: 'Could not be read: `errorMessage` says why.',
+  },
 );
 export const EditDirection = words(
   'EditDirection',
   ['left', 'right', 'top', 'bottom', 'all'] as const,
   'Where outpainting extends an image.',
+  {
+    left: 'To the left.',
+    right: 'To the right.',
+    top: 'Upwards.',
+    bottom: 'Downwards.',
+    all: 'To all four sides.',
+  },
 );

@@ -1,6 +1,6 @@
 import { Field, ObjectType, Query, Resolver } from 'type-graphql';
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The version of the API.' })
 export class ApiVersion {
   @Field(() => String, { description: 'Version of the contract, as in the path of the REST API.' })
   api!: string;
@@ -8,7 +8,7 @@ export class ApiVersion {
 
 @Resolver()
 export class VersionResolver {
-  @Query(() => ApiVersion)
+  @Query(() => ApiVersion, { description: 'Which version of the API answers.' })
   version(): ApiVersion {
     return { api: 'v1' };
   }

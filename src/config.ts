@@ -7,8 +7,6 @@ import type { Tool } from './vocabulary.js';
 /** Everything an operator can set, read once from the environment (docs/operations.md lists the variables). */
 export interface Config {
   role: 'all' | 'api' | 'worker';
-  /** `NODE_ENV=production`: strangers get no introspection. */
-  production: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
   /** Absolute path; holds the embedded database, the signing secret and stored files. */
   dataDir: string;
@@ -172,7 +170,6 @@ const delays = list
   .transform((items) => items.map(Number));
 
 const Environment = z.object({
-  NODE_ENV: z.string().optional(),
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: httpUrl.optional(),
@@ -275,7 +272,6 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
   const path = (value: string | undefined): string | null => (value === undefined ? null : resolve(value));
   return {
     role: env.ROLE,
-    production: env.NODE_ENV === 'production',
     logLevel: env.LOG_LEVEL,
     dataDir: resolve(env.DATA_DIR),
     http: {

@@ -57,8 +57,19 @@ function explain(error: unknown, config: Config): string | null {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `Port ${config.http.port} on ${config.http.host} is taken by another process. Set PORT to a free one.`;
   }
+  if ('syscall' in error && error.syscall === 'listen') {
+    return `Cannot listen on port ${config.http.port} of ${config.http.host}: ${error.message}. Set PORT and HOST to what this machine has.`;
+  }
   const known = ['ConfigError', 'ProvidersFileError', 'FileStoreError', 'ApiError'];
-  return known.includes(error.name) ? error.message : null;
+  if (known.includes(error.name)) return error.message;
+  return explainFile(error as NodeJS.ErrnoException, config);
+}
+
+/** A folder that is missing, full, read-only or somebody else's. */
+function explainFile({ code, path, message }: NodeJS.ErrnoException, { dataDir }: Config): string | null {
+  const isRights = ['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOTDIR', 'ENOSPC', 'EDQUOT'].includes(code ?? '');
+  if (!isRights || path?.startsWith(dataDir) !== true) return null;
+  return `Cannot use DATA_DIR ${dataDir}: ${message}. It must be a folder that this user may write to.`;
 }
 
 function readConfig(): Config {

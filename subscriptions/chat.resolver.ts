@@ -26,7 +26,10 @@ export class ChatSubscriptionResolver {
   })
   chatCompletion(
     @Root() chunk: string,
-    @Arg('input', () => ChatCompletionInput) _input: ChatCompletionInput,
+    @Arg('input', () => ChatCompletionInput, {
+      description: 'The conversation, and how to answer it; `streamOptions` too.',
+    })
+    _input: ChatCompletionInput,
   ): ChatCompletionChunk {
     return parseChatChunk(chunk);
   }

@@ -25,6 +25,7 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
   #known: number;
   #last: number;
   #reading: Promise<void> | null = null;
+  readonly #pages = new Map<number, Promise<Event[]>>();
   readonly #listeners = new Set<Listener<Event>>();
 
   /**
@@ -66,9 +67,16 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
     return this.#recent.slice(sequence + 1 - first);
   }
 
-  /** The events after `sequence`, from memory where possible. Empty: there are no others yet. */
+  /** The events after `sequence`, from memory where possible; subscribers at the same place share a read. Empty: there are no others yet. */
   async page(sequence: number): Promise<Event[]> {
-    return this.since(sequence) ?? (await this.read(sequence, PAGE));
+    const atHand = this.since(sequence);
+    if (atHand) return atHand;
+    let page = this.#pages.get(sequence);
+    if (!page) {
+      page = this.read(sequence, PAGE).finally(() => this.#pages.delete(sequence));
+      this.#pages.set(sequence, page);
+    }
+    return [...(await page)];
   }
 
   async #drain(): Promise<void> {

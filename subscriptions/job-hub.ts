@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
-import { invalid } from '../src/errors.js';
+import { invalid, notFound } from '../src/errors.js';
 import type { JobPosition } from '../src/jobs/index.js';
 import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/vocabulary.js';
 import { JobChannel, RECENT } from './job-channel.js';
 import { JobCursor } from './job-cursor.js';
 import { JobUpdates } from './job-updates.js';
+import { ReadTogether } from './read-together.js';
 
 const SWEEP_MS = 2_000;
 
@@ -14,10 +15,12 @@ const SWEEP_MS = 2_000;
 export type JobLookup = (jobIds: string[]) => Promise<JobPosition[]>;
 
 export interface JobHubDependencies {
-  jobs: Pick<JobService, 'get' | 'events'>;
+  jobs: Pick<JobService, 'getMany' | 'events'>;
   hints: Pick<Hints, 'on'>;
   bus: Pick<Bus, 'subscribe'>;
   lookup: JobLookup;
+  /** Positions of the jobs of these organisations that move, or ended a moment ago. */
+  moving(orgIds: string[]): Promise<JobPosition[]>;
   logger: Logger;
 }
 
@@ -49,8 +52,10 @@ class Hub implements JobHub {
   #subscription: BusSubscription | null = null;
   #timer: NodeJS.Timeout | undefined;
   readonly #cursors = new Set<JobCursor>();
+  readonly #jobs: ReadTogether<{ orgId: string }, Job>;
 
   constructor(private readonly dependencies: JobHubDependencies) {
+    this.#jobs = new ReadTogether(({ orgId }, ids) => dependencies.jobs.getMany(orgId, ids));
     this.#updates = new JobUpdates({
       ...dependencies,
       open: (orgId, jobId, start) => this.#open(orgId, jobId, start),
@@ -81,7 +86,8 @@ class Hub implements JobHub {
     if (after !== undefined && (!Number.isSafeInteger(after) || after < 0)) {
       throw invalid('after must be a sequence number', 'after');
     }
-    const job = await this.dependencies.jobs.get(orgId, jobId);
+    const job = await this.#jobs.find({ orgId }, jobId);
+    if (!job) throw notFound('Job not found');
     if (after !== undefined && after > job.sequence) {
       throw invalid(`after is beyond the last event (${job.sequence})`, 'after');
     }
@@ -146,8 +152,9 @@ class Hub implements JobHub {
 
   /** A hint can get lost with a connection: what is watched is looked at again, all of it in one read. */
   async #sweep(): Promise<void> {
-    if (this.#channels.size === 0) return;
     try {
+      await this.#updates.sweep();
+      if (this.#channels.size === 0) return;
       const positions = await this.dependencies.lookup([...this.#channels.keys()]);
       for (const { id, sequence } of positions) this.#channels.get(id)?.channel.wake(sequence);
     } catch (error) {

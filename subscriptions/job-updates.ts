@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { JobPosition } from '../src/jobs/index.js';
 import type { JobEvent } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/vocabulary.js';
 import { BoundedQueue } from './bounded-queue.js';
@@ -10,6 +11,7 @@ const REMEMBERED = 4096;
 
 interface Dependencies {
   lookup: JobLookup;
+  moving(orgIds: string[]): Promise<JobPosition[]>;
   logger: Logger;
   open(orgId: string, jobId: string, start: number): JobChannel;
   release(jobId: string): void;
@@ -22,6 +24,8 @@ interface Watch {
   following: Map<string, () => void>;
   /** Jobs told to their end, oldest first: a late hint must not tell them again. */
   finished: Set<string>;
+  /** How far each job was at the last sweep. */
+  swept: Map<string, number>;
 }
 
 /** All jobs' events of the organisations that somebody watches: a job is followed from its first hint to its last event. */
@@ -64,6 +68,21 @@ export class JobUpdates {
       })
       .finally(() => this.#looking.delete(jobId));
     this.#looking.set(jobId, looking);
+  }
+
+  /** Finds the jobs whose hints all got lost: what began under our eyes, and what moved since the last sweep. One query for all watches. */
+  async sweep(): Promise<void> {
+    if (this.#watches.size === 0) return;
+    const watched = [...this.#watches];
+    const swept = new Map(watched.map(([orgId]) => [orgId, new Map<string, number>()]));
+    for (const { id, orgId, createdAt, sequence } of await this.dependencies.moving([...swept.keys()])) {
+      const watch = this.#watches.get(orgId);
+      if (!watch) continue;
+      swept.get(orgId)?.set(id, sequence);
+      const known = createdAt >= watch.since ? 0 : (watch.swept.get(id) ?? sequence);
+      if (known < sequence) this.wake(id, known + 1);
+    }
+    for (const [orgId, watch] of watched) watch.swept = swept.get(orgId) ?? new Map();
   }
 
   /** Ends every subscriber's stream. */
@@ -111,7 +130,13 @@ export class JobUpdates {
 }
 
 function newWatch(): Watch {
-  return { since: new Date(), queues: new Set(), following: new Map(), finished: new Set() };
+  return {
+    since: new Date(),
+    queues: new Set(),
+    following: new Map(),
+    finished: new Set(),
+    swept: new Map(),
+  };
 }
 
 function remember(finished: Set<string>, jobId: string): void {

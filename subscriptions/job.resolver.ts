@@ -29,7 +29,7 @@ export class JobSubscriptionResolver {
   })
   jobProgress(
     @Root() event: JobEvent,
-    @Arg('id', () => ID) _id: string,
+    @Arg('id', () => ID, { description: 'Id of the job.' }) _id: string,
     @Arg('after', () => Int, { nullable: true, description: 'The sequence of the last event that you have.' })
     _after?: number,
   ): JobProgress {
@@ -43,7 +43,7 @@ export class JobSubscriptionResolver {
   })
   jobUpdates(
     @Root() event: JobEvent,
-    @Arg('tool', () => JobTool, { nullable: true }) _tool?: Tool,
+    @Arg('tool', () => JobTool, { nullable: true, description: 'Only jobs of one kind.' }) _tool?: Tool,
   ): JobProgress {
     return event as JobProgress;
   }

@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
 import type { AgentRun, AgentRunService, RunEvent, RunEvents } from '../src/agents/agents.types.js';
-import { invalid } from '../src/errors.js';
+import type { Principal } from '../src/access/access.types.js';
+import { invalid, notFound } from '../src/errors.js';
 import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
 import { JobChannel, RECENT } from './job-channel.js';
 import { JobCursor } from './job-cursor.js';
+import { ReadTogether } from './read-together.js';
 
 const SWEEP_MS = 2_000;
 
 export interface RunHubDependencies {
-  runs: Pick<AgentRunService, 'get' | 'events' | 'positions'>;
+  runs: Pick<AgentRunService, 'getMany' | 'events' | 'positions'>;
   hints: Pick<Hints, 'on'>;
   bus: Pick<Bus, 'subscribe'>;
   /** Files in a step's output become signed URLs, once for all subscribers. */
@@ -45,7 +47,11 @@ class Hub implements RunHub {
   #subscription: BusSubscription | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly dependencies: RunHubDependencies) {}
+  readonly #runs: ReadTogether<Principal, AgentRun>;
+
+  constructor(private readonly dependencies: RunHubDependencies) {
+    this.#runs = new ReadTogether((principal, ids) => dependencies.runs.getMany(principal, ids));
+  }
 
   async start(): Promise<void> {
     const { hints, bus } = this.dependencies;
@@ -66,7 +72,8 @@ class Hub implements RunHub {
   async steps({ principal, agentId, runId, after }: Query): Promise<AsyncIterableIterator<RunEvent>> {
     if (after !== undefined && (!Number.isSafeInteger(after) || after < 0))
       throw invalid('after must be a sequence number', 'after');
-    const run = await this.dependencies.runs.get(principal, agentId, runId);
+    const run = await this.#runs.find(principal, runId);
+    if (!run || (agentId !== null && run.agentId !== agentId)) throw notFound('Run not found');
     if (after !== undefined && after > run.sequence)
       throw invalid(`after is beyond the last event (${run.sequence})`, 'after');
     const start = after ?? run.sequence - 1;

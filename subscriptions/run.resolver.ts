@@ -44,10 +44,14 @@ export class AgentRunSubscriptionResolver {
   })
   agentRunSteps(
     @Root() event: RunEvent,
-    @Arg('runId', () => ID) _runId: string,
+    @Arg('runId', () => ID, { description: 'Id of the run.' }) _runId: string,
     @Arg('after', () => Int, { nullable: true, description: 'The sequence of the last event that you have.' })
     _after?: number,
-    @Arg('agentId', () => ID, { nullable: true }) _agentId?: string,
+    @Arg('agentId', () => ID, {
+      nullable: true,
+      description: 'Where given, the run must be one of this agent.',
+    })
+    _agentId?: string,
   ): AgentRunEvent {
     const { sequence, type, run } = event;
     return { sequence, type, run, step: stepOf(event) } as unknown as AgentRunEvent;

@@ -1,7 +1,7 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { AGENT_TOOLS, modelId, nonBlank } from '../json-schemas.js';
 
-@InputType({ description: 'Contract 4.8.' })
+@InputType({ description: 'What a new agent is made of.' })
 export class CreateAgentInput {
   @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { description: 'At most 100 characters.' })
@@ -47,49 +47,55 @@ export class CreateAgentInput {
 @InputType({ description: 'Fields that are left out stay as they are.' })
 export class UpdateAgentInput {
   @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'At most 100 characters.' })
   name?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 500 } })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'At most 500 characters.' })
   description?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 100 } })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Identifier of an icon.' })
   icon?: string | null;
 
   @Extensions({ notNull: true, jsonSchema: nonBlank(10_000) })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'At most 10,000 characters.' })
   systemPrompt?: string | null;
 
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Id of a chat model.' })
   model?: string | null;
 
   @Extensions({ jsonSchema: AGENT_TOOLS })
-  @Field(() => [String], { nullable: true })
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Tool ids; the list replaces the old one. The plan bounds their number.',
+  })
   tools?: string[] | null;
 
   @Extensions({ jsonSchema: { minimum: 0, maximum: 2 } })
-  @Field(() => Float, { nullable: true })
+  @Field(() => Float, { nullable: true, description: '0 to 2.' })
   temperature?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 100, maximum: 8000 } })
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, { nullable: true, description: '100 to 8,000.' })
   maxTokens?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 20 } })
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, { nullable: true, description: "1 to 20, and at most the plan's number." })
   maxIterations?: number | null;
 
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, { nullable: true, description: 'Whether later runs recall what users told it.' })
   memoryEnabled?: boolean | null;
 
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether every organisation may read, run and duplicate it.',
+  })
   isPublic?: boolean | null;
 }
 
-@InputType()
+@InputType({ description: 'How a copy differs from its source.' })
 export class DuplicateAgentInput {
   @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true, description: 'Default: the name with ` (copy)`.' })
@@ -108,32 +114,39 @@ export class RunAttachmentInput {
   url!: string;
 
   @Extensions({ jsonSchema: { maxLength: 200 } })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Its file name, for the model to speak of.' })
   name?: string | null;
 }
 
-@InputType()
+@InputType({ description: 'One earlier message of a conversation that the caller keeps.' })
 export class RunHistoryMessageInput {
   @Extensions({ jsonSchema: { enum: ['user', 'assistant'] } })
   @Field(() => String, { description: '`user` or `assistant`.' })
   role!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'What was said.' })
   content!: string;
 }
 
-@InputType({ description: 'Contract 4.8.' })
+@InputType({ description: 'What a run is asked, and what it may use.' })
 export class RunAgentInput {
   @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'At most 10,000 characters.' })
   input!: string;
 
   @Extensions({ jsonSchema: { maxItems: 10 } })
-  @Field(() => [RunAttachmentInput], { nullable: true })
+  @Field(() => [RunAttachmentInput], {
+    nullable: true,
+    description: 'At most ten, at most four of them images.',
+  })
   attachments?: RunAttachmentInput[] | null;
 
   @Extensions({ jsonSchema: { maxItems: 200 } })
-  @Field(() => [RunHistoryMessageInput], { nullable: true })
+  @Field(() => [RunHistoryMessageInput], {
+    nullable: true,
+    description:
+      'Earlier messages that the caller keeps itself: at most 200, at most 400,000 characters together.',
+  })
   conversationHistory?: RunHistoryMessageInput[] | null;
 
   @Extensions({ jsonSchema: { maxLength: 200 } })

@@ -19,12 +19,25 @@ export class AgentResolver {
   })
   async agents(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('includeTemplates', () => Boolean, { nullable: true, defaultValue: false })
+    @Arg('includeTemplates', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Also list the templates.',
+    })
     includeTemplates: boolean | null,
-    @Arg('templateCategory', () => String, { nullable: true }) templateCategory: string | null | undefined,
+    @Arg('templateCategory', () => String, {
+      nullable: true,
+      description:
+        'Of the templates only those of one category: research, content, coding, analysis, support or productivity.',
+    })
+    templateCategory: string | null | undefined,
     @Arg('first', () => Int, { nullable: true, defaultValue: 50, description: '1 to 100.' })
     first: number | null,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<Agent>> {
     const page = await services.agents.list(call.principal, {
       includeTemplates: includeTemplates ?? false,
@@ -37,25 +50,30 @@ export class AgentResolver {
 
   @Scope('agents')
   @Query(() => AgentType, { description: "One agent: the organisation's own, a template or a public one." })
-  agent(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Agent> {
+  agent(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
+  ): Promise<Agent> {
     return services.agents.get(call.principal, id);
   }
 
   @Scope('agents')
-  @Mutation(() => AgentType)
+  @Mutation(() => AgentType, { description: 'Makes an agent; the plan bounds how many an organisation has.' })
   createAgent(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateAgentInput) input: CreateAgentInput,
+    @Arg('input', () => CreateAgentInput, { description: 'The new agent.' }) input: CreateAgentInput,
   ): Promise<Agent> {
     return context.services.agents.create(context.call.principal, bodyOf(context, input));
   }
 
   @Scope('agents')
-  @Mutation(() => AgentType)
+  @Mutation(() => AgentType, {
+    description: 'Changes an agent of the organisation; runs under way keep what they began with.',
+  })
   updateAgent(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => UpdateAgentInput) input: UpdateAgentInput,
+    @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
+    @Arg('input', () => UpdateAgentInput, { description: 'What changes.' }) input: UpdateAgentInput,
   ): Promise<Agent> {
     return context.services.agents.update(context.call.principal, id, bodyOf(context, input));
   }
@@ -66,7 +84,7 @@ export class AgentResolver {
   })
   async deleteAgent(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
+    @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
   ): Promise<DeleteAgentResult> {
     await services.agents.delete(call.principal, id);
     return { success: true };
@@ -76,11 +94,12 @@ export class AgentResolver {
   @Mutation(() => AgentType, { description: 'Copies an own agent, a template or a public agent.' })
   duplicateAgent(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => DuplicateAgentInput, { nullable: true }) input:
-      | DuplicateAgentInput
-      | null
-      | undefined,
+    @Arg('id', () => ID, { description: 'Id of an own agent, a template or a public agent.' }) id: string,
+    @Arg('input', () => DuplicateAgentInput, {
+      nullable: true,
+      description: 'Default: named `<name> (copy)`.',
+    })
+    input: DuplicateAgentInput | null | undefined,
   ): Promise<Agent> {
     return context.services.agents.duplicate(context.call.principal, id, bodyOf(context, input));
   }

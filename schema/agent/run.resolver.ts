@@ -6,6 +6,7 @@ import type { GraphqlContext } from '../context.js';
 import { Metered, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { RunAgentInput } from './agent.input.js';
+import { loadSteps } from './run-steps.js';
 import { AgentRunConnection, AgentRunType } from './run.type.js';
 
 /** The contract's spelling of nested inputs is their own; only the first level differs. */
@@ -16,11 +17,15 @@ function runBody(context: GraphqlContext, input: RunAgentInput): Record<string, 
 @Resolver(() => AgentRunType)
 export class AgentRunResolver {
   @Scope('agents')
-  @Query(() => AgentRunType)
+  @Query(() => AgentRunType, { description: 'One run of the organisation, with its steps.' })
   agentRun(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('agentId', () => ID, { nullable: true }) agentId: string | null | undefined,
+    @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
+    @Arg('agentId', () => ID, {
+      nullable: true,
+      description: 'Where given, the run must be one of this agent.',
+    })
+    agentId: string | null | undefined,
   ): Promise<AgentRun> {
     return services.agentRuns.get(call.principal, agentId ?? null, id);
   }
@@ -29,11 +34,19 @@ export class AgentRunResolver {
   @Query(() => AgentRunConnection, { description: "The organisation's runs of one agent, newest first." })
   async agentRuns(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
-    @Arg('status', () => String, { nullable: true }) status: string | null | undefined,
+    @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
+    @Arg('status', () => String, {
+      nullable: true,
+      description: 'Only runs that are running, completed, failed or cancelled.',
+    })
+    status: string | null | undefined,
     @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
     first: number | null,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<AgentRun>> {
     const page = await services.agentRuns.list(call.principal, agentId, {
       ...(status == null ? {} : { status }),
@@ -49,8 +62,8 @@ export class AgentRunResolver {
   })
   runAgent(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => RunAgentInput) input: RunAgentInput,
+    @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
+    @Arg('input', () => RunAgentInput, { description: 'The task.' }) input: RunAgentInput,
   ): Promise<AgentRun> {
     return context.services.agentRuns.start(context.call, id, runBody(context, input));
   }
@@ -59,15 +72,19 @@ export class AgentRunResolver {
   @Mutation(() => AgentRunType, { description: 'Stops a run; it is charged for what it did.' })
   cancelAgentRun(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('agentId', () => ID, { nullable: true }) agentId: string | null | undefined,
+    @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
+    @Arg('agentId', () => ID, {
+      nullable: true,
+      description: 'Where given, the run must be one of this agent.',
+    })
+    agentId: string | null | undefined,
   ): Promise<AgentRun> {
     return services.agentRuns.cancel(call.principal, agentId ?? null, id);
   }
 
   @FieldResolver()
-  async steps(@Root() run: AgentRun, @Ctx() { services }: GraphqlContext): Promise<RunStep[]> {
-    const steps = await services.agentRuns.steps(run.orgId, run.id);
+  async steps(@Root() run: AgentRun, @Ctx() { services, call }: GraphqlContext): Promise<RunStep[]> {
+    const steps = await loadSteps(services.agentRuns, call, run);
     return steps.map((step) => ({ ...step, toolOutput: services.files.sign(run.orgId, step.toolOutput) }));
   }
 }

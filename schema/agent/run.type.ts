@@ -7,19 +7,19 @@ import { DateTime, Json } from '../scalars.js';
 /** Contract 2.12. */
 @ObjectType('AgentStep', { simpleResolvers: true, description: 'One step of a run.' })
 export class AgentStep {
-  @Field(() => Int)
+  @Field(() => Int, { description: 'From 1, without a hole.' })
   stepNumber!: number;
 
-  @Field(() => AgentStepType)
+  @Field(() => AgentStepType, { description: 'What it is; it decides which of the other fields are set.' })
   stepType!: StepType;
 
   @Field(() => String, { nullable: true, description: 'Of thinking, response and error.' })
   content!: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Id of the tool, of tool_call and tool_result.' })
   toolName!: string | null;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, { nullable: true, description: 'What the tool was given, of tool_call.' })
   toolInput!: Record<string, unknown> | null;
 
   @Field(() => Json, { nullable: true, description: 'Files as signed URLs.' })
@@ -29,47 +29,47 @@ export class AgentStep {
 @Directive('@key(fields: "id")')
 @ObjectType('AgentRun', { simpleResolvers: true, description: 'One run of an agent.' })
 export class AgentRunType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id, `run_…`.' })
   id!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The agent that runs.' })
   agentId!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Pass it as `sessionId` to go on with the conversation.' })
   sessionId!: string;
 
-  @Field(() => AgentRunStatus)
+  @Field(() => AgentRunStatus, { description: 'Where it stands.' })
   status!: RunStatus;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'What it was asked.' })
   input!: string;
 
   @Field(() => String, { nullable: true, description: 'Null until completed.' })
   output!: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
   errorMessage!: string | null;
 
-  @Field(() => Int)
+  @Field(() => Int, { description: 'Steps so far.' })
   totalSteps!: number;
 
-  @Field(() => Int)
+  @Field(() => Int, { description: 'Tokens of all model calls so far, prompts and answers together.' })
   tokensUsed!: number;
 
   @Field(() => Float, { description: 'The base charge, model calls and tools so far.' })
   creditsUsed!: number;
 
-  @Field(() => Float, { nullable: true, description: 'Null until finished.' })
+  @Field(() => Float, { nullable: true, description: 'Milliseconds from start to end; null until finished.' })
   durationMs!: number | null;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When it was started.' })
   createdAt!: Date;
 
-  @Field(() => DateTime, { nullable: true })
+  @Field(() => DateTime, { nullable: true, description: 'When it ended, however it did; null until then.' })
   completedAt!: Date | null;
 
   // Declared here for the schema's order; read by run.resolver.ts.
-  @Field(() => [AgentStep])
+  @Field(() => [AgentStep], { description: 'All steps so far, in order.' })
   steps!: AgentStep[];
 }
 
@@ -87,6 +87,6 @@ export class AgentRunEvent {
   @Field(() => AgentStep, { nullable: true, description: 'Of `step`.' })
   step!: AgentStep | null;
 
-  @Field(() => AgentRunType)
+  @Field(() => AgentRunType, { description: 'The run as it was then.' })
   run!: AgentRunType;
 }

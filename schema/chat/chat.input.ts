@@ -2,9 +2,9 @@ import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { ChatRole, Json, SafeInt } from '../scalars.js';
 
-@InputType({ description: 'Contract 2.2.' })
+@InputType({ description: 'One message of a conversation.' })
 export class ChatMessageInput {
-  @Field(() => ChatRole)
+  @Field(() => ChatRole, { description: 'Who speaks.' })
   role!: string;
 
   @Field(() => Json, {
@@ -17,23 +17,31 @@ export class ChatMessageInput {
   @Field(() => [String], { nullable: true, description: 'URLs, data URLs or base64 of up to 4 images.' })
   images?: string[] | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Name of the participant.' })
   name?: string | null;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'What an assistant message asked tools for, as it came.',
+  })
   toolCalls?: unknown;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Which tool call a `tool` message answers.' })
   toolCallId?: string | null;
 }
 
-@InputType({ description: 'Contract 4.1; what is absent takes the default of the contract or of the model.' })
+@InputType({
+  description: 'A conversation to answer; what is absent takes the default of the API or of the model.',
+})
 export class ChatCompletionInput {
-  @Field(() => [ChatMessageInput])
+  @Field(() => [ChatMessageInput], { description: 'The conversation so far, oldest first.' })
   messages!: ChatMessageInput[];
 
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a chat model; default: see `models(type: chat)`.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 0, maximum: 2, default: 0.7 } })
@@ -41,7 +49,10 @@ export class ChatCompletionInput {
   temperature?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 10_000_000, default: 2048 } })
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, {
+    nullable: true,
+    description: "Most tokens of the answer, default 2,048, at most the model's own bound.",
+  })
   maxTokens?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 10_000_000 } })
@@ -75,32 +86,47 @@ export class ChatCompletionInput {
   @Field(() => String, { nullable: true, description: "The caller's own end user." })
   user?: string | null;
 
-  @Field(() => SafeInt, { nullable: true })
+  @Field(() => SafeInt, {
+    nullable: true,
+    description: 'The same seed gives the same answer, on models that know seeds.',
+  })
   seed?: number | null;
 
   @Extensions({ jsonSchema: { enum: [1], default: 1 } })
   @Field(() => Int, { nullable: true, description: '1 only.' })
   n?: number | null;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Functions that the model may ask for, in the form of the chat-completions convention.',
+  })
   tools?: unknown;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, { nullable: true, description: '`auto`, `none`, `required`, or one function.' })
   toolChoice?: unknown;
 
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, { nullable: true, description: 'Whether it may ask for several tools at once.' })
   parallelToolCalls?: boolean | null;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, {
+    nullable: true,
+    description: '`{type: text | json_object | json_schema, json_schema}` of the convention.',
+  })
   responseFormat?: unknown;
 
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, {
+    nullable: true,
+    description: '`{include_usage: true}` puts the usage into a chunk of its own.',
+  })
   streamOptions?: unknown;
 
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether to tell the log probabilities of the tokens.',
+  })
   logprobs?: boolean | null;
 
   @Extensions({ jsonSchema: { minimum: 0, maximum: 20 } })
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, { nullable: true, description: 'How many alternatives of each token to tell.' })
   topLogprobs?: number | null;
 }

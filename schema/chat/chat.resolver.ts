@@ -13,7 +13,8 @@ export class ChatResolver {
   })
   async createChatCompletion(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => ChatCompletionInput) input: ChatCompletionInput,
+    @Arg('input', () => ChatCompletionInput, { description: 'The conversation, and how to answer it.' })
+    input: ChatCompletionInput,
   ): Promise<ChatCompletion> {
     const completion = await services.chat.complete(call, { ...(body ?? chatBody(input)), stream: false });
     return parseChatCompletion(completion.bytes.toString('utf8'));

@@ -1,13 +1,7 @@
 import type { DocumentNode, GraphQLSchema } from 'graphql';
-import {
-  GraphQLError,
-  NoSchemaIntrospectionCustomRule,
-  parse,
-  specifiedRules,
-  validate,
-  visit,
-} from 'graphql';
+import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
+import { SubscriptionRootRule } from './subscription-root.rule.js';
 
 /** A GraphQL request as it came. */
 export interface DocumentRequest {
@@ -28,9 +22,9 @@ export interface Documents {
 const KEPT = 1000;
 const KEPT_LENGTH = 20_000;
 
-/** @param options.introspection false hides the schema (production) */
-export function createDocuments(schema: GraphQLSchema, options: { introspection: boolean }): Documents {
-  const rules = options.introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+/** Introspection is a query as any other: it needs a key, as everything does, so that a stranger learns nothing of the schema. */
+export function createDocuments(schema: GraphQLSchema): Documents {
+  const rules = [...specifiedRules, SubscriptionRootRule];
   const kept = new Map<string, Prepared>();
 
   /** The part of the work that depends on the text alone. */

@@ -3,6 +3,7 @@ import type {
   FieldNode,
   FragmentDefinitionNode,
   GraphQLSchema,
+  OperationDefinitionNode,
   SelectionSetNode,
 } from 'graphql';
 import {
@@ -75,7 +76,7 @@ export function checkLimits(
       const measure: Measure = {
         schema,
         fragments,
-        variables: variables ?? {},
+        variables: { ...numbersByDefault(definition), ...variables },
         path: [],
         visited: 0,
         rootFields: new Map(),
@@ -89,6 +90,15 @@ export function checkLimits(
     if (error instanceof GraphQLError) return error;
     throw error;
   }
+}
+
+/** Variables that the operation gives a whole number where the request gives nothing. */
+function numbersByDefault({ variableDefinitions = [] }: OperationDefinitionNode): RawVariables {
+  return Object.fromEntries(
+    variableDefinitions.flatMap(({ variable, defaultValue }) =>
+      defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)]] : [],
+    ),
+  );
 }
 
 interface Selected {

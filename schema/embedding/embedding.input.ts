@@ -2,7 +2,7 @@ import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType()
+@InputType({ description: 'Texts to turn into vectors.' })
 export class CreateEmbeddingsInput {
   @Extensions({
     jsonSchema: {
@@ -16,17 +16,20 @@ export class CreateEmbeddingsInput {
   input!: unknown;
 
   @Extensions({ jsonSchema: modelId('sandbox/embedding-basic') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of an embedding model; default: see `models(type: embedding)`.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 4096 } })
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, { nullable: true, description: "Length of each vector; default: the model's own." })
   dimensions?: number | null;
 
   @Extensions({ jsonSchema: { enum: ['float', 'base64'], default: 'float' } })
   @Field(() => String, { nullable: true, description: '`float`, or `base64` of little-endian float32.' })
   encodingFormat?: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: "The caller's own end user." })
   user?: string | null;
 }

@@ -12,7 +12,7 @@ export class EmbeddingResolver {
   @Mutation(() => EmbeddingList, { description: 'Turns texts into vectors.' })
   async createEmbeddings(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => CreateEmbeddingsInput) input: CreateEmbeddingsInput,
+    @Arg('input', () => CreateEmbeddingsInput, { description: 'The texts.' }) input: CreateEmbeddingsInput,
   ): Promise<EmbeddingList> {
     const answer = await services.embeddings.create(call, body ?? contractNames(input));
     return {

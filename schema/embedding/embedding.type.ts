@@ -1,45 +1,45 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { Json } from '../scalars.js';
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The vector of one text.' })
 export class Embedding {
   @Field(() => String, { description: '`embedding`.' })
   object!: string;
 
-  @Field(() => Int)
+  @Field(() => Int, { description: 'Place of its text, from 0.' })
   index!: number;
 
   @Field(() => Json, { description: 'A list of numbers, or base64 of little-endian float32.' })
   embedding!: number[] | string;
 }
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'Tokens of a call, and its charge.' })
 export class EmbeddingUsage {
-  @Field(() => Int)
+  @Field(() => Int, { description: 'Tokens of all texts.' })
   promptTokens!: number;
 
-  @Field(() => Int)
+  @Field(() => Int, { description: 'The same.' })
   totalTokens!: number;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'Credits charged.' })
   creditsUsed!: number;
 }
 
 /** decisions.md 6, "Embeddings". */
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'Vectors, in the order of the texts.' })
 export class EmbeddingList {
   @Field(() => String, { description: '`list`.' })
   object!: string;
 
-  @Field(() => [Embedding])
+  @Field(() => [Embedding], { description: 'One for each text.' })
   data!: Embedding[];
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Id of the model.' })
   model!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its tier.' })
   modelTier!: string;
 
-  @Field(() => EmbeddingUsage)
+  @Field(() => EmbeddingUsage, { description: 'What it took and cost.' })
   usage!: EmbeddingUsage;
 }

@@ -39,7 +39,8 @@ export class EstimateResolver {
   @Query(() => EstimateType, { description: "A call's price, without doing it." })
   async estimate(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => EstimateInput) input: EstimateInput,
+    @Arg('input', () => EstimateInput, { description: 'The call, as it would be made.' })
+    input: EstimateInput,
   ): Promise<EstimateType> {
     const { model, modelTier, amounts } = await price(context, input);
     return { model, modelTier, amounts: bucketAmounts(amounts) };

@@ -10,36 +10,44 @@ import { BucketAmount } from '../usage/usage-record.type.js';
 
 @InputType({ description: 'Exactly one of the calls whose price is asked.' })
 export class EstimateInput {
-  @Field(() => ChatCompletionInput, { nullable: true })
+  @Field(() => ChatCompletionInput, {
+    nullable: true,
+    description: 'A chat completion: its prompt and `maxTokens`.',
+  })
   chat?: ChatCompletionInput | null;
 
-  @Field(() => CreateEmbeddingsInput, { nullable: true })
+  @Field(() => CreateEmbeddingsInput, { nullable: true, description: 'Embeddings.' })
   embeddings?: CreateEmbeddingsInput | null;
 
-  @Field(() => GenerateImageInput, { nullable: true })
+  @Field(() => GenerateImageInput, { nullable: true, description: 'Images.' })
   image?: GenerateImageInput | null;
 
-  @Field(() => CreateSpeechInput, { nullable: true })
+  @Field(() => CreateSpeechInput, { nullable: true, description: 'Speech.' })
   speech?: CreateSpeechInput | null;
 
-  @Field(() => GenerateMusicInput, { nullable: true })
+  @Field(() => GenerateMusicInput, { nullable: true, description: 'Music.' })
   music?: GenerateMusicInput | null;
 
-  @Field(() => CreateTranscriptionInput, { nullable: true })
+  @Field(() => CreateTranscriptionInput, {
+    nullable: true,
+    description: 'A transcription; its file is fetched to know its seconds.',
+  })
   transcription?: CreateTranscriptionInput | null;
 
-  @Field(() => GenerateVideoInput, { nullable: true })
+  @Field(() => GenerateVideoInput, { nullable: true, description: 'A video.' })
   video?: GenerateVideoInput | null;
 }
 
 @ObjectType('Estimate', { simpleResolvers: true, description: 'What a call would reserve.' })
 export class EstimateType {
-  @Field(() => String)
+  @Field(() => String, { description: 'Id of the model that would be called.' })
   model!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its tier.' })
   modelTier!: string;
 
-  @Field(() => [BucketAmount])
+  @Field(() => [BucketAmount], {
+    description: 'What would be reserved of each bucket; what a call really uses is often less.',
+  })
   amounts!: BucketAmount[];
 }

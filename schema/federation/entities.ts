@@ -1,13 +1,13 @@
-import { ApiError, notFound } from '../../src/errors.js';
+import { invalid } from '../../src/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope } from '../guard.js';
 import { showModel } from '../model/model.type.js';
 import { loadOrganization } from '../organization/organization.resolver.js';
 
-/** A reference as a router sends it. */
+/** A reference as a router sends it; `_Any` promises nothing of what is in it. */
 export interface Representation {
   __typename: string;
-  id: string;
+  id: unknown;
 }
 
 type Loader = (context: GraphqlContext, ids: string[]) => Promise<Map<string, object>>;
@@ -24,32 +24,20 @@ const LOADERS: Record<string, Loader> = {
   },
   async Agent({ call, services }, ids) {
     requireScope(call, 'agents');
-    return await each(ids, (id) => services.agents.get(call.principal, id));
+    return byId(await services.agents.getMany(call.principal, ids));
   },
   async AgentRun({ call, services }, ids) {
     requireScope(call, 'agents');
-    return await each(ids, (id) => services.agentRuns.get(call.principal, null, id));
+    return byId(await services.agentRuns.getMany(call.principal, ids));
   },
   async Job({ call, services }, ids) {
     requireScope(call, 'usage');
-    const jobs = await services.jobs.getMany(call.principal.orgId, ids);
-    return new Map(jobs.map((job) => [job.id, job]));
+    return byId(await services.jobs.getMany(call.principal.orgId, ids));
   },
 };
 
-/** One look-up an id, for types that are seldom referred to in numbers. */
-async function each(ids: string[], get: (id: string) => Promise<object>): Promise<Map<string, object>> {
-  const found = await Promise.all(
-    ids.map(async (id): Promise<[string, object][]> => {
-      try {
-        return [[id, await get(id)]];
-      } catch (error) {
-        if (error instanceof ApiError && error.code === 'not_found') return [];
-        throw error;
-      }
-    }),
-  );
-  return new Map(found.flat());
+function byId(found: { id: string }[]): Map<string, object> {
+  return new Map(found.map((entity) => [entity.id, entity]));
 }
 
 /** Types that other subgraphs may refer to by `id`. */
@@ -58,7 +46,7 @@ export const ENTITY_TYPES = Object.keys(LOADERS);
 /**
  * Resolves the `_entities` of one operation: one look-up for each type, however many references there are. Unknown ids and those of other
  * organisations are null.
- * @throws ApiError not_found for a type that is not an entity
+ * @throws ApiError invalid_request for a type that is not an entity
  */
 export async function resolveEntities(
   context: GraphqlContext,
@@ -66,19 +54,19 @@ export async function resolveEntities(
 ): Promise<(object | null)[]> {
   const idsByType = new Map<string, Set<string>>();
   for (const { __typename, id } of representations) {
+    if (typeof __typename !== 'string' || !Object.hasOwn(LOADERS, __typename))
+      throw invalid('representations must name entity types', 'representations');
     const ids = idsByType.get(__typename) ?? new Set();
-    idsByType.set(__typename, ids.add(String(id)));
+    idsByType.set(__typename, typeof id === 'string' ? ids.add(id) : ids);
   }
   const found = new Map<string, Map<string, object>>();
   await Promise.all(
     [...idsByType].map(async ([typename, ids]) => {
-      const load = Object.hasOwn(LOADERS, typename) ? LOADERS[typename] : undefined;
-      if (!load) throw notFound('Unknown entity type');
-      found.set(typename, await load(context, [...ids]));
+      found.set(typename, await LOADERS[typename]!(context, [...ids]));
     }),
   );
   return representations.map(({ __typename, id }) => {
-    const entity = found.get(__typename)?.get(String(id));
+    const entity = typeof id === 'string' ? found.get(__typename)?.get(id) : undefined;
     return entity ? { ...entity, __typename } : null;
   });
 }

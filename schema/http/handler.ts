@@ -9,8 +9,7 @@ import {
   errorHeaders,
   parseJson,
   rateFor,
-  readBody,
-  requireJson,
+  readJsonBody,
   sendAnswer,
   sendOnce,
   setRate,
@@ -63,7 +62,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
     const { method = 'GET', url = '/' } = request;
     if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
-    const bytes = method === 'POST' ? await readJsonBody(request) : null;
+    const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
     const json = bytes ? parseJson(bytes, paramOf) : null;
     const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
     const answer = () => run({ request, call, graphql: parseRequest(json, search) });
@@ -107,11 +106,6 @@ interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
-}
-
-async function readJsonBody(request: IncomingMessage): Promise<Buffer> {
-  requireJson(request);
-  return readBody(request, BODY_LIMIT_BYTES);
 }
 
 function methodNotAllowed(allow: string): ApiError {

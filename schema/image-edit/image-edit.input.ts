@@ -4,7 +4,10 @@ import { EditDirection } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.3; which extras an operation takes is told there.' })
+@InputType({
+  description:
+    'An image and what to do with it; a parameter that the operation needs and does not get is an error that names it.',
+})
 export class EditImageInput {
   @Extensions({ jsonSchema: nonBlank() })
   @Field(() => String, { description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.' })

@@ -11,8 +11,14 @@ export class ImageEditResolver {
   @Mutation(() => ImageEdit, { description: 'Edits an image; with `async` it answers at once with the job.' })
   editImage(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => EditImageInput) input: EditImageInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => EditImageInput, { description: 'The image and the operation.' })
+    input: EditImageInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<ImageEdit> {
     return generate<ImageEdit>('image_edit', context, { input, async: isAsync ?? false });
   }

@@ -3,14 +3,17 @@ import { ImageResponseFormat, ImageStyle } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { ImageSize, ImageUpscale, SafeInt } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.2.' })
+@InputType({ description: 'What images to make.' })
 export class GenerateImageInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String)
+  @Field(() => String, { description: 'What they show.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/image-standard') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of an image model; default: see `models(type: image)`.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: { default: '1024x1024' } })
@@ -26,11 +29,14 @@ export class GenerateImageInput {
   style?: string | null;
 
   @Extensions({ jsonSchema: { default: 'none' } })
-  @Field(() => ImageUpscale, { nullable: true })
+  @Field(() => ImageUpscale, {
+    nullable: true,
+    description: 'Default none; the sizes of `size` are multiplied by it.',
+  })
   upscale?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 32_000 } })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'What they should not show.' })
   negativePrompt?: string | null;
 
   @Field(() => SafeInt, { nullable: true, description: 'The same seed gives the same images.' })

@@ -13,8 +13,13 @@ export class ImageResolver {
   })
   generateImage(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateImageInput) input: GenerateImageInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => GenerateImageInput, { description: 'What to make.' }) input: GenerateImageInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<ImageGeneration> {
     return generate<ImageGeneration>('image', context, { input, async: isAsync ?? false });
   }

@@ -19,8 +19,13 @@ export class JobResolver {
   })
   job(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('poll', () => Boolean, { nullable: true, defaultValue: false }) poll: boolean | null,
+    @Arg('id', () => ID, { description: 'Id of the job.' }) id: string,
+    @Arg('poll', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Wait up to 30 seconds for the end.',
+    })
+    poll: boolean | null,
   ): Promise<Job> {
     const { orgId } = call.principal;
     if (!poll) return services.jobs.get(orgId, id);
@@ -31,7 +36,10 @@ export class JobResolver {
   @Query(() => JobConnection, { description: "The organisation's jobs, newest first." })
   async jobs(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('tool', () => JobTool, { nullable: true }) tool: Tool | null | undefined,
+    @Arg('tool', () => JobTool, { nullable: true, description: 'Only jobs of one kind.' }) tool:
+      | Tool
+      | null
+      | undefined,
     @Arg('pending', () => Boolean, {
       nullable: true,
       defaultValue: false,
@@ -40,7 +48,11 @@ export class JobResolver {
     pending: boolean | null,
     @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
     first: number | null,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<Job>> {
     const page = await services.jobs.list(call.principal.orgId, {
       ...(tool == null ? {} : { tool }),
@@ -57,7 +69,7 @@ export class JobResolver {
   })
   async cancelJob(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
+    @Arg('id', () => ID, { description: 'Id of the job.' }) id: string,
   ): Promise<{ success: boolean; job: Job }> {
     return { success: true, job: await services.jobs.cancel(call.principal.orgId, id) };
   }

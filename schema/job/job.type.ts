@@ -8,22 +8,22 @@ import { DateTime, Json } from '../scalars.js';
 @Directive('@key(fields: "id")')
 @ObjectType('Job', { simpleResolvers: true, description: 'An asynchronous piece of work.' })
 export class JobType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id, `job_…`.' })
   id!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The organisation that it belongs to.' })
   orgId!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Whose key made it.' })
   userId!: string;
 
-  @Field(() => JobTool)
+  @Field(() => JobTool, { description: 'What it makes.' })
   tool!: Tool;
 
-  @Field(() => JobStatus)
+  @Field(() => JobStatus, { description: 'Where it stands.' })
   status!: Status;
 
-  @Field(() => Float, { description: '0 to 100.' })
+  @Field(() => Float, { description: 'Percent, 0 to 100.' })
   progress!: number;
 
   @Field(() => Float, { description: 'The credits part of the price.' })
@@ -32,22 +32,22 @@ export class JobType {
   @Field(() => Float, { nullable: true, description: 'Null until completed.' })
   actualCredits!: number | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
   errorMessage!: string | null;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When it was made.' })
   createdAt!: Date;
 
-  @Field(() => DateTime, { nullable: true })
+  @Field(() => DateTime, { nullable: true, description: 'When a worker first took it up; null until then.' })
   startedAt!: Date | null;
 
-  @Field(() => DateTime, { nullable: true })
+  @Field(() => DateTime, { nullable: true, description: 'When it ended, however it did; null until then.' })
   completedAt!: Date | null;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Id of the model; where another one stepped in, of that.' })
   model!: string;
 
-  @Field(() => ModelTier)
+  @Field(() => ModelTier, { description: 'Tier of the model that was asked for.' })
   modelTier!: Tier;
 
   // Declared here for the schema's order; resolved (signed) in job.resolver.ts.
@@ -60,12 +60,12 @@ export class JobType {
 
 export const JobConnection = connectionType('Job', () => JobType);
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The answer to cancelJob.' })
 export class CancelJobResult {
-  @Field(() => Boolean)
+  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 
-  @Field(() => JobType)
+  @Field(() => JobType, { description: 'The job, cancelled.' })
   job!: JobType;
 }
 
@@ -80,6 +80,6 @@ export class JobProgress {
   })
   type!: string;
 
-  @Field(() => JobType)
+  @Field(() => JobType, { description: 'The job as it was then.' })
   job!: JobType;
 }

@@ -39,17 +39,19 @@ export class KnowledgeResolver {
   @Query(() => [KnowledgeFileType], { description: "An agent's knowledge files, newest first." })
   knowledgeFiles(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
+    @Arg('agentId', () => ID, { description: 'Id of an agent of the organisation.' }) agentId: string,
   ): Promise<KnowledgeFile[]> {
     return services.knowledge.list(call.principal, agentId);
   }
 
   @Scope('agents')
-  @Query(() => KnowledgeFileType)
+  @Query(() => KnowledgeFileType, {
+    description: "One of an agent's knowledge files: poll it until its status is completed or failed.",
+  })
   knowledgeFile(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
-    @Arg('id', () => ID) id: string,
+    @Arg('agentId', () => ID, { description: 'Id of its agent.' }) agentId: string,
+    @Arg('id', () => ID, { description: 'Id of the file.' }) id: string,
   ): Promise<KnowledgeFile> {
     return services.knowledge.get(call.principal, agentId, id);
   }
@@ -60,8 +62,8 @@ export class KnowledgeResolver {
   })
   uploadKnowledgeFile(
     @Ctx() context: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
-    @Arg('input', () => UploadKnowledgeInput, { nullable: true }) input:
+    @Arg('agentId', () => ID, { description: 'Id of an agent of the organisation.' }) agentId: string,
+    @Arg('input', () => UploadKnowledgeInput, { nullable: true, description: 'The file.' }) input:
       | UploadKnowledgeInput
       | null
       | undefined,
@@ -80,8 +82,8 @@ export class KnowledgeResolver {
   @Mutation(() => DeleteKnowledgeResult, { description: 'Its passages are gone at once.' })
   async deleteKnowledgeFile(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
-    @Arg('id', () => ID) id: string,
+    @Arg('agentId', () => ID, { description: 'Id of its agent.' }) agentId: string,
+    @Arg('id', () => ID, { description: 'Id of the file.' }) id: string,
   ): Promise<DeleteKnowledgeResult> {
     await services.knowledge.delete(call.principal, agentId, id);
     return { success: true };
@@ -91,11 +93,22 @@ export class KnowledgeResolver {
   @Query(() => AgentMemoryConnection, { description: 'What users told an agent, newest first.' })
   async agentMemories(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('agentId', () => ID) agentId: string,
-    @Arg('user', () => String, { nullable: true }) user: string | null | undefined,
-    @Arg('first', () => Int, { defaultValue: 20, description: '1 to 100.' }) first: number,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
+    @Arg('user', () => String, {
+      nullable: true,
+      description: "Only what this end user told; default: everybody's.",
+    })
+    user: string | null | undefined,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' }) first:
+      | number
+      | null,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<Memory>> {
+    await services.agents.get(call.principal, agentId);
     const page = await services.memories.list(call.principal, agentId, {
       first: checkFirst(first),
       ...(user == null ? {} : { endUser: user }),
@@ -105,10 +118,10 @@ export class KnowledgeResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => DeleteKnowledgeResult)
+  @Mutation(() => DeleteKnowledgeResult, { description: 'Forgets something that a user told an agent.' })
   async deleteAgentMemory(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
+    @Arg('id', () => ID, { description: 'Id of the memory.' }) id: string,
   ): Promise<DeleteKnowledgeResult> {
     await services.memories.delete(call.principal, id);
     return { success: true };

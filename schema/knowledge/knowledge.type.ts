@@ -9,38 +9,38 @@ import { DateTime } from '../scalars.js';
   description: 'A document that an agent answers out of.',
 })
 export class KnowledgeFileType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The agent that answers out of it.' })
   agentId!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its name, without folders.' })
   filename!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its media type, judged by its content.' })
   contentType!: string;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'Bytes.' })
   sizeBytes!: number;
 
-  @Field(() => KnowledgeStatus)
+  @Field(() => KnowledgeStatus, { description: 'Whether it can be used yet.' })
   status!: string;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Why it could not be read; null otherwise.' })
   errorMessage!: string | null;
 
   @Field(() => Int, { description: 'Passages that retrieval can find.' })
   chunkCount!: number;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When it was uploaded.' })
   createdAt!: Date;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When its status last changed.' })
   updatedAt!: Date;
 }
 
-@InputType()
+@InputType({ description: "A file for an agent's knowledge; the plan bounds its size." })
 export class UploadKnowledgeInput {
   @Field(() => String, {
     description: 'The name tells Markdown, CSV and plain text apart; the rest is judged by content.',
@@ -51,18 +51,18 @@ export class UploadKnowledgeInput {
   content!: string;
 }
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The answer to a deletion.' })
 export class DeleteKnowledgeResult {
-  @Field(() => Boolean)
+  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }
 
 @ObjectType('AgentMemory', { simpleResolvers: true, description: 'Something that a user told an agent.' })
 export class AgentMemoryType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The agent that was told.' })
   agentId!: string;
 
   @Field(() => String, {
@@ -71,10 +71,10 @@ export class AgentMemoryType {
   })
   endUser!: string | null;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'What was told.' })
   content!: string;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When.' })
   createdAt!: Date;
 }
 

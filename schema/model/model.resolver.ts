@@ -10,10 +10,24 @@ export class ModelResolver {
   @Query(() => [ModelObject], { description: 'The catalogue, with prices and availability.' })
   models(
     @Ctx() { services }: GraphqlContext,
-    @Arg('type', () => ModelType, { nullable: true }) type: Type | null | undefined,
-    @Arg('provider', () => String, { nullable: true }) provider: string | null | undefined,
-    @Arg('tier', () => ModelTier, { nullable: true }) tier: Tier | null | undefined,
-    @Arg('available', () => Boolean, { nullable: true }) available: boolean | null | undefined,
+    @Arg('type', () => ModelType, { nullable: true, description: 'Only models of one type.' }) type:
+      | Type
+      | null
+      | undefined,
+    @Arg('provider', () => String, {
+      nullable: true,
+      description: "Only one provider's models: what stands before the first `/` of their ids.",
+    })
+    provider: string | null | undefined,
+    @Arg('tier', () => ModelTier, { nullable: true, description: 'Only models of one tier.' }) tier:
+      | Tier
+      | null
+      | undefined,
+    @Arg('available', () => Boolean, {
+      nullable: true,
+      description: 'Only models whose provider is configured here (true) or is not (false).',
+    })
+    available: boolean | null | undefined,
   ): ModelObject[] {
     const filter = {
       ...(type == null ? {} : { type }),
@@ -25,7 +39,10 @@ export class ModelResolver {
   }
 
   @Query(() => ModelObject, { description: 'One model by its id `<provider>/<name>`.' })
-  model(@Ctx() { services }: GraphqlContext, @Arg('id', () => ID) id: string): ModelObject {
+  model(
+    @Ctx() { services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Its id, `<provider>/<name>`.' }) id: string,
+  ): ModelObject {
     const model = services.models.find(id);
     if (model === null) throw notFound('Model not found');
     return showModel(model);

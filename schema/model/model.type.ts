@@ -8,22 +8,22 @@ export class ModelPricing {
   @Field(() => String, { description: '1k_tokens, image, edit, second, track or character.' })
   unit!: string;
 
-  @Field(() => BucketName)
+  @Field(() => BucketName, { description: 'The bucket that pays.' })
   bucket!: Bucket;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'Units of the bucket for one unit, before the multiplier.' })
   amount!: number;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'Credits for one unit, before the multiplier.' })
   credits!: number;
 }
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'What a model takes and gives.' })
 export class ModelModalities {
-  @Field(() => [String])
+  @Field(() => [String], { description: 'Such as text, image, audio.' })
   input!: string[];
 
-  @Field(() => [String])
+  @Field(() => [String], { description: 'Such as text, image, audio.' })
   output!: string[];
 }
 
@@ -34,40 +34,46 @@ export class ModelObject {
   @Field(() => ID, { description: '`<provider>/<name>`.' })
   id!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: '`model`.' })
   object!: string;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Who made it.' })
   ownedBy!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its name for people.' })
   name!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'What stands before the first `/` of its id.' })
   provider!: string;
 
-  @Field(() => ModelType)
+  @Field(() => ModelType, { description: 'What it does.' })
   type!: Type;
 
-  @Field(() => ModelTier)
+  @Field(() => ModelTier, { description: 'Its price class, which a plan allows or not.' })
   tier!: Tier;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'What the base price is multiplied by.' })
   multiplier!: number;
 
-  @Field(() => ModelPricing)
+  @Field(() => ModelPricing, { description: 'What a unit costs.' })
   pricing!: ModelPricing;
 
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Tokens of prompt and answer together; null where it has none.',
+  })
   contextWindow!: number | null;
 
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'Most tokens of an answer; null where it has no such bound.',
+  })
   maxOutputTokens!: number | null;
 
-  @Field(() => ModelModalities)
+  @Field(() => ModelModalities, { description: 'What goes in and comes out.' })
   modalities!: ModelModalities;
 
   @Field(() => Boolean, { description: 'What a call of its type uses when it names no model.' })

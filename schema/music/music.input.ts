@@ -3,14 +3,17 @@ import { MusicFormat, MusicMode } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.5.' })
+@InputType({ description: 'What music to make.' })
 export class GenerateMusicInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String)
+  @Field(() => String, { description: 'What it sounds like.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/music-standard') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a music model; default: see `models(type: music)`.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 60, default: 30 } })

@@ -13,8 +13,13 @@ export class MusicResolver {
   })
   generateMusic(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateMusicInput) input: GenerateMusicInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => GenerateMusicInput, { description: 'What to make.' }) input: GenerateMusicInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<MusicGeneration> {
     return generate<MusicGeneration>('music', context, { input, async: isAsync ?? false });
   }

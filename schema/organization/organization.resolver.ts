@@ -15,20 +15,23 @@ export async function loadOrganization({ call, services }: GraphqlContext): Prom
 }
 
 @Resolver(() => Viewer)
-export class OrganizationResolver {
-  @Query(() => Viewer, { description: 'Who calls.' })
+export class ViewerResolver {
+  @Query(() => Viewer, { description: 'The calling key, what it may do, and whose it is.' })
   viewer(@Ctx() { call }: GraphqlContext): Omit<Viewer, 'organization'> {
     const { keyId, keyName, userId, scopes, expiresAt } = call.principal;
     return { keyId, keyName, userId, scopes: [...scopes], expiresAt };
   }
 
-  @Query(() => Organization, { description: "The calling key's organisation." })
+  @FieldResolver()
   organization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
   }
+}
 
-  @FieldResolver(() => Organization, { name: 'organization' })
-  viewerOrganization(@Ctx() context: GraphqlContext): Promise<Organization> {
+@Resolver(() => Organization)
+export class OrganizationResolver {
+  @Query(() => Organization, { description: "The calling key's organisation." })
+  organization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
   }
 }

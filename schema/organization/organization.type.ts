@@ -5,10 +5,10 @@ import { KeyScope, PlanCode } from '../enums.js';
 @Directive('@key(fields: "id")')
 @ObjectType({ simpleResolvers: true, description: 'Who owns keys, jobs and quota.' })
 export class Organization {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id, `org_…`.' })
   id!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its name.' })
   name!: string;
 
   @Field(() => PlanCode, { description: 'The subscribed plan.' })
@@ -20,21 +20,21 @@ export class Organization {
 
 @ObjectType({ simpleResolvers: true, description: 'The calling key.' })
 export class Viewer {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Id of the key.' })
   keyId!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its name.' })
   keyName!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Whose key it is.' })
   userId!: string;
 
-  @Field(() => [KeyScope])
+  @Field(() => [KeyScope], { description: 'What it may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, { nullable: true, description: 'ISO 8601.' })
+  @Field(() => String, { nullable: true, description: 'When it stops being valid, ISO 8601; null: never.' })
   expiresAt!: string | null;
 
-  @Field(() => Organization)
+  @Field(() => Organization, { description: 'The organisation that it belongs to.' })
   organization!: Organization;
 }

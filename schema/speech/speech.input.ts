@@ -3,14 +3,17 @@ import { SpeechFormat } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.6.' })
+@InputType({ description: 'What to say, and how.' })
 export class CreateSpeechInput {
   @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'The text to say, up to 10,000 characters.' })
   input!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/tts-standard') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a speech model; default: see `models(type: tts)`.',
+  })
   model?: string | null;
 
   @Extensions({

@@ -13,8 +13,13 @@ export class SpeechResolver {
   })
   createSpeech(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateSpeechInput) input: CreateSpeechInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => CreateSpeechInput, { description: 'What to say, and how.' }) input: CreateSpeechInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<SpeechGeneration> {
     return generate<SpeechGeneration>('tts', context, { input, async: isAsync ?? false });
   }

@@ -3,7 +3,7 @@ import { TimestampGranularity, TranscriptionFormat } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.7.' })
+@InputType({ description: 'A recording to write down.' })
 export class CreateTranscriptionInput {
   @Extensions({ jsonSchema: nonBlank() })
   @Field(() => String, {
@@ -12,7 +12,10 @@ export class CreateTranscriptionInput {
   file!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/stt-fast') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a transcription model; default: see `models(type: stt)`.',
+  })
   model?: string | null;
 
   @Extensions({

@@ -38,8 +38,14 @@ export class TranscriptionResolver {
   })
   createTranscription(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateTranscriptionInput) input: CreateTranscriptionInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => CreateTranscriptionInput, { description: 'The recording.' })
+    input: CreateTranscriptionInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<TranscriptionGeneration> {
     const { upload } = context;
     const own = upload ? { ...context, body: bodyOfForm(context.body ?? {}, upload.bytes) } : context;

@@ -13,10 +13,15 @@ export class UsageRecordResolver {
   @Query(() => UsageRecordConnection, { description: "The organisation's metered operations, newest first." })
   async usageRecords(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('since', () => DateTime, { nullable: true }) since: Date | null | undefined,
+    @Arg('since', () => DateTime, { nullable: true, description: 'Only operations from this time on.' })
+    since: Date | null | undefined,
     @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
     first: number | null,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<UsageRecordType>> {
     const page = await services.metering.usageRecords({
       orgId: call.principal.orgId,

@@ -4,12 +4,12 @@ import { BUCKETS } from '../../src/vocabulary.js';
 import { connectionType } from '../connection.js';
 import { BucketName } from '../enums.js';
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'A number of units of a bucket.' })
 export class BucketAmount {
-  @Field(() => BucketName)
+  @Field(() => BucketName, { description: 'The bucket.' })
   bucket!: Bucket;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'In its units, with up to two decimals.' })
   amount!: number;
 }
 
@@ -23,20 +23,20 @@ export function bucketAmounts(amounts: Amounts): BucketAmount[] {
 
 @ObjectType({ simpleResolvers: true, description: "What the caller's program said of itself." })
 export class ClientIdentification {
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Header `X-Service-Client`.' })
   serviceClient!: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Header `X-Client-Name`.' })
   clientName!: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Header `User-Agent`.' })
   userAgent!: string | null;
 }
 
 /** A ledger row (decisions.md 2). */
 @ObjectType('UsageRecord', { simpleResolvers: true, description: 'One metered operation.' })
 export class UsageRecordType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Id of the operation; it is settled once.' })
   id!: string;
 
   @Field(() => String, { description: 'chat, embedding, image … or adjustment.' })
@@ -45,22 +45,25 @@ export class UsageRecordType {
   @Field(() => String, { description: 'reserved, settled or released.' })
   state!: string;
 
-  @Field(() => ID, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'The `X-Request-Id` of the call.' })
   requestId!: string | null;
 
-  @Field(() => ID, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'The job that it paid, if any.' })
   jobId!: string | null;
 
-  @Field(() => ID, { nullable: true })
+  @Field(() => ID, { nullable: true, description: 'The run that it paid, if any.' })
   runId!: string | null;
 
-  @Field(() => ID, { nullable: true })
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The key that made the call; null for what an operator did.',
+  })
   keyId!: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Id of the model, if any.' })
   model!: string | null;
 
-  @Field(() => ClientIdentification)
+  @Field(() => ClientIdentification, { description: 'What called.' })
   client!: ClientIdentification;
 
   @Field(() => [BucketAmount], {
@@ -68,10 +71,13 @@ export class UsageRecordType {
   })
   amounts!: BucketAmount[];
 
-  @Field(() => String, { description: 'ISO 8601.' })
+  @Field(() => String, { description: 'When it was reserved, ISO 8601.' })
   createdAt!: string;
 
-  @Field(() => String, { nullable: true, description: 'ISO 8601.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'When it was settled or released, ISO 8601; null until then.',
+  })
   settledAt!: string | null;
 }
 

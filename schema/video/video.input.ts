@@ -3,14 +3,17 @@ import { VideoMode } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { SafeInt, VideoAspectRatio, VideoResolution } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.4.' })
+@InputType({ description: 'What video to make.' })
 export class GenerateVideoInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String)
+  @Field(() => String, { description: 'What it shows.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/video-standard') })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a video model; default: see `models(type: video)`.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 60, default: 5 } })
@@ -46,7 +49,7 @@ export class GenerateVideoInput {
   })
   sourceVideo?: string | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'What it should not show.' })
   negativePrompt?: string | null;
 
   @Field(() => SafeInt, { nullable: true, description: 'The same seed gives the same video.' })

@@ -13,8 +13,13 @@ export class VideoResolver {
   })
   generateVideo(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateVideoInput) input: GenerateVideoInput,
-    @Arg('async', () => Boolean, { nullable: true, defaultValue: false }) isAsync: boolean | null,
+    @Arg('input', () => GenerateVideoInput, { description: 'What to make.' }) input: GenerateVideoInput,
+    @Arg('async', () => Boolean, {
+      nullable: true,
+      defaultValue: false,
+      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+    })
+    isAsync: boolean | null,
   ): Promise<VideoGeneration> {
     return generate<VideoGeneration>('video', context, { input, async: isAsync ?? false });
   }

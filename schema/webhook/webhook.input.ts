@@ -2,10 +2,10 @@ import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { CUSTOM_HEADERS, EVENT_TYPES, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Contract 4.13.' })
+@InputType({ description: 'Where to send what.' })
 export class CreateWebhookInput {
   @Extensions({ jsonSchema: nonBlank(100) })
-  @Field(() => String)
+  @Field(() => String, { description: 'A name for people.' })
   name!: string;
 
   @Extensions({ jsonSchema: { format: 'uri', pattern: '^https://', maxLength: 2048 } })
@@ -30,34 +30,37 @@ export class CreateWebhookInput {
 })
 export class UpdateWebhookInput {
   @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'A name for people.' })
   name?: string | null;
 
   @Extensions({ notNull: true, jsonSchema: { format: 'uri', pattern: '^https://', maxLength: 2048 } })
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'HTTPS only.' })
   url?: string | null;
 
   @Extensions({ notNull: true, jsonSchema: EVENT_TYPES })
-  @Field(() => [String], { nullable: true })
+  @Field(() => [String], { nullable: true, description: 'Event types; the list replaces the old one.' })
   events?: string[] | null;
 
   @Extensions({ notNull: true })
-  @Field(() => Boolean, { nullable: true })
+  @Field(() => Boolean, { nullable: true, description: 'Whether it sends.' })
   enabled?: boolean | null;
 
   @Extensions({ jsonSchema: CUSTOM_HEADERS })
-  @Field(() => Json, { nullable: true })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'At most 20 names and values; they replace the old ones.',
+  })
   customHeaders?: Record<string, unknown> | null;
 }
 
-@InputType()
+@InputType({ description: 'How long both secrets sign.' })
 export class RotateWebhookSecretInput {
   @Extensions({ jsonSchema: { minimum: 0, maximum: 604_800, default: 86_400 } })
   @Field(() => Int, { nullable: true, description: 'Default 86400, 0 to 604800; 0 switches at once.' })
   overlapSeconds?: number | null;
 }
 
-@InputType()
+@InputType({ description: 'A span of time.' })
 export class RecoverWebhookInput {
   @Extensions({ jsonSchema: { format: 'date-time' } })
   @Field(() => String, { description: 'ISO 8601.' })

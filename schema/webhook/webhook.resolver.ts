@@ -32,8 +32,11 @@ export class WebhookResolver {
   }
 
   @Scope('webhooks')
-  @Query(() => WebhookType)
-  webhook(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Webhook> {
+  @Query(() => WebhookType, { description: 'One webhook of the organisation.' })
+  webhook(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
+  ): Promise<Webhook> {
     return services.webhooks.get(call.principal, id);
   }
 
@@ -41,10 +44,20 @@ export class WebhookResolver {
   @Query(() => WebhookDeliveryConnection, { description: 'Deliveries of one webhook, newest first.' })
   async webhookDeliveries(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('webhookId', () => ID) webhookId: string,
-    @Arg('status', () => WebhookDeliveryStatus, { nullable: true }) status: string | null | undefined,
-    @Arg('first', () => Int, { defaultValue: 20, description: '1 to 100.' }) first: number,
-    @Arg('after', () => String, { nullable: true }) after: string | null | undefined,
+    @Arg('webhookId', () => ID, { description: 'Id of the webhook.' }) webhookId: string,
+    @Arg('status', () => WebhookDeliveryStatus, {
+      nullable: true,
+      description: 'Only deliveries that stand like this.',
+    })
+    status: string | null | undefined,
+    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' }) first:
+      | number
+      | null,
+    @Arg('after', () => String, {
+      nullable: true,
+      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    })
+    after: string | null | undefined,
   ): Promise<Connection<Delivery>> {
     const page = await services.webhooks.deliveries(call.principal, webhookId, {
       first: checkFirst(first),
@@ -58,26 +71,28 @@ export class WebhookResolver {
   @Mutation(() => WebhookType, { description: 'Registers a webhook; only this answer shows its secret.' })
   createWebhook(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateWebhookInput) input: CreateWebhookInput,
+    @Arg('input', () => CreateWebhookInput, { description: 'Where to send what.' }) input: CreateWebhookInput,
   ): Promise<Webhook> {
     return context.services.webhooks.create(context.call.principal, bodyOf(context, input));
   }
 
   @Scope('webhooks')
-  @Mutation(() => WebhookType)
+  @Mutation(() => WebhookType, {
+    description: 'Changes a webhook; `enabled: true` sets a disabled one going again.',
+  })
   updateWebhook(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => UpdateWebhookInput) input: UpdateWebhookInput,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
+    @Arg('input', () => UpdateWebhookInput, { description: 'What changes.' }) input: UpdateWebhookInput,
   ): Promise<Webhook> {
     return context.services.webhooks.update(context.call.principal, id, bodyOf(context, input));
   }
 
   @Scope('webhooks')
-  @Mutation(() => DeleteWebhookResult)
+  @Mutation(() => DeleteWebhookResult, { description: 'Ends a webhook, with its pending deliveries.' })
   async deleteWebhook(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('id', () => ID) id: string,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
   ): Promise<DeleteWebhookResult> {
     await services.webhooks.delete(call.principal, id);
     return { success: true };
@@ -85,7 +100,10 @@ export class WebhookResolver {
 
   @Scope('webhooks')
   @Mutation(() => WebhookDelivery, { description: 'Sends a signed `webhook.test` now.' })
-  testWebhook(@Ctx() { call, services }: GraphqlContext, @Arg('id', () => ID) id: string): Promise<Delivery> {
+  testWebhook(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
+  ): Promise<Delivery> {
     return services.webhooks.test(call.principal, id);
   }
 
@@ -95,11 +113,12 @@ export class WebhookResolver {
   })
   rotateWebhookSecret(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => RotateWebhookSecretInput, { nullable: true }) input:
-      | RotateWebhookSecretInput
-      | null
-      | undefined,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
+    @Arg('input', () => RotateWebhookSecretInput, {
+      nullable: true,
+      description: 'Default: both secrets sign for a day.',
+    })
+    input: RotateWebhookSecretInput | null | undefined,
   ): Promise<Webhook> {
     return context.services.webhooks.rotateSecret(context.call.principal, id, bodyOf(context, input));
   }
@@ -108,8 +127,8 @@ export class WebhookResolver {
   @Mutation(() => WebhookDelivery, { description: 'One more attempt now.' })
   retryWebhookDelivery(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('webhookId', () => ID) webhookId: string,
-    @Arg('id', () => ID) id: string,
+    @Arg('webhookId', () => ID, { description: 'Id of its webhook.' }) webhookId: string,
+    @Arg('id', () => ID, { description: 'Id of the delivery.' }) id: string,
   ): Promise<Delivery> {
     return services.webhooks.retry(call.principal, webhookId, id);
   }
@@ -120,8 +139,8 @@ export class WebhookResolver {
   })
   async recoverWebhook(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID) id: string,
-    @Arg('input', () => RecoverWebhookInput) input: RecoverWebhookInput,
+    @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
+    @Arg('input', () => RecoverWebhookInput, { description: 'The span of time.' }) input: RecoverWebhookInput,
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
     return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, input)) };

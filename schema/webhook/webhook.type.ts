@@ -9,19 +9,19 @@ import { DateTime, Json } from '../scalars.js';
   description: 'A registration that gets signed events over HTTPS.',
 })
 export class WebhookType {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Where it sends to; HTTPS.' })
   url!: string;
 
-  @Field(() => [String])
+  @Field(() => [String], { description: 'The event types that it sends.' })
   events!: string[];
 
-  @Field(() => Boolean)
+  @Field(() => Boolean, { description: 'Whether it sends.' })
   enabled!: boolean;
 
   @Field(() => Json, { description: 'Names and values of headers that each delivery carries.' })
@@ -33,13 +33,16 @@ export class WebhookType {
   @Field(() => String, { nullable: true, description: 'Why it was disabled automatically.' })
   disabledReason!: string | null;
 
-  @Field(() => DateTime, { nullable: true })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When the last attempt was made; null before the first.',
+  })
   lastDeliveryAt!: Date | null;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When it was made.' })
   createdAt!: Date;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When it was last changed.' })
   updatedAt!: Date;
 
   @Field(() => String, {
@@ -49,18 +52,18 @@ export class WebhookType {
   secret!: string | null;
 }
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'One attempt of a delivery.' })
 export class WebhookDeliveryAttempt {
   @Field(() => String, { description: 'ISO 8601.' })
   startedAt!: string;
 
-  @Field(() => Float)
+  @Field(() => Float, { description: 'Milliseconds.' })
   durationMs!: number;
 
-  @Field(() => Int, { nullable: true })
+  @Field(() => Int, { nullable: true, description: 'Status of the answer; null where none came.' })
   statusCode!: number | null;
 
-  @Field(() => String, { nullable: true })
+  @Field(() => String, { nullable: true, description: 'Why no answer came; null where one did.' })
   error!: string | null;
 
   @Field(() => String, { nullable: true, description: 'At most 64 KB.' })
@@ -69,40 +72,40 @@ export class WebhookDeliveryAttempt {
 
 @ObjectType({ simpleResolvers: true, description: 'One event on its way to one webhook.' })
 export class WebhookDelivery {
-  @Field(() => ID)
+  @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID)
+  @Field(() => ID, { description: 'The webhook.' })
   webhookId!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Id of the event: the same on each attempt.' })
   eventId!: string;
 
-  @Field(() => String)
+  @Field(() => String, { description: 'Type of the event.' })
   eventType!: string;
 
-  @Field(() => WebhookDeliveryStatus)
+  @Field(() => WebhookDeliveryStatus, { description: 'Where it stands.' })
   status!: string;
 
-  @Field(() => [WebhookDeliveryAttempt])
+  @Field(() => [WebhookDeliveryAttempt], { description: 'All attempts so far, oldest first.' })
   attempts!: WebhookDeliveryAttempt[];
 
-  @Field(() => DateTime, { nullable: true })
+  @Field(() => DateTime, { nullable: true, description: 'When the next attempt is due; null where none is.' })
   nextAttemptAt!: Date | null;
 
-  @Field(() => DateTime)
+  @Field(() => DateTime, { description: 'When the event happened.' })
   createdAt!: Date;
 }
 
 export const WebhookDeliveryConnection = connectionType('WebhookDelivery', () => WebhookDelivery);
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The answer to deleteWebhook.' })
 export class DeleteWebhookResult {
-  @Field(() => Boolean)
+  @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true })
+@ObjectType({ simpleResolvers: true, description: 'The answer to recoverWebhook.' })
 export class RecoverWebhookResult {
   @Field(() => Int, { description: 'How many deliveries were set going.' })
   recovered!: number;

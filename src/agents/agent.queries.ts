@@ -88,8 +88,9 @@ export function insertValues(
 }
 
 /** The organisation's own, public ones and templates; the tenant's policy says the same. */
-export const FIND_AGENT = `SELECT ${AGENT_COLUMNS} FROM agents
-  WHERE id = $2 AND deleted_at IS NULL AND (org_id = $1 OR is_template OR is_public)`;
+const VISIBLE = 'deleted_at IS NULL AND (org_id = $1 OR is_template OR is_public)';
+export const FIND_AGENT = `SELECT ${AGENT_COLUMNS} FROM agents WHERE id = $2 AND ${VISIBLE}`;
+export const FIND_AGENTS = `SELECT ${AGENT_COLUMNS} FROM agents WHERE id = ANY ($2) AND ${VISIBLE}`;
 
 export const FIND_OWN_AGENT = `SELECT ${AGENT_COLUMNS} FROM agents WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`;
 

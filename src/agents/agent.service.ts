@@ -65,6 +65,11 @@ class Agents implements AgentService {
     return queries.toAgent(await this.one(principal, queries.FIND_AGENT, [id]));
   }
 
+  async getMany(principal: Principal, ids: string[]): Promise<Agent[]> {
+    agentPlanOf(principal.plan);
+    return (await this.rows(principal, queries.FIND_AGENTS, [ids])).map(queries.toAgent);
+  }
+
   async update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent> {
     const changes = parseAgentChanges(body, this.rules(principal));
     if (Object.keys(changes).length === 0)

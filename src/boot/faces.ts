@@ -56,7 +56,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const { foundation, services, closers } = options;
   const { config, logger } = foundation;
   const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
-  const documents = createDocuments(schema, { introspection: true });
+  const documents = createDocuments(schema);
   const addressLimit = createAddressLimit();
   const clientAddress = createClientAddress(config.http.trustProxy);
   const edge = openEdge(options, addressLimit, clientAddress);

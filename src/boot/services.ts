@@ -6,7 +6,7 @@ import {
   createGenerationService,
   jobHandlersOf,
 } from '../generation/index.js';
-import { createJobLookup, createJobService, type JobHandler } from '../jobs/index.js';
+import { createJobLookup, createJobService, createMovingJobs, type JobHandler } from '../jobs/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -78,7 +78,8 @@ async function openJobs({ database, bus, logger }: Foundation, closers: Closers)
   const jobs = createJobService({ database, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
-  const hub = await createJobHub({ jobs, hints, bus, lookup: createJobLookup(database), logger });
+  const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };
+  const hub = await createJobHub({ jobs, hints, bus, ...positions, logger });
   closers.add('the subscription hub', () => hub.close());
   return { jobs, hub };
 }

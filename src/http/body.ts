@@ -120,11 +120,19 @@ export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first):
   } catch {
     throw malformed();
   }
+  checkJson(value, text, paramOf);
+  return value;
+}
+
+/**
+ * What every JSON of a caller is held to, however it came: see {@link parseJson}.
+ * @param text what `value` was parsed from
+ */
+export function checkJson(value: unknown, text: string, paramOf: ParamOf): void {
   // Each level takes two characters at least: most bodies need no look.
   if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw invalid('JSON is nested too deeply');
   if (SUSPECT_ESCAPE.test(text)) checkStrings(value, { path: [], paramOf });
   if (PROTO.test(text)) dropProto(value, 0);
-  return value;
 }
 
 /** @throws ApiError invalid_request for a NUL or a lone surrogate */

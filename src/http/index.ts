@@ -1,4 +1,5 @@
 export {
+  checkJson,
   checkText,
   discardBody,
   parseJson,

@@ -9,7 +9,7 @@ export type {
   JobService,
   NewJob,
 } from './jobs.types.js';
-export { createJobLookup } from './job.reader.js';
+export { createJobLookup, createMovingJobs } from './job.reader.js';
 export type { JobPosition } from './job.reader.js';
 export { createJobRetention } from './job.retention.js';
 export type { JobRetention } from './job.retention.js';

@@ -66,6 +66,14 @@ const POSITIONS = {
   text: 'SELECT id, org_id AS "orgId", created_at AS "createdAt", sequence, status FROM jobs WHERE id = ANY ($1)',
 };
 
+const MOVING = {
+  name: 'jobs_moving',
+  text: `SELECT id, org_id AS "orgId", created_at AS "createdAt", sequence, status FROM jobs
+    WHERE org_id = ANY ($1) AND status IN ('pending', 'processing')
+    UNION ALL SELECT id, org_id, created_at, sequence, status FROM jobs
+    WHERE org_id = ANY ($1) AND completed_at > clock_timestamp() - interval '10 seconds'`,
+};
+
 /** How far a job is, whoever it belongs to. */
 export type JobPosition = Pick<Job, 'id' | 'orgId' | 'createdAt' | 'sequence' | 'status'>;
 
@@ -74,4 +82,11 @@ export function createJobLookup(
   database: Pick<Database, 'system'>,
 ): (jobIds: string[]) => Promise<JobPosition[]> {
   return (jobIds) => database.system.query<JobPosition>(POSITIONS, [jobIds]);
+}
+
+/** Positions of all jobs of some organisations that are not finished, or were finished in the last 10 seconds. */
+export function createMovingJobs(
+  database: Pick<Database, 'system'>,
+): (orgIds: string[]) => Promise<JobPosition[]> {
+  return (orgIds) => database.system.query<JobPosition>(MOVING, [orgIds]);
 }

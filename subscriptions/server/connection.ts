@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
+import { errorExtensions, graphqlParamOf } from '../../schema/index.js';
 import { ApiError } from '../../src/errors.js';
+import { checkJson } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
 import { runOperation } from './operation.js';
@@ -116,13 +118,25 @@ export class Connection {
   #receive(data: RawData, isBinary: boolean): void {
     if (this.#state === 'closed') return;
     if (isBinary) return this.close(CloseCode.BadRequest, 'Binary messages are not supported');
+    const text = String(data);
     let message: Message;
     try {
-      message = parseMessage(String(data));
+      message = parseMessage(text);
     } catch {
       return this.close(CloseCode.BadRequest, 'Invalid message received');
     }
-    this.#handle(message);
+    const fault = faultOf(message, text);
+    if (fault === null) this.#handle(message);
+    else this.#refuse(message, fault);
+  }
+
+  /** What HTTP answers with a 400 before it looks at a body's meaning ends one operation here, and the connection where it is none. */
+  #refuse(message: Message, fault: ApiError): void {
+    const isFresh =
+      message.type === MessageType.Subscribe && this.#state === 'ready' && !this.#operations.has(message.id);
+    if (!isFresh) return this.close(CloseCode.BadRequest, 'Invalid message received');
+    const payload = [{ message: fault.message, extensions: errorExtensions(fault) }];
+    void this.#send(JSON.stringify({ id: message.id, type: MessageType.Error, payload }));
   }
 
   #handle(message: Message): void {
@@ -320,6 +334,18 @@ export class Connection {
     this.#forgetKey();
     for (const { abort } of this.#operations.values()) abort.abort();
     this.#operations.clear();
+  }
+}
+
+/** Strings that PostgreSQL cannot store, and JSON as deep as only an attacker's: null where there is none. */
+function faultOf(message: Message, text: string): ApiError | null {
+  try {
+    // The operation stands one level down, in the message's payload.
+    checkJson(message, text, ([, ...path]) => graphqlParamOf(path));
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { GraphQLFormattedError } from 'graphql';
+import { getOperationAST, type GraphQLFormattedError } from 'graphql';
 import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
 import { ApiError, invalid } from '../../src/errors.js';
 import type { HttpEdge } from '../../src/http/index.js';
@@ -8,8 +8,7 @@ import {
   errorHeaders,
   parseJson,
   rateFor,
-  readBody,
-  requireJson,
+  readJsonBody,
   roomIn,
   sendAnswer,
   setRate,
@@ -44,7 +43,7 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
       call = await edge.open(request, response);
       const operation = await readOperation(request);
       await edge.takeSlot(call);
-      refuseOverLimit(dependencies, operation);
+      refuseWhole(dependencies, operation, request);
       setRate(response, await rateFor(edge, call));
       await stream(dependencies, { request: operation, response, call });
     } catch (fault) {
@@ -62,22 +61,38 @@ async function readOperation(request: IncomingMessage): Promise<OperationRequest
   const { method = 'GET', url = '/' } = request;
   const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   if (method === 'GET') return parseGraphqlRequest(null, search);
-  if (method !== 'POST') {
-    throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow: 'GET, POST' } });
-  }
+  if (method !== 'POST') throw methodNotAllowed('GET, POST');
   if (request.headers['idempotency-key'] !== undefined) {
     throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
   }
-  requireJson(request);
-  return parseGraphqlRequest(parseJson(await readBody(request, BODY_LIMIT_BYTES), graphqlParamOf), search);
+  return parseGraphqlRequest(
+    parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), graphqlParamOf),
+    search,
+  );
 }
 
-/** A document over a limit is refused with its status; faults of parsing and validation go into the stream, as the protocol says. */
-function refuseOverLimit({ engine }: GraphqlSseDependencies, request: OperationRequest): void {
-  const prepared = engine.prepare(request);
-  if (!('errors' in prepared)) return;
-  const refused = prepared.errors.find((error) => error.extensions['refused'] === true);
-  if (refused) throw new ApiError('invalid_request', refused.message);
+/**
+ * A document over a limit and a mutation by GET are refused with their status; faults of parsing and validation go into the stream, as the
+ * protocol says.
+ */
+function refuseWhole(
+  { engine }: GraphqlSseDependencies,
+  operation: OperationRequest,
+  { method }: IncomingMessage,
+): void {
+  const prepared = engine.prepare(operation);
+  if ('errors' in prepared) {
+    const refused = prepared.errors.find((error) => error.extensions['refused'] === true);
+    if (refused) throw new ApiError('invalid_request', refused.message);
+    return;
+  }
+  const kind = getOperationAST(prepared.document, operation.operationName ?? null)?.operation;
+  if (method === 'GET' && kind === 'mutation') throw methodNotAllowed('POST');
+}
+
+/** A GET may be repeated and followed by anything that sees a link: it changes nothing. */
+function methodNotAllowed(allow: string): ApiError {
+  return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
 interface Streaming {

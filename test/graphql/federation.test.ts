@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { composeServices } from '@apollo/composition';
 import { parse } from 'graphql';
@@ -110,6 +111,73 @@ describe('the subgraph', () => {
       null,
     ]);
     expect(getMany).toHaveBeenCalledTimes(1);
+  });
+
+  it('resolves all agents and all runs of an operation in one look-up each, those of others as null', async () => {
+    const other = await server.createOrg({ plan: 'business_monthly' });
+    const made: string[] = [];
+    for (const owner of [org, org, other]) {
+      const { data } = await server.graphql<{ createAgent: { id: string } }>(
+        'mutation { createAgent(input: { name: "a", systemPrompt: "b" }) { id } }',
+        { key: owner.key },
+      );
+      made.push(data!.createAgent.id);
+    }
+    const run = await server.graphql<{ runAgent: { id: string } }>(
+      'mutation ($id: ID!) { runAgent(id: $id, input: { input: "x" }) { id } }',
+      { key: org.key, variables: { id: made[0] } },
+    );
+    const agents = vi.spyOn(server.services.agents, 'getMany');
+    const runs = vi.spyOn(server.services.agentRuns, 'getMany');
+    const ids = [...made, 'agt_unknown', run.data!.runAgent.id, 'run_unknown'];
+    const { data, errors } = await server.graphql<{ _entities: ({ id: string } | null)[] }>(
+      'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Agent { id } ... on AgentRun { id } } }',
+      {
+        key: org.key,
+        variables: {
+          r: ids.map((id) => ({ __typename: id.startsWith('run_') ? 'AgentRun' : 'Agent', id })),
+        },
+      },
+    );
+    expect(errors).toEqual([]);
+    expect(data?._entities.map((entity) => entity?.id ?? null)).toEqual([
+      made[0],
+      made[1],
+      null,
+      null,
+      run.data!.runAgent.id,
+      null,
+    ]);
+    expect([agents.mock.calls.length, runs.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  it.each([
+    [{ __typename: 'Job', id: { toString: 1 } }, null],
+    [{ __typename: 'Job' }, null],
+  ])('resolves %j to nothing', async (reference, expected) => {
+    const { data, errors } = await server.graphql<{ _entities: unknown[] }>(ENTITIES, {
+      key: org.key,
+      variables: { r: [reference] },
+    });
+    expect(errors).toEqual([]);
+    expect(data?._entities).toEqual([expected]);
+  });
+
+  it.each([{ __typename: '__proto__', id: 'x' }, { __typename: {} }, 'x', 5, []])(
+    'refuses the reference %j',
+    async (reference) => {
+      const { errors } = await server.graphql(ENTITIES, { key: org.key, variables: { r: [reference] } });
+      expect(errors[0]?.extensions).toMatchObject({ code: 'invalid_request', param: 'representations' });
+    },
+  );
+
+  it('publishes what schema.graphql holds', async () => {
+    const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
+      key: org.key,
+    });
+    const published = await readFile(new URL('../../schema/schema.graphql', import.meta.url), 'utf8');
+    // What follows are the definitions of federation's own directives.
+    expect(data!._service.sdl.slice(0, published.trim().length)).toBe(published.trim());
   });
 
   it('resolves a job only for a key that may read jobs', async () => {

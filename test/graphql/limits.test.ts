@@ -80,9 +80,18 @@ describe('a GraphQL document', () => {
     expect(small.json.data).toBeTruthy();
     const large = await send({ body: JSON.stringify({ query: text, variables: { first: 100 } }) });
     expect(large.status).toBe(400);
+    const byDefault = await send({ body: JSON.stringify({ query: text.replace('Int', 'Int = 5') }) });
+    expect(byDefault.json.data).toBeTruthy();
   });
 
-  it('of the standard introspection passes', async () => {
+  it('that introspects is 401 for a stranger, and passes with any key', async () => {
+    const stranger = { authorization: 'Bearer nonsense' };
+    const asked = await send({
+      body: JSON.stringify({ query: '{ __schema { queryType { name } } }' }),
+      headers: stranger,
+    });
+    expect(asked).toMatchObject({ status: 401, json: {} });
+    expect(asked.json.data).toBeUndefined();
     const { status, json } = await query(getIntrospectionQuery());
     expect(status).toBe(200);
     expect(json.errors).toBeUndefined();
@@ -110,12 +119,15 @@ describe('a GraphQL request', () => {
     expect(errors[0]?.extensions['code']).toBe('invalid_request');
   });
 
-  it('that mutates by GET is 405', async () => {
-    const search = `?query=${encodeURIComponent('mutation { cancelJob(id: "x") { success } }')}`;
-    const { status, headers } = await send({ method: 'GET', search });
-    expect(status).toBe(405);
-    expect(headers.get('allow')).toBe('POST');
-  });
+  it.each(['application/json', 'application/graphql-response+json', 'text/event-stream'])(
+    'that mutates by GET is 405 to who accepts %s',
+    async (accept) => {
+      const search = `?query=${encodeURIComponent('mutation { cancelJob(id: "x") { success } }')}`;
+      const { status, headers } = await send({ method: 'GET', search, headers: { accept } });
+      expect(status).toBe(405);
+      expect(headers.get('allow')).toBe('POST');
+    },
+  );
 
   it.each(['DELETE', 'PUT', 'PATCH'])('by %s is 405', async (method) => {
     expect((await send({ method })).status).toBe(405);
@@ -190,6 +202,21 @@ describe('an error of a field', () => {
       extensions: { code: 'not_found', httpStatus: 404 },
       path: ['job'],
     });
+  });
+
+  it('is the same 404 for the memories of an agent of others and of one that is not', async () => {
+    const other = await server.createOrg({ plan: 'business_monthly' });
+    const made = await send({
+      body: JSON.stringify({
+        query: 'mutation { createAgent(input: { name: "a", systemPrompt: "b" }) { id } }',
+      }),
+      headers: { authorization: `Bearer ${other.key}` },
+    });
+    const { id } = (made.json.data as { createAgent: { id: string } }).createAgent;
+    for (const agentId of [id, 'agt_unknown']) {
+      const { errors } = await query(`{ agentMemories(agentId: "${agentId}") { nodes { id } } }`);
+      expect(errors[0]).toMatchObject({ message: 'Agent not found', extensions: { httpStatus: 404 } });
+    }
   });
 
   it('names the argument that is out of range', async () => {

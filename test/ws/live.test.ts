@@ -1,9 +1,11 @@
 import type { Client } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openRawWebSocket } from '../support/raw-ws.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually, seededRandom } from '../support/wait.js';
-import type { JobHub } from '../../subscriptions/index.js';
+import { pino } from 'pino';
+import { createJobLookup, createMovingJobs } from '../../src/jobs/index.js';
+import { createJobHub, type JobHub } from '../../subscriptions/index.js';
 
 interface Item {
   sequence: number;
@@ -14,13 +16,14 @@ interface Item {
 const FIELDS = 'sequence type job { id status progress tool }';
 let server: TestServer;
 let key: string;
+let orgId: string;
 
 beforeAll(async () => {
   const endpointLimits = { image: { limit: 500, windowSeconds: 60 } };
   server = await startPenstock({
     plans: { endpointLimits, plans: { cli_team: { limits: { image_generations: 1000 } } } },
   });
-  ({ key } = await server.createOrg({ plan: 'cli_team' }));
+  ({ key, orgId } = await server.createOrg({ plan: 'cli_team' }));
 });
 afterAll(() => server.close());
 
@@ -104,6 +107,24 @@ describe('jobProgress', () => {
     ]);
   });
 
+  test('of many subscribers at once reads their job in one statement, and its past in another', async () => {
+    const id = await startJob(key, 0);
+    const whole = await collect(server.ws(key), progressOf(id, 0));
+    const getMany = vi.spyOn(server.services.jobs, 'getMany');
+    const events = vi.spyOn(server.services.jobs, 'events');
+    const subscribers = Array.from({ length: 50 }, () =>
+      server.services.jobEvents.progress({ orgId, jobId: id, after: 0 }),
+    );
+    for (const subscriber of await Promise.all(subscribers)) {
+      const sequence: number[] = [];
+      for await (const event of subscriber) sequence.push(event.sequence);
+      expect(sequence).toEqual(sequences(whole));
+    }
+    expect(getMany).toHaveBeenCalledTimes(1);
+    expect(events.mock.calls.length).toBeLessThanOrEqual(2);
+    vi.restoreAllMocks();
+  });
+
   test('resumed after random disconnects has neither gap nor duplicate', async () => {
     const random = seededRandom(7);
     const id = await startJob(key, 3000);
@@ -148,6 +169,30 @@ describe('jobUpdates', () => {
       expect(own.at(-1)?.type).toBe('job.completed');
     }
     expect(new Set(items.map(({ job }) => job.id))).toEqual(new Set(ids));
+  });
+
+  test('tells what no hint told of', async () => {
+    const mine = await server.createOrg({ plan: 'cli_team' });
+    const { jobs, database } = server.services;
+    const hub = await createJobHub({
+      jobs,
+      hints: { on: () => () => {} },
+      bus: { subscribe: () => Promise.resolve({ close: () => Promise.resolve() }) },
+      lookup: createJobLookup(database),
+      moving: createMovingJobs(database),
+      logger: pino({ level: 'silent' }),
+    });
+    const updates = hub.updates({ orgId: mine.orgId });
+    const id = await startJob(mine.key, 0);
+    const types: string[] = [];
+    for await (const { type, job } of updates) {
+      expect(job.id).toBe(id);
+      types.push(type);
+      if (type === 'job.completed') break;
+    }
+    await hub.close();
+    expect(types.at(0)).toBe('job.pending');
+    expect(types.at(-1)).toBe('job.completed');
   });
 
   test('of one tool leaves out the others', async () => {

@@ -168,6 +168,39 @@ describe('operations', () => {
     ws.socket.close();
   });
 
+  test.each([
+    ['a NUL', '"\\u0000"'],
+    ['a lone surrogate', '"\\ud800"'],
+    ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
+  ])('variables with %s end their operation with a 400, and the connection goes on', async (_what, value) => {
+    const ws = await ready();
+    const query = 'query ($v: JSON) { version { api } }';
+    ws.send(`{"id":"1","type":"subscribe","payload":{"query":"${query}","variables":{"v":${value}}}}`);
+    expect(await ws.next('error')).toMatchObject({
+      id: '1',
+      payload: [{ extensions: { code: 'invalid_request', httpStatus: 400 } }],
+    });
+    ws.send(subscribe('2', '{ version { api } }'));
+    expect(await ws.next('complete')).toMatchObject({ id: '2' });
+    ws.socket.close();
+  });
+
+  test.each([
+    ['a field', 'subscription { jobUpdates @skip(if: true) { type } }'],
+    [
+      'a fragment',
+      'subscription { ...f @include(if: false) } fragment f on Subscription { jobUpdates { type } }',
+    ],
+    ['a field in a fragment', 'subscription { ... { jobUpdates @include(if: false) { type } } }'],
+  ])('a subscription to nothing, by %s that is left out, is invalid', async (_what, query) => {
+    const ws = await ready();
+    ws.send(subscribe('1', query));
+    expect(await ws.next('error')).toMatchObject({
+      payload: [{ extensions: { code: 'invalid_request', httpStatus: 400 } }],
+    });
+    ws.socket.close();
+  });
+
   test('a ping is answered with its payload', async () => {
     const ws = await ready();
     ws.send({ type: 'ping', payload: { n: 1 } });

@@ -65,6 +65,7 @@ export function toRun(row: RunRow): AgentRun {
 }
 
 export interface StepRow {
+  run_id: string;
   step_number: number;
   step_type: StepType;
   content: string | null;

@@ -1,7 +1,7 @@
 import { invalid, notFound } from '../../errors.js';
-import type { SqlValue } from '../../database/database.types.js';
+import type { Database, SqlValue } from '../../database/database.types.js';
 import { agentPlanOf } from '../agent.input.js';
-import type { AgentRun, AgentRunService, Page, RunPosition, RunStatus } from '../agents.types.js';
+import type { AgentRun, AgentRunService, Page, RunPosition, RunStatus, RunStep } from '../agents.types.js';
 import { isRunId, RUN_COLUMNS, toEvent, toRun, toStep } from './run.row.js';
 import type { EventRow, RunRow, StepRow } from './run.row.js';
 import { createRunStarter } from './run.start.js';
@@ -10,11 +10,12 @@ import type { RunStartOptions } from './run.start.js';
 const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
 
 const GET = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = $1 AND ($2::text IS NULL OR agent_id = $2)`;
+const GET_MANY = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = ANY ($1)`;
 const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
   WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR id < $4)
   ORDER BY id DESC LIMIT $5`;
-const STEPS = `SELECT step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
-  WHERE run_id = $1 ORDER BY step_number`;
+const STEPS = `SELECT run_id, step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
+  WHERE run_id = ANY ($1) ORDER BY run_id, step_number`;
 const EVENTS = `SELECT ${RUN_COLUMNS.replace(/\w+/g, 'r.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.data AS e_data,
     e.status AS e_status, e.total_steps AS e_total_steps, e.tokens_used AS e_tokens_used, e.credits_used AS e_credits_used
   FROM agent_run_events e JOIN agent_runs r ON r.id = e.run_id
@@ -62,9 +63,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
       agentPlanOf(principal.plan);
       return await find(principal.orgId, agentId, id);
     },
-    async steps(orgId, runId) {
-      return (await database.tenantQuery<StepRow>(orgId, STEPS, [runId])).map(toStep);
-    },
+    ...readsOfMany(database),
     async cancel(principal, agentId, id) {
       await service.get(principal, agentId, id);
       const [outcome] = await database.system.query<RunRow & { moved: boolean }>(CANCEL, [
@@ -78,7 +77,25 @@ export function createRunService(options: RunStartOptions): AgentRunService {
     async events(orgId, runId, ...range) {
       return (await database.tenantQuery<EventRow>(orgId, EVENTS, [runId, ...range])).map(toEvent);
     },
-    positions: (runIds) => database.system.query<RunPosition>(POSITIONS, [runIds]),
   };
   return service;
+}
+
+/** One statement however many runs are asked for. */
+function readsOfMany(database: Database): Pick<AgentRunService, 'getMany' | 'stepsOf' | 'positions'> {
+  return {
+    async getMany(principal, runIds) {
+      agentPlanOf(principal.plan);
+      const known = runIds.filter(isRunId);
+      if (known.length === 0) return [];
+      return (await database.tenantQuery<RunRow>(principal.orgId, GET_MANY, [known])).map(toRun);
+    },
+    async stepsOf(orgId, runIds) {
+      const stepsOf = new Map<string, RunStep[]>(runIds.map((id) => [id, []]));
+      for (const row of await database.tenantQuery<StepRow>(orgId, STEPS, [runIds]))
+        stepsOf.get(row.run_id)?.push(toStep(row));
+      return stepsOf;
+    },
+    positions: (runIds) => database.system.query<RunPosition>(POSITIONS, [runIds]),
+  };
 }

@@ -13,8 +13,8 @@ export const GRAPHIQL_HTML = `<!doctype html>
     <header class="bar">
       <a class="brand" href="/docs">Penstock</a>
       <nav><a aria-current="page" href="/graphql">GraphQL</a><a href="/docs">REST API</a></nav>
-      <label class="key"><span>API key</span>
-        <input id="key" type="password" placeholder="sk_…" autocomplete="off" spellcheck="false" /></label>
+      <label class="key" title="Sent as the header Authorization: Bearer sk_…, over WebSocket too; kept in this tab only"><span>API key</span>
+        <input id="key" type="password" placeholder="sk_… (shown at the first start)" autocomplete="off" spellcheck="false" /></label>
       <output id="state"></output>
     </header>
     <main id="graphiql"></main>
@@ -47,7 +47,12 @@ main { flex: 1; min-height: 0; }
 `;
 
 const QUERIES = {
-  quota: `# Quota and the models that are ready to use
+  quota: `# 1. Paste an API key at the top and press Enter:
+#    it is sent as Authorization: Bearer sk_…
+# 2. Press the button on the right, or Ctrl-Enter.
+# The book on the left describes every field.
+
+# Quota and the models that are ready to use
 query Overview {
   quota {
     orgId
@@ -112,8 +117,16 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     state.dataset.ok = ok;
   };
 
-  /** Without a key there is nothing to ask: the page says so instead of collecting refusals. */
-  const withoutKey = async () => ({ errors: [{ message: 'Enter an API key above: every operation needs one.' }] });
+  const hint =
+    'Enter an API key in the field at the top: every operation needs one. The first start printed one; ' +
+    '"npm run --silent cli -- key create --org Demo --name mine --scopes all" makes another.';
+
+  /** Without a key there is nothing to ask: the page says so instead of collecting refusals. One in the headers' editor will do. */
+  const withoutKey = async (operation, options) => {
+    const header = Object.entries(options?.headers ?? {}).find(([name]) => name.toLowerCase() === 'authorization');
+    const key = /^bearer +(\\S+)$/i.exec(header?.[1] ?? '')?.[1];
+    return key ? withKey(key)(operation, options) : { errors: [{ message: hint }] };
+  };
 
   const withKey = (key) => {
     const authorization = 'Bearer ' + key;
