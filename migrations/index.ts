@@ -11,6 +11,7 @@ import { Migration0008 } from './0008_agents.js';
 import { Migration0009 } from './0009_knowledge.js';
 import { Migration0010 } from './0010_job_batches.js';
 import { Migration0011 } from './0011_outbox_publisher.js';
+import { Migration0012 } from './0012_heard_events.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -27,6 +28,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0009_knowledge': Migration0009,
   '0010_job_batches': Migration0010,
   '0011_outbox_publisher': Migration0011,
+  '0012_heard_events': Migration0012,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

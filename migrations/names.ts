@@ -14,6 +14,7 @@ export const MIGRATION_NAMES = [
   '0009_knowledge',
   '0010_job_batches',
   '0011_outbox_publisher',
+  '0012_heard_events',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Sql, SystemDatabase } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import { newId } from '../ids.js';
@@ -12,7 +12,7 @@ const PREFIX_LENGTH = 11;
 export const isKey = (text: string): boolean => KEY_FORM.test(text);
 
 /** What the database knows a key by (contract 2.16). */
-export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
 
 /** A key as lists show it; times are ISO 8601. */
 export interface KeyRecord {

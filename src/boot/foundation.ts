@@ -95,6 +95,7 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
   const access = openAccess({ config, logger, closers, telemetry, database, plans });
   const traces = telemetry.tracer === null ? null : createTraceLookup(database);
   watchDatabase(telemetry.metrics, database, TOOLS);
+  if (config.kafka) await database.system.query('UPDATE installation SET kafka = true WHERE NOT kafka');
   const bus = openBus({ config, logger, closers, telemetry, database });
   const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
   return { ...opened, ...models, ...access, mcpServers };
@@ -151,7 +152,8 @@ function openAccess(opening: Opening & { database: Database; plans: LivePlanCata
   const refresh = authenticator.refresh.bind(authenticator);
   const { role } = config;
   const onBatch = metrics.admissionBatch;
-  const core = createMetering({ database, plans, logger, processId, role, refresh, onBatch });
+  const eventsHeard = config.kafka !== null;
+  const core = createMetering({ database, plans, logger, processId, role, refresh, onBatch, eventsHeard });
   core.start();
   closers.add('metering', () => core.close());
   const metering = observeMetering(core, metrics, tracer);

@@ -1,9 +1,10 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { Sql, SqlValue } from './database.types.js';
+import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, patiently } from './pool.js';
 import type { Losses, Server } from './pool.js';
+import { queryText } from './text-query.js';
 
 /**
  * A single connection for statements that one loop sends one after the other. It is made when first needed and again after a loss; a
@@ -14,7 +15,7 @@ export function createDedicated(options: {
   role: string;
   losses: Losses;
   logger: Logger;
-}): Sql & { close(): Promise<void> } {
+}): DedicatedSql {
   const { server, role, losses, logger } = options;
   let current: Promise<pg.Client> | null = null;
 
@@ -39,20 +40,25 @@ export function createDedicated(options: {
     );
     return attempt;
   };
+  const use = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
+    const attempt = connected();
+    const client = await attempt;
+    try {
+      return await work(client);
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      // Its own end may be heard of later than the next statement comes.
+      lose(attempt);
+      throw unavailable(error);
+    }
+  };
   return {
-    async query<Row>(statement: string | { name: string; text: string }, values: SqlValue[] = []) {
-      const attempt = connected();
-      const client = await attempt;
-      try {
+    query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
+      use(async (client) => {
         const config = typeof statement === 'string' ? { text: statement } : statement;
         return (await client.query({ ...config, values })).rows as Row[];
-      } catch (error) {
-        if (!isConnectionFault(error)) throw error;
-        // Its own end may be heard of later than the next statement comes.
-        lose(attempt);
-        throw unavailable(error);
-      }
-    },
+      }),
+    text: (statement, values) => use((client) => queryText(client, statement, values)),
     async close() {
       const last = current;
       current = null;

@@ -39,10 +39,10 @@ export function createAdmission({
     async run(items) {
       const batch = gather(items);
       const startedAt = performance.now();
-      const [row] = await connection.query<{ answer: string }>(ADMIT, encode(batch, processId));
+      const answer = await connection.text(ADMIT, encode(batch, processId));
       onBatch?.(items.length, (performance.now() - startedAt) / 1000);
-      if (row === undefined) throw new Error('penstock_admit answered nothing');
-      return decode(batch, JSON.parse(row.answer) as AdmissionAnswer);
+      if (answer === null) throw new Error('penstock_admit answered nothing');
+      return decode(batch, JSON.parse(answer) as AdmissionAnswer);
     },
     abandoned({ request }) {
       if (request.operation !== undefined) giveBack(request.operation.id);

@@ -84,15 +84,27 @@ export function createCoalescer<Item, Answer>(
   let closed = false;
   const idle: (() => void)[] = [];
 
+  let running: Waiting<Item, Answer>[] = [];
+  /** One timer for all statements of a busy time: making and clearing one for each costs more than looking. */
+  let watch: NodeJS.Timeout | null = null;
+  const isClosed = (): boolean => closed;
+  const look = (): void => {
+    refuseLate(running, false);
+    refuseLate(waiting, false);
+    if (!active) stopWatch();
+  };
+  const stopWatch = (): void => {
+    if (watch !== null) clearInterval(watch);
+    watch = null;
+  };
+
   const flush = async (): Promise<void> => {
     const batch = waiting;
     waiting = batch.length > MAX_BATCH ? batch.splice(MAX_BATCH) : [];
-    const watch = setInterval(() => {
-      refuseLate(batch, false);
-      refuseLate(waiting, false);
-    }, WATCH_MS);
-    await settleBatch(batch, options, () => closed);
-    clearInterval(watch);
+    running = batch;
+    watch ??= setInterval(look, WATCH_MS);
+    await settleBatch(batch, options, isClosed);
+    running = [];
     if (options.persistent !== true) waiting = waiting.filter((entry) => !entry.refused);
     if (waiting.length > 0) {
       setImmediate(start);
@@ -117,6 +129,7 @@ export function createCoalescer<Item, Answer>(
     async close() {
       closed = true;
       if (active) await new Promise<void>((resolve) => idle.push(resolve));
+      stopWatch();
     },
   };
 }

@@ -1,20 +1,22 @@
-import type { Database, Sql } from '../database/index.js';
+import type { Database, DedicatedSql } from '../database/index.js';
 
 /** A connection of its own for one loop of statements. */
-export interface Connection extends Sql {
-  close(): Promise<void>;
-}
+export type Connection = Pick<DedicatedSql, 'text' | 'close'>;
 
 /** Opened at the first statement. */
 export function lazyConnection(database: Pick<Database, 'dedicated'>): Connection {
-  let opened: Promise<Connection> | null = null;
+  let opening: Promise<Connection> | null = null;
+  let opened: Connection | null = null;
   return {
-    async query(statement, values) {
-      opened ??= database.dedicated();
-      return (await opened).query(statement, values);
+    async text(statement, values) {
+      if (opened === null) {
+        opening ??= database.dedicated();
+        opened = await opening;
+      }
+      return opened.text(statement, values);
     },
     async close() {
-      await (await opened)?.close();
+      await (await opening)?.close();
     },
   };
 }

@@ -19,6 +19,11 @@ export interface MeteringOptions {
   role: string;
   /** Reads a key and its organisation's plan again, past any cache: called when admission finds the caller's copy out of date. */
   refresh(principal: Principal): Promise<Principal>;
+  /**
+   * False where the events of settlements reach nobody but webhooks (no Kafka): those of organisations without a webhook are then not
+   * written. Default true.
+   */
+  eventsHeard?: boolean;
   /** Told of each admission statement: how many callers, how many seconds. */
   onBatch?: (size: number, seconds: number) => void;
 }
@@ -35,9 +40,10 @@ export function createMetering({
   role,
   refresh,
   onBatch,
+  eventsHeard = true,
 }: MeteringOptions): Metering {
   const connections = { admit: lazyConnection(database), settle: lazyConnection(database) };
-  const settlement = createSettlement({ connection: connections.settle, logger });
+  const settlement = createSettlement({ connection: connections.settle, logger, eventsHeard });
   const giveBack = (operationId: string): void => {
     settlement
       .release(operationId)

@@ -30,11 +30,11 @@ interface BatchAnswer {
 
 const NOTHING = toVector({});
 
-function encode(items: Ending[]): string {
+function encode(items: Ending[], unheard: true | undefined): string {
   const fallbacks: Record<string, object> = {};
   for (const [i, { fallback }] of items.entries()) if (fallback !== null) fallbacks[i + 1] = fallback;
   const events = items.flatMap(({ event }, i) =>
-    event === null ? [] : [{ at: i + 1, org: event.orgId, type: event.type, data: event.data }],
+    event === null ? [] : [{ at: i + 1, org: event.orgId, type: event.type, data: event.data, unheard }],
   );
   return JSON.stringify({
     ops: items.map(({ operationId }) => operationId),
@@ -96,14 +96,23 @@ function createMemory() {
 }
 
 /** Settlements and releases, coalesced: see `penstock_settle_batch`. A settlement's promise resolves when it is on the disk. */
-export function createSettlement({ connection, logger }: { connection: Connection; logger: Logger }) {
+export function createSettlement({
+  connection,
+  logger,
+  eventsHeard,
+}: {
+  connection: Connection;
+  logger: Logger;
+  eventsHeard: boolean;
+}) {
+  const unheard = eventsHeard ? undefined : true;
   const open = createMemory();
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
     async run(items) {
-      const [row] = await connection.query<{ p_batch: string }>(SETTLE, [encode(items)]);
-      if (row === undefined) throw new Error('penstock_settle_batch answered nothing');
-      return decode(JSON.parse(row.p_batch) as BatchAnswer);
+      const answer = await connection.text(SETTLE, [encode(items, unheard)]);
+      if (answer === null) throw new Error('penstock_settle_batch answered nothing');
+      return decode(JSON.parse(answer) as BatchAnswer);
     },
   });
 

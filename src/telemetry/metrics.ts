@@ -50,6 +50,21 @@ export function createMetrics({ role }: { role: string }): Metrics {
   };
 }
 
+/** Counts by key until a scrape takes them: prom-client hashes and checks the labels at each increment. */
+class Tally {
+  private counts = new Map<string, number>();
+
+  add(key: string): void {
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  }
+
+  take(): Map<string, number> {
+    const taken = this.counts;
+    this.counts = new Map();
+    return taken;
+  }
+}
+
 function admissionMeters(registry: Registry) {
   const registers = [registry];
   const batch = new Histogram({
@@ -64,18 +79,23 @@ function admissionMeters(registry: Registry) {
     buckets: SECONDS,
     registers,
   });
-  const admissions = new Counter({
+  const admitted = new Tally();
+  new Counter({
     name: 'penstock_admissions_total',
     help: 'Admissions by outcome: admitted, or the code of the refusal',
     labelNames: ['outcome'],
     registers,
+    collect() {
+      for (const [outcome, count] of admitted.take()) this.inc({ outcome }, count);
+    },
   });
+  const [observeSize, observeSeconds] = [batch.labels().observe, admit.labels().observe];
   return {
     admissionBatch(size: number, seconds: number) {
-      batch.observe(size);
-      admit.observe(seconds);
+      observeSize(size);
+      observeSeconds(seconds);
     },
-    admission: (outcome: string) => admissions.inc({ outcome }),
+    admission: (outcome: string) => admitted.add(outcome),
   };
 }
 
@@ -134,12 +154,20 @@ function faceMeters(registry: Registry) {
     help: 'Results sent to subscribers',
     registers,
   });
-  const requests = new Counter({
+  const answered = new Tally();
+  new Counter({
     name: 'penstock_http_requests_total',
     help: 'HTTP requests by route pattern',
     labelNames: ['method', 'route', 'status'],
     registers,
+    collect() {
+      for (const [key, count] of answered.take()) {
+        const [method = '', status = '', route = ''] = key.split(' ');
+        this.inc({ method, route, status }, count);
+      }
+    },
   });
+  const timers = new Map<string, (seconds: number) => void>();
   const seconds = new Histogram({
     name: 'penstock_http_request_seconds',
     help: 'Time from a request to the end of its answer',
@@ -154,8 +182,10 @@ function faceMeters(registry: Registry) {
     http(request: { method: string; route: string; status: number; seconds: number }) {
       const { route } = request;
       const method = METHODS.has(request.method) ? request.method : 'other';
-      requests.inc({ method, route, status: String(request.status) });
-      seconds.observe({ route }, request.seconds);
+      answered.add(`${method} ${request.status} ${route}`);
+      let observe = timers.get(route);
+      if (observe === undefined) timers.set(route, (observe = seconds.labels(route).observe));
+      observe(request.seconds);
     },
   };
 }

@@ -30,7 +30,7 @@ export function createAccessLog(logger: Logger): AccessLog {
     watch(request, response) {
       if (!logger.isLevelEnabled('info')) return;
       const startedAt = performance.now();
-      response.once('close', () => write(request, response, startedAt));
+      response.on('close', () => write(request, response, startedAt));
     },
     name: (response, call) => void calls.set(response, call),
   };

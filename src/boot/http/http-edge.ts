@@ -46,15 +46,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       const requestId = String(response.getHeader('X-Request-Id'));
       try {
         const principal = await dependencies.authenticator.authenticate(authorizationOf(request));
-        const call: CallContext = {
-          principal,
-          requestId,
-          client: tracedClientOf(request),
-          signal: goneSignal(response),
-          keyWindowOpen: true,
-          rate: null,
-          idempotencyKey: null,
-        };
+        const call = new HttpCall(principal, requestId, { request, response });
         guardStream(principal.keyId, response);
         dependencies.onCall(response, call);
         return call;
@@ -124,11 +116,40 @@ function tracedClientOf(request: IncomingMessage): ClientInfo {
   return traceparent === null ? clientOf(request) : { ...clientOf(request), traceparent };
 }
 
-/** Fires when the response closes before its end. */
+/** A request on its way. Its signal is made where somebody asks for it: most calls end without. */
+class HttpCall implements CallContext {
+  readonly client: ClientInfo;
+  keyWindowOpen = true;
+  rate: RateState | null = null;
+  idempotencyKey: string | null = null;
+  private gone: AbortSignal | null = null;
+  private readonly response: ServerResponse;
+
+  constructor(
+    readonly principal: CallContext['principal'],
+    readonly requestId: string,
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
+  ) {
+    this.client = tracedClientOf(request);
+    this.response = response;
+  }
+
+  /** Fires when the response closes before its end. */
+  get signal(): AbortSignal {
+    return (this.gone ??= goneSignal(this.response));
+  }
+
+  set signal(signal: AbortSignal) {
+    this.gone = signal;
+  }
+}
+
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) gone.abort();
-  });
+  if (response.destroyed && !response.writableFinished) gone.abort();
+  else
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort();
+    });
   return gone.signal;
 }

@@ -34,7 +34,7 @@ export async function listen(options: { port: number; host: string }): Promise<H
   let draining = false;
   const answer: Route = (request, response) => {
     open.add(response);
-    response.once('close', () => open.delete(response));
+    response.on('close', () => open.delete(response));
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return sendFault(response, 400, 'Host header is required');

@@ -23,7 +23,7 @@ export function createStreamGuard(
   return (keyId, response) => {
     const watched = byKey.get(keyId) ?? watch(keyId);
     watched.responses.add(response);
-    response.once('close', () => {
+    response.on('close', () => {
       watched.responses.delete(response);
       if (watched.responses.size > 0) return;
       watched.forget();

@@ -37,7 +37,7 @@ export function observeHttp(
 ): Route {
   const counted: Route = (request, response) => {
     const startedAt = performance.now();
-    response.once('close', () => {
+    response.on('close', () => {
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.http({
         method: request.method ?? '',
