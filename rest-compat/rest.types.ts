@@ -26,8 +26,8 @@ export interface RestOptions {
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Takes the slots of every window that a root field counts against, for faults that are told before it runs. @throws ApiError rate_limited */
   takeSlots(field: GraphQLField<unknown, object>, call: Call): Promise<void>;
-  /** Escape hatch of chat: the completion's bytes, which no document rewrites. */
-  completeChat(call: Call, body: Record<string, unknown>): Promise<Buffer>;
+  /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
+  completeChat(call: Call, body: Record<string, unknown>): Promise<string>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */

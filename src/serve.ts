@@ -84,10 +84,7 @@ function readConfig(): Config {
 
 async function main(): Promise<void> {
   const config = readConfig();
-  const logger = pino(
-    { level: config.logLevel, base: { pid: process.pid, role: config.role } },
-    destination(1),
-  );
+  const logger = pino({ level: config.logLevel, base: { pid: process.pid, role: config.role } }, output);
   const { promise: started, resolve, reject } = Promise.withResolvers<RunningPenstock>();
   // A start that fails is told below; a stop that waits for it hears of it too.
   started.catch(() => undefined);

@@ -17,6 +17,6 @@ export class ChatResolver {
     input: ChatCompletionInput,
   ): Promise<ChatCompletion> {
     const completion = await services.chat.complete(call, { ...(body ?? chatBody(input)), stream: false });
-    return parseChatCompletion(completion.bytes.toString('utf8'));
+    return parseChatCompletion(completion.text);
   }
 }

@@ -80,7 +80,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
     takeSlots: (field, call) => takeFieldSlots(services, call, guardOf(field)),
-    completeChat: async (call, body) => (await services.chat.complete(call, body)).bytes,
+    completeChat: async (call, body) => (await services.chat.complete(call, body)).text,
     joinRun: (call, runId) =>
       services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
     readFile: async (call, url) => {

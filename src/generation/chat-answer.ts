@@ -90,7 +90,7 @@ export function chatAnswer(options: {
   tier: string;
   usage: Record<string, unknown>;
   citations: string[];
-}): Buffer {
+}): string {
   const { text, parsed, citations } = options;
   const edits: Record<string, string> = {
     ...options.head,
@@ -100,5 +100,5 @@ export function chatAnswer(options: {
   };
   if (!parsed.choices.every(fits)) edits['choices'] = JSON.stringify(parsed.choices.map(mended));
   if (citations.length > 0) edits['citations'] = JSON.stringify(citations);
-  return Buffer.from(spliceObject(text, edits), 'utf8');
+  return spliceObject(text, edits);
 }

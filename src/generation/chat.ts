@@ -99,7 +99,7 @@ async function complete(parts: Parts, chat: AdmittedChat): Promise<ChatCompletio
   const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
   const { citations } = chat;
   return {
-    bytes: chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations }),
+    text: chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations }),
   };
 }
 

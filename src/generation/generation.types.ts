@@ -73,8 +73,8 @@ export interface GenerationService {
 
 /** A chat completion in one piece. */
 export interface ChatCompletion {
-  /** The convention's object with `model_tier` and the full usage of 2.3, UTF-8 JSON. */
-  bytes: Buffer;
+  /** The convention's object with `model_tier` and the full usage of 2.3, as JSON text. */
+  text: string;
 }
 
 /** A chat completion as it comes: SSE event payloads (JSON text of one chunk each, without `data: `). */

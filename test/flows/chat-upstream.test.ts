@@ -39,8 +39,7 @@ describe('a chat over an upstream', () => {
       '1.50e3',
     );
     upstream.queue({ body: text });
-    const { bytes } = await engine.chat.complete(await org.call(), ask());
-    const got = bytes.toString('utf8');
+    const { text: got } = await engine.chat.complete(await org.call(), ask());
     expect(got).toContain('"x_extra":{"model":"inner","n":1.50e3}');
     expect(JSON.parse(got)).toMatchObject({
       id: 'chatcmpl-up1',

@@ -245,3 +245,35 @@ describe('a lost process', () => {
     expect((await metering.balances(principal.orgId)).credits.remaining).toBe(800);
   });
 });
+
+describe('the event of a settlement', () => {
+  const amounts = { credits: 100 };
+  const happened = async (on: Metering, principal: Principal) => {
+    const id = await reserve(principal, priced(amounts), on);
+    const { orgId } = principal;
+    await on.settle(id, amounts, { orgId, type: 'chat.message.created', data: { messageId: id } });
+    const rows = await bench.sql(`SELECT 1 FROM outbox WHERE key = $1 AND event #>> '{data,messageId}' = $2`, [
+      orgId,
+      id,
+    ]);
+    return rows.length;
+  };
+
+  it('is written where a webhook, also a disabled one, or a process with Kafka may hear it', async () => {
+    const alone = bench.metering({ eventsHeard: false });
+    const principal = await bench.createOrg();
+    expect(await happened(alone, principal)).toBe(0);
+    expect(await happened(metering, principal)).toBe(1);
+    await bench.sql(
+      `INSERT INTO webhooks (id, org_id, name, url, events, enabled, secret)
+       VALUES ($1, $1, 'x', 'https://example.com', '{credits.low}', false, '')`,
+      [principal.orgId],
+    );
+    expect(await happened(alone, principal)).toBe(1);
+    const other = await bench.createOrg();
+    expect(await happened(alone, other)).toBe(0);
+    await bench.sql('UPDATE installation SET kafka = true');
+    expect(await happened(alone, other)).toBe(1);
+    await bench.sql('UPDATE installation SET kafka = false');
+  });
+});

@@ -183,8 +183,8 @@ export async function completeChat(
   org: ChatOrg,
   body: Record<string, unknown>,
 ): Promise<ChatAnswerShape> {
-  const { bytes } = await engine.chat.complete(await org.call(), body);
-  return JSON.parse(bytes.toString('utf8')) as ChatAnswerShape;
+  const { text } = await engine.chat.complete(await org.call(), body);
+  return JSON.parse(text) as ChatAnswerShape;
 }
 
 /** All chunks of a stream, and the fault that it ended with. */

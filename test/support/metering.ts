@@ -20,7 +20,7 @@ export interface MeteringBench {
   organizations: OrganizationService;
   keys: KeyService;
   /** One instance is one process: its own connections, its own name. All are closed by `close`. */
-  metering(options?: { processId?: string }): Metering;
+  metering(options?: { processId?: string; eventsHeard?: boolean }): Metering;
   createOrg(plan?: PlanCode): Promise<Principal>;
   /** The key as its authenticator would read it now. */
   principalOf(keyId: string): Promise<Principal>;
@@ -51,13 +51,14 @@ export async function createMeteringBench(
     organizations,
     keys,
     sql,
-    metering({ processId = newId('proc') } = {}) {
+    metering({ processId = newId('proc'), eventsHeard = true } = {}) {
       const metering = createMetering({
         database,
         plans,
         logger: pino({ level: 'silent' }),
         processId,
         role: 'api',
+        eventsHeard,
         refresh: ({ keyId }) => bench.principalOf(keyId),
       });
       started.push(metering);
