@@ -252,10 +252,10 @@ describe('the event of a settlement', () => {
     const id = await reserve(principal, priced(amounts), on);
     const { orgId } = principal;
     await on.settle(id, amounts, { orgId, type: 'chat.message.created', data: { messageId: id } });
-    const rows = await bench.sql(`SELECT 1 FROM outbox WHERE key = $1 AND event #>> '{data,messageId}' = $2`, [
-      orgId,
-      id,
-    ]);
+    const rows = await bench.sql(
+      `SELECT 1 FROM outbox WHERE key = $1 AND event #>> '{data,messageId}' = $2`,
+      [orgId, id],
+    );
     return rows.length;
   };
 
