@@ -56,9 +56,14 @@ export function deliveredText(chunk: Chunk): string {
   return text;
 }
 
+/** What most chunks are from `"choices"` on: one delta of text. Exact JSON, so that what matches needs no parser. */
+const PLAIN =
+  /^"choices":\[\{"index":0,"delta":\{"content":("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\}(?:,"logprobs":null)?,"finish_reason":null\}\](,"usage":null)?\}$/;
+const NO_USAGE = ',"usage":null';
+
 /**
  * Writes an upstream's chunks as the caller gets them. Most chunks of a stream begin with the same bytes (id, object, created, model):
- * once those were spliced, the others cost one comparison.
+ * once those were spliced, the others cost one comparison, and those that only bring text are not even parsed.
  */
 export class ChunkWriter {
   private readonly head: Record<string, string>;
@@ -79,6 +84,16 @@ export class ChunkWriter {
       : (JSON.parse(this.head['id']) as string);
   }
 
+  /** A chunk that brings text and nothing else: as it is written, and the text as JSON. Null where it has to be parsed. */
+  plain(raw: string): { written: string; text: string } | null {
+    if (this.ownPrefix === '' || !raw.startsWith(this.upstreamPrefix)) return null;
+    const rest = raw.slice(this.upstreamPrefix.length);
+    const found = PLAIN.exec(rest);
+    if (found?.[1] === undefined) return null;
+    const shown = found[2] === undefined || this.options.includeUsage ? rest : rest.replace(NO_USAGE, '');
+    return { written: this.ownPrefix + shown, text: found[1] };
+  }
+
   /** A chunk on its way through. The first one carries the role. */
   middle(chunk: Chunk): string {
     const { raw, parsed } = chunk;
@@ -91,6 +106,7 @@ export class ChunkWriter {
     if (chunk === this.options.first) return spliceObject(raw, { ...edits, ...withRole(chunk) });
     const written = spliceObject(raw, edits);
     if (keepsUsage) this.learn(raw, written);
+    else if (parsed['usage'] === null) this.learn(raw.replace(NO_USAGE, ''), written);
     return written;
   }
 

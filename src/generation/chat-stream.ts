@@ -33,6 +33,7 @@ const DONE: Step = { done: true, value: undefined };
  */
 export class ChatStreamReader implements AsyncIterableIterator<string, undefined> {
   private readonly writer: ChunkWriter;
+  /** Texts as JSON. */
   private readonly delivered: string[] = [];
   private readonly ready: string[] = [];
   private next_: Chunk | null;
@@ -81,7 +82,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private async advance(): Promise<string | null> {
     while (!this.finished) {
       if (this.fault) return await this.afterEnding();
-      let chunk: Chunk | null;
+      let chunk: Chunk | string | null;
       try {
         chunk = await this.pull();
       } catch (error) {
@@ -90,20 +91,26 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
         chunk = null;
       }
       if (chunk === null) return await this.end();
+      if (typeof chunk === 'string') return chunk;
       const out = this.take(chunk);
       if (out !== null) return out;
     }
     return null;
   }
 
-  private async pull(): Promise<Chunk | null> {
+  /** The next chunk, or null at the end; one that brings nothing but text comes as it is written. */
+  private async pull(): Promise<Chunk | string | null> {
     if (this.next_) {
       const first = this.next_;
       this.next_ = null;
       return first;
     }
     const raw = await this.options.chunks.next();
-    return raw === null ? null : parseChunk(raw);
+    if (raw === null) return null;
+    const plain = this.held ? null : this.writer.plain(raw);
+    if (plain === null) return parseChunk(raw);
+    if (plain.text !== '""') this.delivered.push(plain.text);
+    return plain.written;
   }
 
   /** What of a chunk goes to the reader now; the one that finishes waits for the usage. */
@@ -112,7 +119,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     if (typeof usage === 'object' && usage !== null) this.reported = usage;
     if (chunk.parsed.choices.length === 0) return null;
     const text = deliveredText(chunk);
-    if (text !== '') this.delivered.push(text);
+    if (text !== '') this.delivered.push(JSON.stringify(text));
     if (!chunk.finishes) return this.held ? null : this.writer.middle(chunk);
     if (this.held) return null;
     this.held = chunk;
@@ -168,7 +175,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   private async deliveredTokens(): Promise<number> {
     const { tokenizer } = this.options;
-    return await countTexts([this.delivered.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+    const texts = JSON.parse(`[${this.delivered.join()}]`) as string[];
+    return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
   }
 
   /** The upstream failed: what was delivered is charged, nothing where nothing was. */
