@@ -117,6 +117,41 @@ describe('a streamed chat over an upstream', () => {
     });
   });
 
+  it.each([false, true])(
+    'carries any text, and charges it where its upstream does not count (include_usage %s)',
+    async (include_usage) => {
+      const texts = ['one', ' two', ' "three"\n', ' \\ four,"usage":null', '', ' fünf 😀', ' six', ' seven'];
+      const odd = (content: string) => chunk({ content, refusal: null }, { usage: null });
+      upstream.queue({
+        chunks: [
+          ...texts.map((content, at) =>
+            at === 5
+              ? odd(content)
+              : chunk(at === 0 ? { role: 'assistant', content } : { content }, { usage: null }),
+          ),
+          chunk({}, { finish_reason: 'stop' }),
+          DONE_EVENT,
+        ],
+      });
+      const { chunks, fault } = await read(ask({ stream_options: { include_usage } }));
+      expect(fault).toBeNull();
+      const content = chunks.map((one) => one.choices[0]?.delta.content ?? '').join('');
+      expect(content).toBe(texts.join(''));
+      expect(chunks.slice(0, -1).every((one) => one.model === 'acme/alone' && one.usage == null)).toBe(true);
+      const completion_tokens = engine.tokenizer.count(texts.join(''));
+      expect(chunks.at(-1)).toMatchObject({ usage: { completion_tokens } });
+    },
+  );
+
+  it('fails where a chunk of text is broken JSON, however it looks', async () => {
+    const good = chunk({ content: ' two' });
+    const broken = good.replace(' two', ' t\\wo');
+    upstream.queue({ chunks: [chunk({ role: 'assistant', content: 'one' }), good, good, broken] });
+    const { chunks, fault } = await read(ask());
+    expect(fault).toMatchObject({ code: 'server_error' });
+    expect(chunks).toHaveLength(3);
+  });
+
   it('finishes an answer whose upstream says [DONE] without a reason', async () => {
     upstream.queue({ chunks: [chunk({ role: 'assistant', content: 'one' }), DONE_EVENT] });
     const { chunks, fault } = await read(ask());
