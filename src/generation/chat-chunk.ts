@@ -58,7 +58,7 @@ export function deliveredText(chunk: Chunk): string {
 
 /** What most chunks are from `"choices"` on: one delta of text. Exact JSON, so that what matches needs no parser. */
 const PLAIN =
-  /^"choices":\[\{"index":0,"delta":\{"content":("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\}(?:,"logprobs":null)?,"finish_reason":null\}\](,"usage":null)?\}$/;
+  /^"choices":\[\{"index":0,"delta":\{"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\}(?:,"logprobs":null)?,"finish_reason":null\}\](,"usage":null)?\}$/u;
 const NO_USAGE = ',"usage":null';
 
 /**
