@@ -59,6 +59,8 @@ export function deliveredText(chunk: Chunk): string {
 /** What most chunks are from `"choices"` on: one delta of text. Exact JSON, so that what matches needs no parser. */
 const PLAIN =
   /^"choices":\[\{"index":0,"delta":\{"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\}(?:,"logprobs":null)?,"finish_reason":null\}\](,"usage":null)?\}$/u;
+/** Longer chunks are parsed: a pattern that goes over a text character by character needs room for each. */
+const MAX_PLAIN = 8192;
 const NO_USAGE = ',"usage":null';
 
 /**
@@ -86,7 +88,7 @@ export class ChunkWriter {
 
   /** A chunk that brings text and nothing else: as it is written, and the text as JSON. Null where it has to be parsed. */
   plain(raw: string): { written: string; text: string } | null {
-    if (this.ownPrefix === '' || !raw.startsWith(this.upstreamPrefix)) return null;
+    if (raw.length > MAX_PLAIN || this.ownPrefix === '' || !raw.startsWith(this.upstreamPrefix)) return null;
     const rest = raw.slice(this.upstreamPrefix.length);
     const found = PLAIN.exec(rest);
     if (found?.[1] === undefined) return null;
