@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../errors.js';
@@ -5,7 +6,7 @@ import type { PlanCode, Scope } from '../vocabulary.js';
 import type { Authenticator, PlanCatalogue, Principal } from './access.types.js';
 import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
-import { hashKey, isKey } from './keys.js';
+import { isKey } from './keys.js';
 import { createUsageMarks } from './usage-marks.js';
 
 const CACHE_SIZE = 10_000;
@@ -52,6 +53,9 @@ function keyOf(authorization: string | string[] | undefined): string {
   if (key === undefined || !isKey(key)) throw refused();
   return key;
 }
+
+/** The hash of a key as the cache knows it: as text, which costs a fifth of the bytes. */
+const nameOf = (key: string): string => hash('sha256', key, 'base64');
 
 function toPrincipal(row: Row, catalogue: PlanCatalogue): Principal {
   const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
@@ -127,18 +131,17 @@ export function createAuthenticator(options: {
     database.hints.onReconnect(() => forget(() => true)),
   ];
 
-  const load = async (hash: Buffer, name: string): Promise<Entry> => {
+  const load = async (name: string): Promise<Entry> => {
     const seen = epoch;
-    const rows = await database.system.query<Row>(BY_HASH, [hash]);
+    const rows = await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
     const row = usable(rows[0]);
     if (seen === epoch) return cache.add(name, row);
     return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: 0 };
   };
-  const find = (hash: Buffer): Promise<Entry> => {
-    const name = hash.toString('base64');
+  const find = (name: string): Promise<Entry> => {
     const running = loading.get(name);
     if (running !== undefined) return running;
-    const attempt = load(hash, name).finally(() => {
+    const attempt = load(name).finally(() => {
       if (loading.get(name) === attempt) loading.delete(name);
     });
     loading.set(name, attempt);
@@ -147,10 +150,10 @@ export function createAuthenticator(options: {
 
   return {
     async authenticate(authorization) {
-      const hash = hashKey(keyOf(authorization));
-      const known = cache.entries.get(hash.toString('base64'));
+      const name = nameOf(keyOf(authorization));
+      const known = cache.entries.get(name);
       const fresh = known !== undefined && Date.now() - known.loadedAt < MAX_AGE_MS;
-      const principal = current(fresh ? known : await find(hash), plans);
+      const principal = current(fresh ? known : await find(name), plans);
       marks.add(principal.keyId);
       return principal;
     },
