@@ -35,6 +35,11 @@ export class BoundedQueue<T> implements AsyncIterableIterator<T> {
     this.#finish();
   }
 
+  /** The next item where one waits; null where it must be awaited. */
+  atHand(): T | null {
+    return this.#items.shift() ?? null;
+  }
+
   next(): Promise<IteratorResult<T>> {
     const item = this.#items.shift();
     if (item !== undefined) return Promise.resolve({ value: item, done: false });

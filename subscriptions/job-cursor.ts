@@ -15,6 +15,8 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
   #failure: Error | null = null;
   #wake: (() => void) | null = null;
   #pending: Event[] = [];
+  /** Calls of `next` that are not answered. */
+  #asked = 0;
   #turn: Promise<unknown> = Promise.resolve();
   readonly #unlisten: () => void;
 
@@ -37,9 +39,24 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
 
   /** Calls are answered one after the other, however many wait. */
   next(): Promise<IteratorResult<Event>> {
-    const turn = this.#turn.then(() => this.#next());
+    this.#asked++;
+    const turn = this.#turn.then(() => this.#next()).finally(() => this.#asked--);
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** The next event where it is at hand and nobody waits for one; null where it must be awaited. */
+  atHand(): Event | null {
+    if (this.#asked > 0 || this.#done || this.#failure) return null;
+    if (this.#pending.length === 0) {
+      const more = this.channel.since(this.#at);
+      if (more === null || more.length === 0) return null;
+      this.#pending = more;
+    }
+    const event = this.#pending.shift();
+    if (event === undefined) return null;
+    this.#deliver(event);
+    return event;
   }
 
   return(): Promise<IteratorResult<Event>> {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { newId } from '../ids.js';
@@ -141,10 +141,13 @@ class Worker implements JobWorker {
   private wake(): void {
     this.wanted = true;
     if (this.stopping || this.claiming) return;
-    this.claiming = this.claim().finally(() => {
-      this.claiming = null;
-      this.cancelledMeanwhile.clear();
-    });
+    // Attempts that one completion ended leave their slots in the same turn: one claim fills them all.
+    this.claiming = nextTurn()
+      .then(() => this.claim())
+      .finally(() => {
+        this.claiming = null;
+        this.cancelledMeanwhile.clear();
+      });
   }
 
   private async claim(): Promise<void> {

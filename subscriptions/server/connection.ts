@@ -19,8 +19,6 @@ export const GOING_AWAY = 1001;
 const INIT_TIMEOUT_MS = 3_000;
 const MAX_OPERATIONS = 1000;
 const RESULT_END = Buffer.from('}');
-/** Results of this size and more go out from the bytes that all their readers share, as the middle frame of three, uncopied. */
-const SHARED_BYTES = 2048;
 /** What one turn of the event loop sends goes out in one system call, as far as it fits here: a burst of events is one write. */
 const TURN_BYTES = 32 * 1024;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
@@ -68,8 +66,10 @@ export class Connection {
   /** Since when the client has taken nothing although something waits for it; null where nothing waits. */
   #waitingSince: number | null = null;
   #pingSince: number | null = null;
-  /** Bytes that this turn has gathered; null where nothing is gathered. */
-  #gathered: number | null = null;
+  /** What waits for the end of the turn, and its bytes. */
+  #frames: Buffer[] = [];
+  #gathered = 0;
+  #inTurn = false;
 
   /** @param stream what `socket` writes to */
   constructor(
@@ -148,7 +148,7 @@ export class Connection {
       case MessageType.Complete:
         return this.#cancel(message.id);
       case MessageType.Ping:
-        if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) return this.#stall();
+        if (this.#gathered + this.stream.writableLength > MAX_BUFFERED_BYTES) return this.#stall();
         return void this.#send(
           JSON.stringify({
             type: MessageType.Pong,
@@ -252,65 +252,63 @@ export class Connection {
       void this.#send(JSON.stringify({ id, ...message }));
     };
     return {
-      next: (result) =>
-        result.length < SHARED_BYTES
-          ? this.#send(Buffer.concat([head, result, RESULT_END]))
-          : this.#sendShared(head, result),
+      next: (result) => this.#push(frameOf(head, result), head.length + result.length),
       error: (errors) => finish({ type: MessageType.Error, payload: errors }),
       complete: () => finish({ type: MessageType.Complete }),
       stalled: () => this.#stall(),
     };
   }
 
+  #send(message: string): Promise<void> | void {
+    const body = Buffer.from(message);
+    return this.#push([frameHead(body.length), body], body.length);
+  }
+
   /**
-   * Resolves at once where the system took the message or the turn still gathers, else when it has been taken: so no more than a turn's
-   * bytes wait here for a client that does not read, and the rest stays where it is shared.
+   * Gathers a frame. Resolves at once where the turn goes on gathering or the system took what there was, else when it has: so no more than
+   * a turn's bytes wait here for a client that does not read, and the rest stays where it is shared.
    */
-  #send(message: string | Buffer): Promise<void> | void {
+  #push(frame: Buffer[], bytes: number): Promise<void> | void {
     if (this.#state === 'closed') return;
-    this.#gather(message.length);
     this.#waitingSince ??= Date.now();
-    let resolve: (() => void) | null = null;
-    this.socket.send(message, { binary: false }, () => {
-      this.#taken();
-      resolve?.();
-    });
-    if (this.#gathered !== null) {
-      if (this.#gathered < TURN_BYTES) return;
-      this.#flush();
+    for (const part of frame) this.#frames.push(part);
+    this.#gathered += bytes;
+    if (!this.#inTurn && this.stream.writableLength === 0) {
+      this.#inTurn = true;
+      setImmediate(() => {
+        this.#inTurn = false;
+        this.#flush();
+      });
     }
-    if (this.socket.bufferedAmount === 0) return;
-    return new Promise((taken) => {
-      resolve = taken;
-    });
+    if (this.#inTurn && this.#gathered < TURN_BYTES) return;
+    const taken = this.#flush();
+    if (this.stream.writableLength > 0) return taken;
   }
 
-  /** Begins to gather where nothing waits, and counts what comes. */
-  #gather(bytes: number): void {
-    if (this.#gathered !== null) this.#gathered += bytes;
-    else if (this.socket.bufferedAmount === 0) {
-      this.#gathered = bytes;
+  /** Whole frames only, so that those which `ws` writes itself (ping, pong, close) fall between them. */
+  #flush(): Promise<void> | undefined {
+    const frames = this.#frames;
+    if (frames.length === 0 || this.stream.destroyed) return undefined;
+    this.#frames = [];
+    const isLarge = this.#gathered > 2 * TURN_BYTES;
+    this.#gathered = 0;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#taken();
+        resolve();
+      };
+      // Copying little is cheaper than many parts; a large result goes out from the bytes that all its readers share.
+      if (!isLarge) return void this.stream.write(Buffer.concat(frames), done);
       this.stream.cork();
-      setImmediate(() => this.#flush());
-    }
-  }
-
-  #flush(): void {
-    if (this.#gathered === null) return;
-    this.#gathered = null;
-    this.stream.uncork();
-  }
-
-  #sendShared(head: Buffer, result: Buffer): Promise<void> | void {
-    if (this.#state === 'closed') return;
-    this.#gather(result.length);
-    this.socket.send(head, { binary: false, fin: false });
-    this.socket.send(result, { binary: false, fin: false });
-    return this.#send(RESULT_END);
+      frames.forEach((part, index) =>
+        this.stream.write(part, index === frames.length - 1 ? done : undefined),
+      );
+      this.stream.uncork();
+    });
   }
 
   #taken(): void {
-    this.#waitingSince = this.socket.bufferedAmount > 0 ? Date.now() : null;
+    this.#waitingSince = this.stream.writableLength > 0 ? Date.now() : null;
   }
 
   #stall(): void {
@@ -347,6 +345,28 @@ function faultOf(message: Message, text: string): ApiError | null {
     if (error instanceof ApiError) return error;
     throw error;
   }
+}
+
+const FINAL_TEXT = 0x81;
+
+/** The head of a server's frame of text (RFC 6455, 5.2). */
+function frameHead(length: number): Buffer {
+  if (length < 126) return Buffer.from([FINAL_TEXT, length]);
+  const head = Buffer.allocUnsafe(length < 65_536 ? 4 : 10);
+  head[0] = FINAL_TEXT;
+  if (length < 65_536) {
+    head[1] = 126;
+    head.writeUInt16BE(length, 2);
+  } else {
+    head[1] = 127;
+    head.writeBigUInt64BE(BigInt(length), 2);
+  }
+  return head;
+}
+
+/** One message of a result: its head, the result's own bytes, and the closing brace. */
+function frameOf(head: Buffer, result: Buffer): Buffer[] {
+  return [frameHead(head.length + result.length + RESULT_END.length), head, result, RESULT_END];
 }
 
 /** A text by its name in any case (decisions.md 5). */

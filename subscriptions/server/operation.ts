@@ -68,20 +68,36 @@ async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
   }
 }
 
+/** A stream that can tell its next item without a promise where it is at hand. */
+interface AtHand {
+  atHand(): unknown;
+}
+
 async function deliver(
   run: OperationRun,
   args: ExecutionArgs,
-  events: AsyncIterator<unknown>,
+  events: AsyncIterator<unknown> & Partial<AtHand>,
 ): Promise<void> {
   const key = shareKey(run);
   for (;;) {
-    const { done, value } = await events.next();
-    if (done || run.call.signal.aborted) break;
-    const result = () => Promise.resolve(execute({ ...args, rootValue: value })).then((r) => toJson(run, r));
-    await run.sink.next(await run.shared.get(value, key, result));
+    let value: unknown = events.atHand?.() ?? null;
+    if (value === null) {
+      const item = await events.next();
+      if (item.done) break;
+      value = item.value;
+    }
+    if (run.call.signal.aborted) break;
+    const result = run.shared.get(value, key, () => executed(run, { ...args, rootValue: value }));
+    const room = run.sink.next(result instanceof Promise ? await result : result);
+    if (room !== undefined) await room;
     run.engine.meters?.subscriptionEvent();
   }
   run.sink.complete();
+}
+
+function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | string {
+  const result = execute(args);
+  return 'then' in result ? result.then((whole) => toJson(run, whole)) : toJson(run, result);
 }
 
 /** What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. */
