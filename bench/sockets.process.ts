@@ -38,7 +38,10 @@ function frame(text: string): Buffer {
 class Frames {
   private rest: Buffer = Buffer.alloc(0);
 
-  constructor(private readonly onMessage: (start: Buffer) => void) {}
+  constructor(
+    private readonly onMessage: (start: Buffer) => void,
+    private readonly onPing: () => void,
+  ) {}
 
   take(chunk: Buffer): void {
     let data = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
@@ -48,6 +51,7 @@ class Frames {
       const first = data[0] ?? 0;
       const [final, opcode] = [(first & 0x80) !== 0, first & 0x0f];
       if (final && opcode <= 2) this.onMessage(data.subarray(head, head + 24));
+      if (opcode === 9) this.onPing();
       if (opcode === 8) throw new Error(`closed: ${data.subarray(head + 2, head + length).toString()}`);
       data = data.subarray(head + length);
     }
@@ -77,13 +81,15 @@ async function open(order: SubscribeOrder): Promise<void> {
     type: 'subscribe',
     payload: { query: order.query, variables: order.variables },
   };
+  /** Both servers end connections that do not answer. */
+  const pong = (): void => void socket.write(Buffer.from([0x8a, 0x80, 0, 0, 0, 0]));
   await new Promise<void>((resolve, reject) => {
     const frames = new Frames((start) => {
       if (start.includes('connection_ack')) {
         socket.write(frame(JSON.stringify(subscribe)));
         resolve();
       } else count(1);
-    });
+    }, pong);
     let upgraded = false;
     socket.on('data', (chunk: Buffer) => {
       if (upgraded) return frames.take(chunk);
