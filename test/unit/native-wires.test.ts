@@ -189,6 +189,38 @@ describe('Azure', () => {
   });
 });
 
+describe('a video that is being made', () => {
+  it('outlives a reload of the configuration', async () => {
+    const reloaded = Promise.withResolvers<void>();
+    let asked = 0;
+    upstream.on('/videos/v1/content', { body: PICTURE });
+    upstream.on('/videos/v1', () => {
+      if (++asked === 1) void registry?.reload().then(reloaded.resolve);
+      return { body: { status: asked === 1 ? 'in_progress' : 'completed' } };
+    });
+    upstream.on('/videos', { body: { id: 'v1', status: 'queued' } });
+    const video = (await open('openai')).video!('sora-2');
+    const made = await video.doGenerate({
+      prompt: 'A cat',
+      n: 1,
+      aspectRatio: '16:9',
+      resolution: '1280x720',
+      duration: 4,
+      fps: 30,
+      seed: undefined,
+      image: undefined,
+      frameImages: undefined,
+      inputReferences: undefined,
+      generateAudio: undefined,
+      providerOptions: {},
+      abortSignal: signal,
+    });
+    await reloaded.promise;
+    expect(made.videos[0]).toMatchObject({ type: 'binary', data: PICTURE });
+    expect(asked).toBe(2);
+  });
+});
+
 describe('images', () => {
   it('of Replicate are ordered with seed and fetched', async () => {
     upstream.on('/files/cat.png', { body: PICTURE });
@@ -297,6 +329,18 @@ describe('sound', () => {
       headers: { authorization: KEY },
       json: { speaker_labels: true, language_detection: true },
     });
+  });
+
+  it('of Google is spoken by the voice that stands for a preset, as WAV', async () => {
+    const inlineData = {
+      mimeType: 'audio/L16;codec=pcm;rate=24000',
+      data: Buffer.alloc(480).toString('base64'),
+    };
+    upstream.on(':generateContent', { body: { candidates: [{ content: { parts: [{ inlineData }] } }] } });
+    const speech = (await open('google')).speech!('gemini-2.5-flash-preview-tts');
+    const { audio } = await speech.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
+    expect(Buffer.from(audio as Uint8Array).toString('latin1', 0, 4)).toBe('RIFF');
+    expect(JSON.stringify(upstream.requests[0]?.json)).toContain('"voiceName":"Kore"');
   });
 
   it('of Deepgram is spoken by the voice that stands for a preset', async () => {

@@ -70,7 +70,7 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     variables: ['GOOGLE_GENERATIVE_AI_API_KEY'],
     baseUrl: at('https://generativelanguage.googleapis.com/v1beta'),
     keyHeader: { name: 'x-goog-api-key', prefix: '' },
-    types: ['chat', 'embedding', 'image', 'video'],
+    types: ['chat', 'embedding', 'image', 'video', 'tts'],
   },
   mistral: {
     ...CONVENTION,

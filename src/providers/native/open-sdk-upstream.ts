@@ -18,7 +18,7 @@ type Capability = 'chat' | 'embedding' | 'image' | 'speech' | 'transcription';
 /** What each package can do of what we ask for. */
 const CAPABILITIES: Partial<Record<NativeKind, readonly Capability[]>> = {
   anthropic: ['chat'],
-  google: ['chat', 'embedding', 'image'],
+  google: ['chat', 'embedding', 'image', 'speech'],
   cohere: ['chat', 'embedding'],
   'amazon-bedrock': ['chat', 'embedding', 'image'],
   replicate: ['image'],
@@ -58,6 +58,7 @@ export function openSdkUpstream(
     id,
     kind,
     secrets,
+    during: outbound.during,
     fields: upstream.fields,
     load: (make) => modelOf(load, make),
   });

@@ -12,9 +12,11 @@ const DOWNLOAD_TIMEOUT_MS = 300_000;
 /** The connections of one upstream behind the `fetch` that a provider package calls. */
 export interface OutboundFetch {
   fetch: typeof globalThis.fetch;
+  /** Work of more than one request: a retired upstream keeps its connections until it is done. */
+  during<T>(work: () => PromiseLike<T>): Promise<T>;
   /** Open requests fail. */
   close(): Promise<void>;
-  /** Open requests end first. */
+  /** Open requests and work end first. */
   retire(): Promise<void>;
 }
 
@@ -61,7 +63,24 @@ export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions)
     const answer = await undiciFetch(url, request as Parameters<typeof undiciFetch>[1]);
     return answer as unknown as Response;
   };
-  return { fetch, close: () => dispatcher.destroy(), retire: () => dispatcher.close() };
+  const open = new Set<Promise<unknown>>();
+  return {
+    fetch,
+    async during(work) {
+      const done = Promise.resolve(work());
+      open.add(done);
+      try {
+        return await done;
+      } finally {
+        open.delete(done);
+      }
+    },
+    close: () => dispatcher.destroy(),
+    async retire() {
+      await Promise.allSettled(open);
+      await dispatcher.close();
+    },
+  };
 }
 
 /** Whether an upstream is at its maker's own address, where its other hosts are too. */

@@ -11,6 +11,7 @@ import { REPLICATE_FIELDS } from '../predictions/replicate-models.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
 import type { NativeKind } from './kinds.js';
+import type { OutboundFetch } from './outbound-fetch.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import type { SdkProvider } from './sdk-packages.js';
 import { speechCallOf, speedOf } from './v4-speech.js';
@@ -21,6 +22,8 @@ export interface V4MediaOptions {
   id: string;
   kind: NativeKind;
   secrets: readonly string[];
+  /** Some packages ask more than once for one answer. */
+  during: OutboundFetch['during'];
   /** How its models take our parameters, where an entry says it. */
   fields: KnownFields;
   /** Loads the package, then makes a model. */
@@ -50,10 +53,10 @@ function embeddingOptions(
 }
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
-export function createV4Media({ id, kind, secrets, fields, load }: V4MediaOptions): V4Media {
+export function createV4Media({ id, kind, secrets, during, fields, load }: V4MediaOptions): V4Media {
   const guarded = async <T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
     try {
-      return await work();
+      return await during(work);
     } catch (error) {
       throw upstreamErrorOf(error, { secrets, signal });
     }

@@ -12,6 +12,14 @@ const PRESETS: Partial<Record<NativeKind, Readonly<Record<string, string>>>> = {
     nova: 'Xb7hH8MSUJpSbSDYk0k2',
     shimmer: 'pFZP5JQG7iQjIQuC4Bku',
   },
+  google: {
+    alloy: 'Zephyr',
+    echo: 'Puck',
+    fable: 'Charon',
+    onyx: 'Fenrir',
+    nova: 'Kore',
+    shimmer: 'Leda',
+  },
   deepgram: {
     alloy: 'thalia',
     echo: 'apollo',
@@ -26,6 +34,7 @@ const PRESETS: Partial<Record<NativeKind, Readonly<Record<string, string>>>> = {
 const SPEEDS: Partial<Record<NativeKind, { min: number; max: number }>> = {
   elevenlabs: { min: 0.7, max: 1.2 },
   deepgram: { min: 1, max: 1 },
+  google: { min: 1, max: 1 },
 };
 
 /** For the capabilities. */

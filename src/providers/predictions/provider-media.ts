@@ -79,7 +79,7 @@ function predictorOf(
 
 /** Videos, music and edits of one upstream; empty where its kind has none. */
 export function createProviderMedia(options: ProviderMediaOptions): ProviderMedia {
-  const { upstream, secrets } = options;
+  const { upstream, outbound, secrets } = options;
   const { id: providerId, kind, timeouts: limits, fields } = upstream;
   const api = apiOf(options);
   const predicted = predictorOf(api, options);
@@ -92,16 +92,29 @@ export function createProviderMedia(options: ProviderMediaOptions): ProviderMedi
       fields: fields[modelId] ?? known[modelId] ?? WORDS_ALONE,
     });
     return {
-      video: (modelId) => createPredictionVideo(modelOf(modelId)),
-      music: (modelId) => createPredictionMusic(modelOf(modelId)),
-      edit: (modelId) => createPredictionEditor(modelOf(modelId)),
+      video: (modelId) => heldVideo(createPredictionVideo(modelOf(modelId)), options),
+      music: (modelId) => {
+        const music = createPredictionMusic(modelOf(modelId));
+        return { ...music, generate: (call) => outbound.during(() => music.generate(call)) };
+      },
+      edit: (modelId) => {
+        const editor = createPredictionEditor(modelOf(modelId));
+        return { ...editor, edit: (call) => outbound.during(() => editor.edit(call)) };
+      },
     };
   }
-  const video = VIDEOS[kind];
+  const make = VIDEOS[kind];
   return {
-    ...(video === undefined
+    ...(make === undefined
       ? {}
-      : { video: (modelId: string) => video({ api, limits, providerId, modelId, secrets }) }),
+      : {
+          video: (modelId: string) => heldVideo(make({ api, limits, providerId, modelId, secrets }), options),
+        }),
     ...(kind === 'elevenlabs' ? { music: (modelId: string) => createElevenLabsMusic(api, modelId) } : {}),
   };
+}
+
+/** Orders are asked about for minutes: a reload meanwhile must not cut them off. */
+function heldVideo(video: VideoModel, { outbound }: ProviderMediaOptions): VideoModel {
+  return { ...video, doGenerate: (call) => outbound.during(() => video.doGenerate(call)) };
 }
