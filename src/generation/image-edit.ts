@@ -101,7 +101,7 @@ async function fetchImage(
     throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
   let size: { width: number; height: number };
   try {
-    size = await imaging.inspect(bytes, call.signal);
+    size = await imaging.inspect(bytes, { maxPixels: MAX_EDIT_PIXELS, signal: call.signal });
   } catch (error) {
     if (error instanceof UnreadableImageError) throw invalid(`${field} cannot be read`, field);
     throw error;

@@ -49,9 +49,11 @@ export async function storeSourceImage(
   const { bytes, contentType } = await inputs.fetch({ orgId, value, field, maxMb: MAX_IMAGE_MB, signal });
   if (contentType === null || !IMAGES.includes(contentType))
     throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
-  const size = await imaging.inspect(bytes, signal).catch((error: unknown) => {
-    throw error instanceof UnreadableImageError ? invalid(`${field} cannot be read`, field) : error;
-  });
+  const size = await imaging
+    .inspect(bytes, { maxPixels: MAX_IMAGE_PIXELS, signal })
+    .catch((error: unknown) => {
+      throw error instanceof UnreadableImageError ? invalid(`${field} cannot be read`, field) : error;
+    });
   if (size.width * size.height > MAX_IMAGE_PIXELS)
     throw invalid(`${field} must have at most ${MAX_IMAGE_PIXELS} pixels`, field);
   return stored(await files.save({ orgId, bytes, contentType, ...size, jobId }));

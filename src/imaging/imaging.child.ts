@@ -6,7 +6,9 @@ import sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { edit } from './edits/edit.js';
 import { cutOut, finishEdit, maskOf } from './edits/upstream-edit.js';
-import type { ImagingReply, ImagingRequest } from './imaging.types.js';
+import { answerTasks } from '../processes/index.js';
+import { UnreadableImageError } from './imaging.types.js';
+import type { ImagingTask } from './imaging.types.js';
 
 /** More than the largest result (1792 × 1024, four times as long on each side). */
 const MAX_PIXELS = 40_000_000;
@@ -20,9 +22,13 @@ if (mode === 'photos') {
   sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
 }
 
-type Output = Extract<ImagingReply, { image: unknown }>['image'];
+interface Output {
+  bytes: Uint8Array;
+  width: number;
+  height: number;
+}
 
-async function perform(request: ImagingRequest): Promise<Output> {
+async function perform(request: ImagingTask): Promise<Output> {
   switch (request.kind) {
     case 'render':
       return await raster(sharp(Buffer.from(request.svg), { limitInputPixels: MAX_PIXELS }), (image) =>
@@ -32,10 +38,8 @@ async function perform(request: ImagingRequest): Promise<Output> {
       return await raster(sharp(request.bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }), (image) =>
         image.autoOrient().resize(request.width, request.height, { fit: 'cover', kernel: 'lanczos3' }),
       );
-    case 'inspect': {
-      const { autoOrient } = await sharp(request.bytes, { limitInputPixels: false }).metadata();
-      return { bytes: new Uint8Array(0), width: autoOrient.width, height: autoOrient.height };
-    }
+    case 'inspect':
+      return await inspect(request);
     case 'edit':
       return await edit(request.task);
     case 'cutOut':
@@ -47,26 +51,27 @@ async function perform(request: ImagingRequest): Promise<Output> {
   }
 }
 
+async function inspect({ bytes, maxPixels }: { bytes: Uint8Array; maxPixels: number }): Promise<Output> {
+  const { width, height, autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata();
+  if (width * height <= maxPixels)
+    await sharp(bytes, { limitInputPixels: maxPixels, failOn: 'error' })
+      .resize(8, 8, { fit: 'fill', fastShrinkOnLoad: false })
+      .raw()
+      .toBuffer();
+  return { bytes: new Uint8Array(0), width: autoOrient.width, height: autoOrient.height };
+}
+
 async function raster(image: Sharp, change: (image: Sharp) => Sharp): Promise<Output> {
   const { data, info } = await change(image).png(PNG).toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }
 
-async function run(request: ImagingRequest): Promise<ImagingReply> {
-  const { id } = request;
+answerTasks<ImagingTask>(async (task) => {
   try {
-    return { id, image: await perform(request) };
+    return await perform(task);
   } catch (error) {
     // Our own drawings are never at fault; anything else was not readable.
-    if (request.kind === 'render') throw error;
-    return { id, unreadable: error instanceof Error ? error.message : 'unreadable' };
+    if (task.kind === 'render') throw error;
+    throw new UnreadableImageError(error instanceof Error ? error.message : 'unreadable');
   }
-}
-
-process.on('message', (request: ImagingRequest) => {
-  run(request)
-    .catch((error: unknown): ImagingReply => ({ id: request.id, failed: String(error) }))
-    .then((reply) => process.send?.(reply))
-    .catch(() => process.exit(1));
 });
-process.on('disconnect', () => process.exit(0));

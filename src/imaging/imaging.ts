@@ -1,43 +1,67 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { processEntry, ProcessPool, TaskError } from '../processes/index.js';
+import type { ProcessPoolOptions } from '../processes/index.js';
 import { writeFontConfig } from './fonts.js';
-import type { Imaging } from './imaging.types.js';
-import { ProcessPool } from './process-pool.js';
+import { UnreadableImageError } from './imaging.types.js';
+import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
 
-/** Beside the bundle; under the tests, which run the sources, in the repository's build. */
-function entry(): string {
-  const path = import.meta.url.endsWith('.ts') ? '../../dist/imaging.child.js' : './imaging.child.js';
-  return fileURLToPath(new URL(path, import.meta.url));
-}
+const HEAP_MB = 256;
+const TASK_TIMEOUT_MS = 60_000;
+const READING_TIMEOUT_MS = 30_000;
 
 /** Starts no process yet: they come with the first task and go 20 s after the last. */
 export function createImaging({ config }: { config: { dataDir: string } }): Imaging {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
-  const base = { entry: entry(), size };
+  const base = { entry: processEntry('imaging.child.js'), size, heapMb: HEAP_MB };
+  const makers = { ...base, taskTimeoutMs: TASK_TIMEOUT_MS };
+  const pools: ProcessPool[] = [];
+  const open = (options: ProcessPoolOptions): ProcessPool => {
+    const pool = new ProcessPool(options);
+    pools.push(pool);
+    return pool;
+  };
+  const photos = open({ ...makers, args: ['photos'] });
+  // Callers wait for these before their job exists: they do not queue behind the making.
+  const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;
-  const photos = new ProcessPool({ ...base, mode: 'photos', environment: {} });
-  const artPool = () =>
-    (art ??= new ProcessPool({
-      ...base,
-      mode: 'art',
+  const artPool = (): ProcessPool =>
+    (art ??= open({
+      ...makers,
+      args: ['art'],
       environment: { FONTCONFIG_FILE: writeFontConfig(join(config.dataDir, 'cache', 'fonts')) },
     }));
   return {
     render: async (svg, dimensions, signal) =>
-      await artPool().run({ kind: 'render', svg, ...dimensions }, signal),
-    fit: async (bytes, dimensions, signal) => await photos.run({ kind: 'fit', bytes, ...dimensions }, signal),
-    async inspect(bytes, signal) {
-      const { width, height } = await photos.run({ kind: 'inspect', bytes }, signal);
+      await run(artPool(), { kind: 'render', svg, ...dimensions }, signal),
+    fit: async (bytes, dimensions, signal) =>
+      await run(photos, { kind: 'fit', bytes, ...dimensions }, signal),
+    async inspect(bytes, { maxPixels, signal }) {
+      const { width, height } = await run(readers, { kind: 'inspect', bytes, maxPixels }, signal);
       return { width, height };
     },
-    edit: async (task, signal) => await photos.run({ kind: 'edit', task }, signal),
-    cutOut: async (task, signal) => await photos.run({ kind: 'cutOut', ...task }, signal),
-    maskOf: async (bytes, signal) => await photos.run({ kind: 'maskOf', bytes }, signal),
-    finishEdit: async (task, signal) => await photos.run({ kind: 'finishEdit', ...task }, signal),
+    edit: async (task, signal) => await run(photos, { kind: 'edit', task }, signal),
+    cutOut: async (task, signal) => await run(photos, { kind: 'cutOut', ...task }, signal),
+    maskOf: async (bytes, signal) => await run(photos, { kind: 'maskOf', bytes }, signal),
+    finishEdit: async (task, signal) => await run(photos, { kind: 'finishEdit', ...task }, signal),
     close() {
-      art?.close();
-      photos.close();
+      for (const pool of pools) pool.close();
     },
   };
+}
+
+async function run(
+  pool: ProcessPool,
+  task: ImagingTask,
+  signal: AbortSignal | undefined,
+): Promise<RasterImage> {
+  try {
+    const image = (await pool.run(task, { signal })) as { bytes: Uint8Array; width: number; height: number };
+    const { buffer, byteOffset, byteLength } = image.bytes;
+    return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
+  } catch (error) {
+    if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
+      throw new UnreadableImageError(error.message);
+    throw error;
+  }
 }

@@ -21,8 +21,8 @@ export const MAX_EDIT_PIXELS = 17_000_000;
 export type ImagingTask =
   | { kind: 'render'; svg: string; width: number; height: number }
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
-  /** Size and format from the header alone. */
-  | { kind: 'inspect'; bytes: Uint8Array }
+  /** Size from the header; decoded once, to nothing, where it is within the limit. */
+  | { kind: 'inspect'; bytes: Uint8Array; maxPixels: number }
   | { kind: 'edit'; task: EditTask }
   | ({ kind: 'cutOut' } & CutOut)
   | { kind: 'maskOf'; bytes: Uint8Array }
@@ -74,10 +74,14 @@ export interface Imaging {
    */
   fit(bytes: Uint8Array, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
   /**
-   * An image's size as it is seen (turned as its camera says), from its header alone: a bomb is told before it goes off.
+   * An image's size as it is seen (turned as its camera says). Its header tells it, so that a bomb is known before it goes off; with at
+   * most `maxPixels` it is then read to its end, so that a broken file is known before work on it begins.
    * @throws UnreadableImageError
    */
-  inspect(bytes: Uint8Array, signal?: AbortSignal): Promise<{ width: number; height: number }>;
+  inspect(
+    bytes: Uint8Array,
+    options: { maxPixels: number; signal?: AbortSignal },
+  ): Promise<{ width: number; height: number }>;
   /** One operation of contract 4.3. @throws UnreadableImageError */
   edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
   /** As PNG. @throws UnreadableImageError */
@@ -88,9 +92,3 @@ export interface Imaging {
   finishEdit(task: FinishEdit, signal?: AbortSignal): Promise<EditedImage>;
   close(): void;
 }
-
-export type ImagingRequest = ImagingTask & { id: number };
-export type ImagingReply =
-  | { id: number; image: { bytes: Uint8Array; width: number; height: number } }
-  | { id: number; unreadable: string }
-  | { id: number; failed: string };

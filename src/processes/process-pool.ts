@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
@@ -16,6 +17,8 @@ export interface ProcessPoolOptions {
   environment?: Record<string, string>;
   /** `ignore` where a native library of theirs writes notes there; default `inherit`. */
   stderr?: 'inherit' | 'ignore';
+  /** How far they stand back (0 to 19), so that callers of the server do not feel work that takes long. Default 0. */
+  niceness?: number;
   /** Megabytes of JavaScript heap of each. */
   heapMb: number;
   /** A task that takes longer is ended with its process. */
@@ -98,6 +101,7 @@ export class ProcessPool {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', stderr, 'ipc'],
     });
+    standBack(child, this.options.niceness ?? 0);
     const worker: Worker = { process: child, idle: undefined };
     this.workers.add(worker);
     child.on('error', () => this.forget(worker));
@@ -153,5 +157,14 @@ export class ProcessPool {
     child.send({ id, task }, (error) => {
       if (error !== null) child.kill('SIGKILL');
     });
+  }
+}
+
+function standBack({ pid }: ChildProcess, niceness: number): void {
+  if (pid === undefined || niceness === 0) return;
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It ended already, or the platform has no priorities: then it works as any other.
   }
 }
