@@ -65,6 +65,8 @@ export interface Config {
     /** Overrides of a worker's concurrency by tool. */
     concurrency: Partial<Record<Tool, number>>;
   };
+  /** False: the optional codec package is not loaded, whether it is installed or not. */
+  nativeCodecs: boolean;
   webhooks: {
     /** Delay before each attempt, from the previous one's end. */
     retryDelaysMs: number[];
@@ -207,6 +209,7 @@ const Environment = z.object({
   RETENTION_DAYS: integer(1, 36_500, 30),
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
+  NATIVE_CODECS: boolean.default(true),
   FILES_URL: url(['s3:'], 'must be an s3:// URL').optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_REGION: z.string().default('us-east-1'),
@@ -294,6 +297,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       syncTimeoutMs: env.SYNC_TIMEOUT_MS,
       concurrency: env.WORKER_CONCURRENCY,
     },
+    nativeCodecs: env.NATIVE_CODECS,
     webhooks: { retryDelaysMs: env.WEBHOOK_RETRY_DELAYS_MS },
     search: {
       searxngUrl: env.SEARXNG_URL ?? null,

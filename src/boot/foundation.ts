@@ -124,7 +124,7 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
   closers.add('the imaging processes', () => imaging.close());
   const audio = createAudio();
   closers.add('the audio processes', () => audio.close());
-  const video = createVideo();
+  const video = createVideo({ portable: !config.nativeCodecs });
   closers.add('the video processes', () => video.close());
   const tokenizer = createTokenizer();
   const registry = await createProviderRegistry({

@@ -5,5 +5,5 @@ import { probe } from './source/probe.js';
 import type { VideoTask } from './video.types.js';
 
 answerTasks<VideoTask>(async (task, onProgress) =>
-  task.kind === 'film' ? await film(task, task.portable, onProgress) : await probe(task.bytes),
+  task.kind === 'film' ? await film(task, task.portable, onProgress) : await probe(task.bytes, task.portable),
 );

@@ -7,16 +7,18 @@ const HEAP_MB = 512;
 /** A minute of 4k at 60 frames a second takes long without the optional codec. */
 const FILM_TIMEOUT_MS = 3_600_000;
 const PROBE_TIMEOUT_MS = 30_000;
+/** Callers who wait for an answer come before a film that takes minutes. */
+const NICENESS = 10;
 
 /**
  * Starts no process yet: they come with the first task and go 20 s after the last.
- * @param options.portable films without the optional codec package, as where it is not installed
+ * @param options.portable works without the optional codec package, as where it is not installed: slower, and no source can be read
  */
 export function createVideo({ portable = false }: { portable?: boolean } = {}): Video {
   // The codec's library writes notes of its own to stderr; faults come as replies.
   const base = { entry: processEntry('video.child.js'), heapMb: HEAP_MB, stderr: 'ignore' as const };
   const size = Math.max(1, Math.min(2, availableParallelism() - 1));
-  const makers = new ProcessPool({ ...base, size, taskTimeoutMs: FILM_TIMEOUT_MS });
+  const makers = new ProcessPool({ ...base, niceness: NICENESS, size, taskTimeoutMs: FILM_TIMEOUT_MS });
   // Callers wait for these before their job exists: they do not queue behind the making.
   const readers = new ProcessPool({ ...base, size: 1, taskTimeoutMs: PROBE_TIMEOUT_MS });
 
@@ -34,7 +36,8 @@ export function createVideo({ portable = false }: { portable?: boolean } = {}): 
       const made = (await run(makers, { kind: 'film', portable, ...task }, options)) as Uint8Array;
       return Buffer.from(made.buffer, made.byteOffset, made.byteLength);
     },
-    probe: async (bytes, options) => (await run(readers, { kind: 'probe', bytes }, options)) as VideoFacts,
+    probe: async (bytes, options) =>
+      (await run(readers, { kind: 'probe', portable, bytes }, options)) as VideoFacts,
     close() {
       makers.close();
       readers.close();

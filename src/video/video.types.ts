@@ -23,7 +23,7 @@ export interface FilmTask {
 
 export type VideoTask =
   | ({ kind: 'film'; portable: boolean } & FilmTask)
-  | { kind: 'probe'; bytes: Uint8Array };
+  | { kind: 'probe'; portable: boolean; bytes: Uint8Array };
 
 /** What a file was found to be, from its container. */
 export interface VideoFacts {

@@ -1,3 +1,5 @@
+import { BufferSource, Input, MP4, VideoSampleSink } from 'mediabunny';
+
 /** What an MP4 says of its video, read from its boxes alone. */
 export interface Mp4Facts {
   codec: string;
@@ -49,4 +51,38 @@ export function readMp4(bytes: Buffer): Mp4Facts {
     frames: find(table, 'stsz').readUInt32BE(8),
     durationSeconds: duration / timescale,
   };
+}
+
+/** A frame as it is seen from afar. */
+export interface FrameFacts {
+  /** Mean of what is red in it (Cr): 128 is none. */
+  red: number;
+  /** Brightness at 16 × 16 places. */
+  luma: number[];
+}
+
+/** Decodes a video with the optional codec package. */
+export async function framesOf(bytes: Buffer): Promise<FrameFacts[]> {
+  await import('node-webcodecs/register');
+  const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
+  const track = await input.getPrimaryVideoTrack();
+  if (track === null) throw new Error('no video');
+  const frames: FrameFacts[] = [];
+  for await (const sample of new VideoSampleSink(track).samples()) {
+    const { width, height } = sample.visibleRect;
+    const planes = Buffer.alloc(sample.allocationSize());
+    await sample.copyTo(planes);
+    sample.close();
+    const cr = planes.subarray((width * height * 5) / 4, (width * height * 3) / 2);
+    const place = (index: number, size: number) => Math.floor(((index + 0.5) * size) / 16);
+    frames.push({
+      red: cr.reduce((sum, value) => sum + value, 0) / cr.length,
+      luma: Array.from(
+        { length: 256 },
+        (_, at) => planes[place(at >> 4, height) * width + place(at & 15, width)] ?? 0,
+      ),
+    });
+  }
+  input.dispose();
+  return frames;
 }

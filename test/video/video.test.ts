@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createVideo } from '../../src/video/index.js';
-import { readMp4 } from '../support/mp4.js';
+import { framesOf, readMp4 } from '../support/mp4.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 // Films take their time, and more of it beside other work.
@@ -60,9 +59,9 @@ async function refused(body: object): Promise<unknown> {
   ];
 }
 
-const picture = async () =>
+const picture = async (background = '#ff0000') =>
   (
-    await sharp({ create: { width: 64, height: 64, channels: 3, background: '#ff0000' } })
+    await sharp({ create: { width: 64, height: 64, channels: 3, background } })
       .png()
       .toBuffer()
   ).toString('base64');
@@ -115,15 +114,58 @@ describe('a video', () => {
     expect(await film(2)).not.toBe(first);
   });
 
-  it('is filmed from the image, and from the video, that was given', async () => {
-    const image = await make({ mode: 'image_to_video', source_image: await picture(), aspect_ratio: '1:1' });
-    expect(readMp4(image.bytes)).toMatchObject({ width: 720, height: 720, frames: 30 });
-    const again = { mode: 'video_to_video', source_video: image.answer.data.url, aspect_ratio: '4:3' };
-    const video = await post({ duration_seconds: 2, ...again });
-    // Reading a video needs the optional codec package; without it the refusal says so.
-    if (video.status === 400)
-      expect(video.body).toMatchObject({ error: 'Model sandbox/video-standard cannot read this video' });
-    else expect(video.body.data).toMatchObject({ width: 960, height: 720, duration_seconds: 2 });
+  it('is filmed from the image that was given', async () => {
+    const film = async (colour: string) =>
+      (await make({ mode: 'image_to_video', source_image: await picture(colour), aspect_ratio: '1:1' }))
+        .bytes;
+    const [red, blue] = [await film('#ff0000'), await film('#0000ff')];
+    expect(readMp4(red)).toMatchObject({ width: 720, height: 720, frames: 30 });
+    const [redness, blueness] = [(await framesOf(red))[10]?.red ?? 0, (await framesOf(blue))[10]?.red ?? 0];
+    expect(redness).toBeGreaterThan(blueness + 40);
+  });
+
+  it('is filmed from the video that was given, again from its start where that is shorter', async () => {
+    const source = await make({
+      mode: 'image_to_video',
+      source_image: await picture('#ff0000'),
+      aspect_ratio: '1:1',
+    });
+    const { answer, bytes } = await make({
+      mode: 'video_to_video',
+      source_video: source.answer.data.url,
+      aspect_ratio: '4:3',
+      duration_seconds: 2,
+      fps: 60,
+    });
+    expect(answer.data).toMatchObject({ width: 960, height: 720, duration_seconds: 2 });
+    expect(readMp4(bytes)).toMatchObject({ width: 960, height: 720, frames: 120, durationSeconds: 2 });
+    const frames = await framesOf(bytes);
+    const plain = await framesOf((await make({ aspect_ratio: '4:3', seed: 1 })).bytes);
+    for (const frame of [frames[5], frames[115]])
+      expect(frame?.red).toBeGreaterThan((plain[5]?.red ?? 0) + 20);
+  });
+
+  it('that loops ends where it began', async () => {
+    const frames = await framesOf((await make({ aspect_ratio: '1:1', seed: 7, loop: true })).bytes);
+    const apart = (a = 0, b = 0) =>
+      (frames[a]?.luma ?? []).reduce(
+        (sum, value, at) => sum + Math.abs(value - (frames[b]?.luma[at] ?? 0)),
+        0,
+      );
+    expect(frames).toHaveLength(30);
+    expect(apart(29, 0)).toBeLessThan(3 * apart(0, 1) + 256);
+    expect(apart(15, 0)).toBeGreaterThan(apart(29, 0));
+  });
+
+  it('can be 4k, upright, with 60 frames a second', async () => {
+    const { bytes } = await make({ resolution: '4k', aspect_ratio: '9:16', fps: 60 });
+    expect(readMp4(bytes)).toEqual({
+      codec: 'avc1',
+      width: 2160,
+      height: 3840,
+      frames: 60,
+      durationSeconds: 1,
+    });
   });
 
   it('can be a job, made over GraphQL, whose output and parameters are the contract’s', async () => {
@@ -216,20 +258,24 @@ describe('what cannot be made', () => {
 });
 
 describe('without the optional codec package', () => {
-  it('the same video is made, slower', async () => {
-    const video = createVideo({ portable: true });
+  it('videos are made, slower, and a source video is refused with the reason', async () => {
+    const other = await startPenstock({ env: { NATIVE_CODECS: 'false' } });
     try {
-      const caption = await sharp({ create: { width: 320, height: 20, channels: 3, background: '#123456' } })
-        .png()
-        .toBuffer();
-      const still = await sharp({ create: { width: 384, height: 216, channels: 3, background: '#cc8844' } })
-        .png()
-        .toBuffer();
-      const size = { width: 320, height: 180, fps: 30, frames: 15 };
-      const task = { ...size, still, source: null, caption, seed: '1', loop: true, lights: 3, hue: 40 };
-      expect(readMp4(await video.film(task))).toMatchObject({ width: 320, height: 180, frames: 15 });
+      const { key } = await other.createOrg({ plan: 'business_monthly' });
+      const ask = (body: object) =>
+        other.rest<VideoAnswer>('POST', '/videos/generations', {
+          key,
+          body: { prompt: PROMPT, duration_seconds: 1, aspect_ratio: '1:1', ...body },
+        });
+      const made = await ask({ loop: true });
+      const bytes = Buffer.from(await (await fetch(made.body.data.url)).arrayBuffer());
+      expect(readMp4(bytes)).toMatchObject({ codec: 'avc1', width: 720, height: 720, frames: 30 });
+      expect(await ask({ mode: 'video_to_video', source_video: bytes.toString('base64') })).toMatchObject({
+        status: 400,
+        body: { error: 'Model sandbox/video-standard cannot read this video', param: 'source_video' },
+      });
     } finally {
-      video.close();
+      await other.close();
     }
   });
 });

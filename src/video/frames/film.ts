@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os';
 import sharp from 'sharp';
 import { createAcceleratedEncoder } from '../encode/accelerated.js';
 import type { EncoderOptions, FrameEncoder } from '../encode/encoder.types.js';
@@ -34,7 +33,6 @@ async function openBackdrop(task: FilmTask): Promise<Backdrop> {
 
 /**
  * Films frame by frame; no more than a few frames are in memory at any time.
- * Lowers the priority of its process.
  * @param portable without the optional codec package
  */
 export async function film(
@@ -42,8 +40,6 @@ export async function film(
   portable: boolean,
   onProgress: (percent: number) => void,
 ): Promise<Uint8Array> {
-  // Callers who wait for an answer come before a film that takes minutes.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   sharp.cache(false);
   sharp.concurrency(1);
   const { width, height, fps, frames, loop } = task;

@@ -40,9 +40,9 @@ export async function openSource(bytes: Uint8Array): Promise<OpenedSource> {
   }
 }
 
-/** What a file is, from its container, without decoding it. @throws UnreadableVideoError */
-export async function probe(bytes: Uint8Array): Promise<VideoFacts> {
+/** What a file is, from its container, without decoding it. `portable`: nothing is readable. @throws UnreadableVideoError */
+export async function probe(bytes: Uint8Array, portable: boolean): Promise<VideoFacts> {
   const { input, facts } = await openSource(bytes);
   input.dispose();
-  return facts;
+  return { ...facts, readable: facts.readable && !portable };
 }
