@@ -48,11 +48,7 @@ export function extensionOf(contentType: string | null): string {
 }
 
 const ascii = (bytes: Uint8Array, start: number, length: number) =>
-  Buffer.from(
-    bytes.buffer,
-    bytes.byteOffset + start,
-    Math.max(0, Math.min(length, bytes.length - start)),
-  ).toString('latin1');
+  Buffer.from(bytes.subarray(start, start + length)).toString('latin1');
 
 /** Judges a file by its first bytes, never by a name or a header. Null where unknown. */
 export function detectContentType(bytes: Uint8Array): string | null {

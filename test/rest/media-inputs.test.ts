@@ -1,0 +1,248 @@
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { crc32, deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentFlacOf } from '../support/audio.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+const WINDOW = { limit: 10_000, windowSeconds: 60 };
+const RATE = { rate: { rpm: 100_000, burst: 100_000 } };
+
+let server: TestServer;
+let org: Awaited<ReturnType<TestServer['createOrg']>>;
+let sink: Server;
+let sinkPort = 0;
+let connections = 0;
+let picture = '';
+let agentId = '';
+
+beforeAll(async () => {
+  const endpointLimits = {
+    chat: WINDOW,
+    image_edit: WINDOW,
+    video: WINDOW,
+    tts: WINDOW,
+    stt: WINDOW,
+    music: WINDOW,
+  };
+  server = await startPenstock({ plans: { plans: { business_monthly: RATE }, endpointLimits } });
+  org = await server.createOrg({ plan: 'business_monthly' });
+  sink = createServer((socket) => {
+    connections++;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+  sinkPort = (sink.address() as AddressInfo).port;
+  picture = (await plain(32, 32)).toString('base64');
+  const agent = await server.rest<{ agent: { id: string } }>('POST', '/agents', {
+    key: org.key,
+    body: { name: 'a', system_prompt: 'b' },
+  });
+  agentId = agent.body.agent.id;
+});
+afterAll(async () => {
+  await server?.close();
+  await new Promise((resolve) => sink?.close(resolve));
+});
+
+async function plain(width: number, height: number): Promise<Buffer> {
+  return await sharp({ create: { width, height, channels: 3, background: '#8899aa' } })
+    .png()
+    .toBuffer();
+}
+
+type Field = [path: string, param: string, body: (value: string) => object];
+const FIELDS: Field[] = [
+  ['/images/edits', 'image', (image) => ({ operation: 'colorization', image })],
+  ['/images/edits', 'mask', (mask) => ({ operation: 'objectRemoval', image: picture, mask })],
+  [
+    '/videos/generations',
+    'source_image',
+    (source_image) => ({ prompt: 'x', mode: 'image_to_video', source_image }),
+  ],
+  [
+    '/videos/generations',
+    'source_video',
+    (source_video) => ({ prompt: 'x', mode: 'video_to_video', source_video }),
+  ],
+  [
+    '/music/generations',
+    'source_audio',
+    (source_audio) => ({ prompt: 'x', mode: 'audio_to_audio', source_audio }),
+  ],
+  ['/audio/speech', 'reference_audio', (reference_audio) => ({ input: 'x', voice: 'me', reference_audio })],
+  ['/audio/transcriptions', 'file', (file) => ({ file })],
+  ['/chat/completions', 'images', (url) => ({ messages: [{ role: 'user', content: 'x', images: [url] }] })],
+  [
+    '/chat/completions',
+    'image_url',
+    (url) => ({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }),
+  ],
+  [
+    '/agents/:id/run',
+    'attachments',
+    (url) => ({ input: 'x', attachments: [{ type: 'image', url, name: 'x' }] }),
+  ],
+  ['/webhooks', 'url', (url) => ({ name: 'x', url, events: ['generation.completed'], enabled: true })],
+];
+
+const FORMS = [
+  'http://user:secret@127.0.0.1:PORT/',
+  'http://user@example.com/',
+  'http://2130706433:PORT/',
+  'http://0x7f000001:PORT/',
+  'http://017700000001:PORT/',
+  'http://127.1:PORT/',
+  'http://１２７.0.0.1:PORT/',
+  'http://0:PORT/',
+  'http://[::ffff:127.0.0.1]:PORT/',
+  'http://[64:ff9b::a9fe:a9fe]/',
+  'http://[::1]:PORT/',
+  'http://localhost.:PORT/',
+  'http://LOCALHOST:PORT/',
+  'http://127.0.0.1:PORT/',
+  'http:\\\\127.0.0.1:PORT\\',
+  '//127.0.0.1:PORT/',
+  'http://169.254.169.254/latest/meta-data',
+  'http://10.0.0.1/',
+  'http://metadata.google.internal/',
+  'file:///etc/passwd',
+  'ftp://example.com/x',
+];
+
+const post = (path: string, body: object) =>
+  server.rest<{ error?: string; param?: string }>('POST', path.replace(':id', agentId), {
+    key: org.key,
+    body,
+  });
+
+describe('an address that would make the server somebody’s proxy', () => {
+  it.each(FIELDS)(
+    'is refused on %s in %s, in every spelling, and nothing is connected to',
+    async (path, param, body) => {
+      for (const form of FORMS) {
+        const url = form.replace('PORT', String(sinkPort));
+        const answer = await post(path, body(url));
+        expect([form, answer.status, answer.body.error, answer.body.param]).toEqual([
+          form,
+          400,
+          'Invalid URL',
+          param,
+        ]);
+      }
+      expect(connections).toBe(0);
+    },
+  );
+});
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  check.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, check]);
+}
+
+/** A PNG that says to be so large, in a few hundred bytes. */
+function pngBomb(side: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(side, 0);
+  header.writeUInt32BE(side, 4);
+  header.set([8, 2], 8);
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', header),
+    chunk('IDAT', deflateSync(Buffer.alloc(10_000))),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
+}
+
+const NOT_DATA = 'must be an http(s) URL, a data: URL or base64 data';
+const NO_IMAGE = 'must be a JPEG, PNG or WebP image';
+
+describe('a picture', () => {
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+  const photo = async () =>
+    await sharp({ create: { width: 400, height: 400, channels: 3, background: '#888', noise } })
+      .jpeg()
+      .toBuffer();
+  const data = (bytes: Buffer, type = 'image/png') => `data:${type};base64,${bytes.toString('base64')}`;
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
+
+  it.each<[string, string, () => string | Promise<string>]>([
+    ['an SVG', NO_IMAGE, () => data(svg, 'image/svg+xml')],
+    ['an SVG that says to be a PNG', NO_IMAGE, () => data(svg)],
+    ['a GIF', NO_IMAGE, () => data(Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00;', 'latin1'))],
+    ['a page', NO_IMAGE, () => data(Buffer.from('<!doctype html><p>hello'))],
+    ['nothing', NO_IMAGE, () => 'data:,'],
+    ['50,000 pixels wide and high', 'must have at most', () => data(pngBomb(50_000))],
+    ['cut off', 'cannot be read', async () => data((await photo()).subarray(0, 3000), 'image/jpeg')],
+    ['a header alone', 'cannot be read', async () => data((await plain(32, 32)).subarray(0, 33))],
+    ['no base64', NOT_DATA, () => 'data:image/png;base64,@@@@'],
+    ['junk', NOT_DATA, () => '%%%%'],
+  ])('that is %s is a 400 before any work', async (_what, reason, value) => {
+    for (const [path, param, body] of FIELDS.slice(0, 3)) {
+      const answer = await post(`${path}?async=true`, body(await value()));
+      expect([answer.status, answer.body.param]).toEqual([400, param]);
+      expect(answer.body.error?.startsWith(`${param} ${reason}`), answer.body.error).toBe(true);
+    }
+  });
+
+  it('and its mask have the same dimensions', async () => {
+    const mask = (await plain(32, 31)).toString('base64');
+    expect(await post('/images/edits', { operation: 'objectRemoval', image: picture, mask })).toMatchObject({
+      status: 400,
+      body: { error: 'mask must have the same dimensions as the image', param: 'mask' },
+    });
+  });
+
+  it('over 20 MB is 413 on every field', async () => {
+    const large = Buffer.alloc(20 * 1_048_576 + 1, 1).toString('base64');
+    for (const [path, param, body] of FIELDS.slice(0, 3))
+      expect(await post(path, body(large))).toMatchObject({
+        status: 413,
+        body: { error: `${param} exceeds the maximum size of 20 MB`, code: 'payload_too_large', param },
+      });
+  });
+});
+
+describe('sound', () => {
+  const [music, speech, transcription] = FIELDS.slice(4, 7) as [Field, Field, Field];
+
+  it.each([music, speech, transcription])(
+    'on %s in %s: junk, cut off, a bomb and too much are refused',
+    async (path, param, body) => {
+      const ask = async (bytes: Buffer) => {
+        const { status, body: answer } = await post(`${path}?async=true`, body(bytes.toString('base64')));
+        return [status, answer.param, answer.error];
+      };
+      expect(await ask(Buffer.from('no sound at all, only words'))).toEqual([
+        400,
+        param,
+        expect.stringMatching(/must be audio/) as string,
+      ]);
+      expect(await ask(Buffer.from('RIFF\xff\xff\x00\x00WAVEfmt ', 'latin1'))).toMatchObject([400, param]);
+      // A day of silence in a megabyte: gigabytes once it is decoded.
+      expect(await ask(silentFlacOf(24_000))).toEqual([
+        400,
+        param,
+        expect.stringMatching(/exceeds the maximum duration/) as string,
+      ]);
+      expect(await ask(Buffer.alloc(25 * 1_048_576 + 1, 1))).toEqual([
+        413,
+        param,
+        `${param} exceeds the maximum size of 25 MB`,
+      ]);
+    },
+  );
+});
+
+it('a video that is cut off is refused before any work', async () => {
+  const head = Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isommp42\0\0\xff\xffmoov', 'latin1').toString('base64');
+  const [path, param, body] = FIELDS[3] as Field;
+  expect(await post(`${path}?async=true`, body(head))).toMatchObject({
+    status: 400,
+    body: { error: 'source_video must be a video: MP4, MOV, WebM or Matroska', param },
+  });
+});
