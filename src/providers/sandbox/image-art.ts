@@ -1,5 +1,6 @@
 import { createPalette, hueOf } from './image-palette.js';
 import type { Palette } from './image-palette.js';
+import { labelText } from './label-text.js';
 import { createRandom } from './random.js';
 import type { Random } from './random.js';
 
@@ -125,7 +126,7 @@ function sparks({ width, height, random, palette }: Canvas): string {
 /** A strip at the bottom that says what this is, so that nobody takes it for a model's work. */
 function label({ width, height, palette }: Canvas, request: ArtRequest): string {
   const size = width / 26;
-  const line = request.prompt.replace(/\s+/g, ' ').trim();
+  const line = labelText(request.prompt);
   const shown = line.length > 42 ? `${line.slice(0, 41)}…` : line;
   const details = `${request.style} · seed ${request.seed}${request.index > 0 ? ` · ${request.index + 1}` : ''}`;
   const strip = size * 3;

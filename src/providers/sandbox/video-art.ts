@@ -1,4 +1,5 @@
 import { escapeXml } from './image-art.js';
+import { labelText } from './label-text.js';
 
 const MAX_LINE = 60;
 
@@ -14,7 +15,7 @@ export function drawCaption({ width, prompt, details }: { width: number; prompt:
 } {
   const letter = width / 44;
   const height = Math.round(letter * 1.5) * 2;
-  const line = prompt.replace(/\s+/g, ' ').trim();
+  const line = labelText(prompt);
   const shown = line.length > MAX_LINE ? `${line.slice(0, MAX_LINE - 1)}…` : line;
   const text = (content: string, y: number, scale: number) =>
     `<text x="${letter}" y="${y}" font-family="DejaVu Sans" font-size="${letter * scale}" fill="#fff">${escapeXml(content)}</text>`;
