@@ -76,6 +76,14 @@ function printJson(title: string, results: Results): void {
   table(title, ['', 'req/s', 'CPU µs/req', 'PostgreSQL µs/req', 'p50 ms', 'p99 ms'], rows);
 }
 
+/** JSON answers of one contender. */
+export async function chatFigures({
+  contender,
+  ...run
+}: Omit<Run, 'contenders' | 'stream'> & { contender: Contender }): Promise<Figures> {
+  return figures(await rounds({ ...run, contenders: [contender], stream: false }), contender);
+}
+
 /** JSON answers at each concurrency. */
 export async function benchJson(
   places: Places,

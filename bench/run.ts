@@ -10,6 +10,7 @@ import { benchAgents } from './agents.js';
 import { benchJson, benchStreams, type Effort } from './chat.js';
 import { startField, type Places } from './contenders.js';
 import { benchDocuments } from './documents.js';
+import { benchFilms } from './films.js';
 import { fsyncMs } from './measure.js';
 import { stopAll } from './processes.js';
 import { printVerdicts, type Verdict } from './report.js';
@@ -21,9 +22,11 @@ const [programs = '', root = '', ...flags] = process.argv.slice(2);
 const quick = flags.includes('--quick');
 const effort: Effort = quick ? { rounds: 2, durationMs: 1500 } : { rounds: 5, durationMs: 3000 };
 
+const CALLS = ['chat', 'documents', 'films'];
+
 /** Calls share one field of servers, which is there as long as they are measured. */
 async function calls(places: Places, wants: (part: string) => boolean, fsync: number): Promise<Verdict[]> {
-  if (!wants('chat') && !wants('documents')) return [];
+  if (!CALLS.some(wants)) return [];
   const field = await startField(places);
   const chat = wants('chat')
     ? [
@@ -32,8 +35,9 @@ async function calls(places: Places, wants: (part: string) => boolean, fsync: nu
       ]
     : [];
   const documents = wants('documents') ? await benchDocuments(places, field.penstock, effort) : [];
+  const films = wants('films') ? await benchFilms(places, field, effort) : [];
   await stopAll();
-  return [...chat, ...documents];
+  return [...chat, ...documents, ...films];
 }
 
 const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
@@ -48,7 +52,7 @@ const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
 
 async function compare(places: Places): Promise<Verdict[]> {
   const names = flags.filter((flag) => !flag.startsWith('--'));
-  const known = ['chat', 'documents', ...Object.keys(PARTS)];
+  const known = [...CALLS, ...Object.keys(PARTS)];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`no part is called ${unknown}; there are ${known.join(', ')}`);
   const wants = (part: string): boolean => names.length === 0 || names.includes(part);
