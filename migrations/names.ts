@@ -15,6 +15,7 @@ export const MIGRATION_NAMES = [
   '0010_job_batches',
   '0011_outbox_publisher',
   '0012_heard_events',
+  '0013_spoken_texts',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -9,6 +9,7 @@ import { probe } from './decode/probe.js';
 import { encodeMp3 } from './encode/mp3.js';
 import { encodeWav } from './encode/wav.js';
 import { encodeSpeech } from './encode/encode.js';
+import { printOf } from './listen/sound-print.js';
 import { transcribe } from './listen/transcribe.js';
 import { likenessOf } from './voice/likeness.js';
 import { speak } from './voice/speak.js';
@@ -23,15 +24,15 @@ const PLAYING_SHARE = 70;
 type Progress = (percent: number) => void;
 
 async function runSpeak(task: SpeakTask, onProgress: Progress) {
-  const { text, voice, reference, speed, seed, format } = task;
+  const { text, voice, engine, reference, speed, seed, format } = task;
   const shape = reference
-    ? likenessShape(await likenessOf(reference.bytes, reference.text))
-    : presetShape(voice ?? 'nova');
+    ? likenessShape(await likenessOf(reference.bytes, reference.text), engine)
+    : presetShape(voice ?? 'nova', engine);
   const samples = await speak({ text, shape, speed, seed }, (percent) =>
     onProgress((percent * SPEAKING_SHARE) / 100),
   );
   const bytes = await encodeSpeech(samples, format, { text });
-  return { bytes, durationSeconds: samples.pcm.length / samples.sampleRate };
+  return { bytes, durationSeconds: samples.pcm.length / samples.sampleRate, print: printOf(samples) };
 }
 
 async function runConvert({ bytes, format }: ConvertTask) {

@@ -1,7 +1,15 @@
 import { availableParallelism } from 'node:os';
 import { ProcessDiedError, processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import { UnreadableAudioError } from './audio.types.js';
-import type { Audio, AudioFacts, AudioOptions, AudioTask, MadeAudio, Transcript } from './audio.types.js';
+import type {
+  Audio,
+  AudioFacts,
+  AudioOptions,
+  AudioTask,
+  MadeAudio,
+  MadeSpeech,
+  Transcript,
+} from './audio.types.js';
 
 const HEAP_MB = 512;
 const TASK_TIMEOUT_MS = 600_000;
@@ -31,12 +39,12 @@ export function createAudio(): Audio {
       throw error;
     }
   };
-  const make = async (task: AudioTask, options?: AudioOptions): Promise<MadeAudio> => {
-    const made = (await run(makers, task, options)) as { bytes: Uint8Array; durationSeconds: number };
+  const make = async <Made extends MadeAudio>(task: AudioTask, options?: AudioOptions): Promise<Made> => {
+    const made = (await run(makers, task, options)) as Made;
     return { ...made, bytes: asBuffer(made.bytes) };
   };
   return {
-    speak: (task, options) => make({ kind: 'speak', ...task }, options),
+    speak: (task, options) => make<MadeSpeech>({ kind: 'speak', ...task }, options),
     compose: (task, options) => make({ kind: 'compose', ...task }, options),
     convert: (bytes, format, options) => make({ kind: 'convert', bytes, format }, options),
     transcribe: async (task, options) =>

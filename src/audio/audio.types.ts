@@ -1,4 +1,5 @@
-import type { PresetVoice } from './voice/voices.js';
+import type { KnownSpeech } from './listen/sound-print.js';
+import type { PresetVoice, VoiceEngine } from './voice/voices.js';
 
 /** Containers that speech is made in (contract 4.6); music takes the first two. */
 export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'aac';
@@ -17,6 +18,7 @@ export interface SpeakTask {
   kind: 'speak';
   text: string;
   voice: PresetVoice | null;
+  engine: VoiceEngine;
   /** A custom voice's sample; `voice` is then null. */
   reference: { bytes: Uint8Array; text: string | null } | null;
   /** 0.25 to 4. */
@@ -45,6 +47,8 @@ export interface TranscribeTask {
   diarization: boolean;
   /** English text. */
   translation: boolean;
+  /** What the caller's organisation had spoken, newest first. */
+  known: readonly KnownSpeech[];
   maxSeconds: number;
 }
 
@@ -90,6 +94,11 @@ export interface MadeAudio {
   durationSeconds: number;
 }
 
+export interface MadeSpeech extends MadeAudio {
+  /** By which it is known again: {@link TranscribeTask.known}. */
+  print: Uint8Array;
+}
+
 /** No audio that can be read: unknown container or codec, broken, without samples, or longer than is worked on. */
 export class UnreadableAudioError extends Error {
   constructor(message: string) {
@@ -107,7 +116,7 @@ export interface AudioOptions {
 /** Work on sound, in child processes off the event loop. Aborting a task kills the process that does it. */
 export interface Audio {
   /** Speaks with the sandbox's voice. @throws UnreadableAudioError for the reference */
-  speak(task: Omit<SpeakTask, 'kind'>, options?: AudioOptions): Promise<MadeAudio>;
+  speak(task: Omit<SpeakTask, 'kind'>, options?: AudioOptions): Promise<MadeSpeech>;
   /** What a file is, from its packets, without decoding it. @throws UnreadableAudioError */
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
   /** A file in another format. @throws UnreadableAudioError */

@@ -3,4 +3,5 @@ export { UnreadableAudioError } from './audio.types.js';
 export type * from './audio.types.js';
 export { unspeakable } from './voice/speakable.js';
 export { PRESET_VOICES } from './voice/voices.js';
-export type { PresetVoice } from './voice/voices.js';
+export type { PresetVoice, VoiceEngine } from './voice/voices.js';
+export type { KnownSpeech } from './listen/sound-print.js';

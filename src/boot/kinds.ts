@@ -4,6 +4,7 @@ import {
   createImageKind,
   createMusicKind,
   createSpeechKind,
+  createSpokenTexts,
   createTranscriptionKind,
   createVideoKind,
 } from '../generation/index.js';
@@ -20,6 +21,7 @@ export function generationKinds(foundation: Foundation, inputs: InputFetcher) {
     audio,
     imaging,
     video,
+    spoken: createSpokenTexts(foundation.database),
     logger,
   };
   return [

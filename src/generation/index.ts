@@ -4,6 +4,7 @@ export { jobHandlersOf } from './pipeline-handlers.js';
 export { createImageEditKind } from './image-edit.js';
 export { createImageKind } from './image.js';
 export type { ImageKindOptions } from './image.js';
+export { createSpokenTexts } from './spoken-texts.js';
 export { createSpeechKind } from './speech.js';
 export type { SpeechKindOptions } from './speech.js';
 export { createTranscriptionKind } from './transcription.js';

@@ -1,5 +1,5 @@
 import { characterCount } from '../characters.js';
-import type { Audio } from '../audio/index.js';
+import type { Audio, KnownSpeech } from '../audio/index.js';
 import { UnreadableAudioError } from '../audio/index.js';
 import { invalid } from '../errors.js';
 import type { Logger } from 'pino';
@@ -19,6 +19,7 @@ import { storeSound } from './sound-output.js';
 import type { SoundMade } from './sound-output.js';
 import { checkSpeechInput, parseSpeechInput } from './speech-input.js';
 import type { SpeechInput } from './speech-input.js';
+import type { SpokenTexts } from './spoken-texts.js';
 import { priceOfUnits } from './unit-price.js';
 
 export interface SpeechKindOptions {
@@ -27,6 +28,7 @@ export interface SpeechKindOptions {
   files: FileService;
   inputs: InputFetcher;
   audio: Audio;
+  spoken: SpokenTexts;
   logger: Logger;
 }
 
@@ -94,6 +96,7 @@ async function run(
     const { value: made, model: speaker } = await speak(options, context, { ...work, report: easing.report });
     const format = input.response_format;
     const stored = await storeSound(options, context, { made, format, share: SPEAKING_SHARE + 5 });
+    if (made.known !== null) await options.spoken.remember(context.job.orgId, context.job.id, made.known);
     const shown = { audio_url: stored.reference, duration_seconds: stored.seconds };
     const count = characterCount(input.input);
     return {
@@ -112,7 +115,7 @@ async function speak(
   options: SpeechKindOptions & { router: Router },
   { job, signal }: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<SoundMade>> {
+): Promise<Routed<SpeechMade>> {
   const sample = input.reference_audio;
   const reference =
     typeof sample === 'object'
@@ -146,13 +149,19 @@ async function speak(
   }
 }
 
+/** What the sandbox tells of its voice is remembered, so that it is known again. */
+type SpeechMade = SoundMade & { known: KnownSpeech | null };
+
 function soundOf({
   audio,
   providerMetadata,
-}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade {
-  const seconds = providerMetadata?.['penstock']?.['durationSeconds'];
+}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SpeechMade {
+  const { durationSeconds, soundPrint, said } = providerMetadata?.['penstock'] ?? {};
+  const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
+  const isKnown = seconds !== null && typeof soundPrint === 'string' && typeof said === 'string';
   return {
     bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
-    durationSeconds: typeof seconds === 'number' ? seconds : null,
+    durationSeconds: seconds,
+    known: isKnown ? { text: said, seconds, print: Buffer.from(soundPrint, 'base64') } : null,
   };
 }

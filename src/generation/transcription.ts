@@ -12,6 +12,7 @@ import { easeProgress } from './image-progress.js';
 import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
+import type { SpokenTexts } from './spoken-texts.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkTranscriptionInput, parseTranscriptionInput } from './transcription-input.js';
 import type { TranscriptionInput } from './transcription-input.js';
@@ -23,6 +24,7 @@ export interface TranscriptionKindOptions {
   files: FileService;
   inputs: InputFetcher;
   audio: Audio;
+  spoken: SpokenTexts;
   logger: Logger;
 }
 
@@ -129,15 +131,15 @@ interface Listening extends Work {
 
 async function listen(
   options: TranscriptionKindOptions & { router: Router },
-  { signal }: JobContext,
+  { job, signal }: JobContext,
   { input, model, bytes, facts, report }: Listening,
 ): Promise<Routed<Transcription>> {
   return await callEngine(options.router, model, {
     kind: 'transcription',
     signal,
     check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
-    ask: (transcription) =>
-      transcription.transcribe({
+    ask: async (transcription) =>
+      await transcription.transcribe({
         audio: bytes,
         mediaType: facts.contentType,
         durationSeconds: facts.durationSeconds,
@@ -146,6 +148,9 @@ async function listen(
         diarization: input.diarization,
         translation: input.translation,
         modelInputs: input.model_inputs ?? {},
+        ...(transcription.capabilities.recognizes
+          ? { known: await options.spoken.newest(job.orgId, facts.durationSeconds) }
+          : {}),
         signal,
         onProgress: report,
       }),

@@ -1,3 +1,5 @@
+import type { KnownSpeech } from '../audio/index.js';
+
 /** A transcription call, every option checked against the model's capabilities beforehand. */
 export interface TranscriptionCall {
   audio: Uint8Array;
@@ -12,6 +14,8 @@ export interface TranscriptionCall {
   /** English text is wanted. */
   translation: boolean;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
+  /** For models that {@link TranscriptionCapabilities.recognizes}. */
+  known?: readonly KnownSpeech[];
   signal: AbortSignal;
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
@@ -45,6 +49,8 @@ export interface TranscriptionCapabilities {
   words: boolean;
   diarization: boolean;
   translation: boolean;
+  /** Whether it knows speech again that was made here. */
+  recognizes?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];
 }

@@ -98,19 +98,38 @@ describe('speech', () => {
     expect(changed.duration_seconds).toBeCloseTo(usual.duration_seconds / speed, 2);
   });
 
-  it('has six presets that sound different, each the same every time', async () => {
-    const heard = new Map<string, Buffer>();
-    for (const voice of ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']) {
-      const { audio_url: url } = await say({
+  it.each(['sandbox/tts-standard', 'sandbox/tts-premium'])(
+    '%s has six presets of six pitches, each the same every time',
+    async (model) => {
+      const heard = new Map<string, Buffer>();
+      for (const voice of ['onyx', 'echo', 'alloy', 'fable', 'nova', 'shimmer']) {
+        const { audio_url: url } = await say({
+          input: 'Hello, how are you today?',
+          voice,
+          model,
+          response_format: 'wav',
+        });
+        heard.set(voice, (await download(url)).bytes);
+      }
+      const pitches = [...heard.values()].map(pitchOfVoice);
+      expect(pitches).toEqual([...pitches].sort((low, high) => low - high));
+      expect(new Set(pitches.map((pitch) => Math.round(pitch / 4))).size).toBe(6);
+      const again = await say({
         input: 'Hello, how are you today?',
-        voice,
+        voice: 'onyx',
+        model,
         response_format: 'wav',
       });
-      heard.set(voice, (await download(url)).bytes);
+      expect((await download(again.audio_url)).bytes.equals(heard.get('onyx') ?? Buffer.alloc(0))).toBe(true);
+    },
+  );
+
+  it('speaks 10,000 characters, also where they are one word', async () => {
+    for (const input of ['Sing a song of sixpence. '.repeat(400), 'a'.repeat(10_000)]) {
+      const answer = await say({ input, speed: 4, model: 'sandbox/tts-fast' });
+      expect(answer.character_count).toBe(10_000);
+      expect(answer.duration_seconds).toBeGreaterThan(60);
     }
-    expect(new Set([...heard.values()].map((bytes) => bytes.toString('base64'))).size).toBe(6);
-    const again = await say({ input: 'Hello, how are you today?', voice: 'onyx', response_format: 'wav' });
-    expect((await download(again.audio_url)).bytes.equals(heard.get('onyx') ?? Buffer.alloc(0))).toBe(true);
   });
 
   it('imitates the pitch and the pace of a sample, given as URL, data: URL or base64', async () => {

@@ -24,6 +24,7 @@ interface Transcript {
 let server: TestServer;
 let org: Awaited<ReturnType<TestServer['createOrg']>>;
 let free: Awaited<ReturnType<TestServer['createOrg']>>;
+let stranger: Awaited<ReturnType<TestServer['createOrg']>>;
 const spoken = new Map<string, Buffer>();
 
 beforeAll(async () => {
@@ -31,6 +32,7 @@ beforeAll(async () => {
   server = await startPenstock({ plans: { endpointLimits: { tts: window, stt: window } } });
   org = await server.createOrg({ plan: 'business_monthly' });
   free = await server.createOrg({ plan: 'free' });
+  stranger = await server.createOrg({ plan: 'business_monthly' });
   for (const format of ['wav', 'mp3', 'opus', 'aac'] as const)
     spoken.set(format, await say({ input: TEXT, response_format: format }));
 }, 60_000);
@@ -43,9 +45,9 @@ async function say(body: object): Promise<Buffer> {
 
 const sound = (format: string): Buffer => spoken.get(format) ?? Buffer.alloc(0);
 
-async function transcribe(file: Buffer, more: object = {}): Promise<Transcript> {
+async function transcribe(file: Buffer, more: object = {}, key = org.key): Promise<Transcript> {
   const body = { file: file.toString('base64'), ...more };
-  const answer = await server.rest<Transcript>('POST', '/audio/transcriptions', { key: org.key, body });
+  const answer = await server.rest<Transcript>('POST', '/audio/transcriptions', { key, body });
   expect(answer.body).not.toHaveProperty('error');
   return answer.body;
 }
@@ -85,7 +87,7 @@ describe('a transcription', () => {
   );
 
   it.each(['WAV', 'MP3', 'M4A', 'FLAC', 'OGG', 'WebM'])(
-    'hears segments in %s by its content, and invents no words where none are known',
+    'knows what its organisation had spoken again in %s without a tag; of others’ sound it hears segments and invents no words',
     async (format) => {
       const samples = samplesOf(sound('wav'));
       const silence = new Int16Array(16_000);
@@ -99,17 +101,29 @@ describe('a transcription', () => {
         OGG: () => stripped(sound('opus')),
         WebM: () => webmOf(stripped(sound('opus'))),
       };
-      const file = await files[format]?.();
-      const answer = await transcribe(file ?? Buffer.alloc(0));
+      const file = (await files[format]?.()) ?? Buffer.alloc(0);
+      const isTwice = ['WAV', 'M4A', 'FLAC'].includes(format);
+      expect(await transcribe(file)).toMatchObject({
+        text: isTwice ? `${TEXT} ${TEXT}` : TEXT,
+        language: 'en',
+      });
+      const answer = await transcribe(file, {}, stranger.key);
       expect(answer.segments.length).toBeGreaterThan(0);
       expect(new Set(answer.segments.map(({ text }) => text))).toEqual(new Set(['[speech]']));
       expect(answer.language).toBe('und');
-      if (!['WAV', 'M4A', 'FLAC'].includes(format)) return;
+      if (!isTwice) return;
       expect(answer.duration).toBeCloseTo(seconds, 0);
       expect(answer.segments[0]?.start).toBeGreaterThan(0.9);
       expect(answer.segments[0]?.start).toBeLessThan(1.3);
     },
   );
+
+  it('gives no words to a part of what was spoken, nor to other words in the same voice', async () => {
+    const samples = samplesOf(sound('wav'));
+    expect((await transcribe(waveOf(samples.slice(0, 32_000)))).text).not.toMatch(/fox/);
+    const other = await say({ input: 'A dozen liquor jugs were packed in my box.', response_format: 'wav' });
+    expect((await transcribe(waveOf(samplesOf(other)), {}, stranger.key)).text).toMatch(/^\[speech\]/);
+  });
 
   it('finds nothing in silence', async () => {
     const answer = await transcribe(waveOf(new Int16Array(32_000)));
@@ -143,6 +157,9 @@ describe('a transcription', () => {
       .map(({ speaker }) => speaker)
       .filter((speaker, at, all) => speaker !== all[at - 1]);
     expect(heard).toEqual(['SPEAKER_00', 'SPEAKER_01', 'SPEAKER_00', 'SPEAKER_01']);
+    expect(segments.map(({ text }) => text).join(' ')).toBe(
+      Array.from({ length: 4 }, () => 'I think that we should go home now.').join(' '),
+    );
   });
 
   it('names the language that the caller tells, and what it cannot translate', async () => {

@@ -7,33 +7,55 @@ export interface HeardWord extends Span {
 /** What takes no sound of its own. */
 const weightOf = (word: string): number => 1.5 + word.replace(/[^\p{L}\p{N}]/gu, '').length;
 
+/** How far, in words, a pause may be from where the letters' weights expect it. */
+const NEARBY = 2;
+
 /**
- * Lays known words over the stretches in which somebody speaks, each with the time that its letters deserve.
+ * Lays known words over the stretches in which somebody speaks: pauses fall where sentences and clauses end, as far as the time fits, and
+ * within a stretch each word has the time that its letters deserve.
  * @returns the words of each span; a span may have none
  */
 export function alignWords(text: string, spans: readonly Span[]): HeardWord[][] {
   const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
   const total = words.reduce((sum, word) => sum + weightOf(word), 0);
   const spoken = spans.reduce((sum, { start, end }) => sum + end - start, 0);
-  const aligned: HeardWord[][] = spans.map(() => []);
-  let weight = 0;
-  let span = 0;
+  let from = 0;
   let gone = 0;
-  for (const word of words) {
-    const from = (weight / total) * spoken;
+  return spans.map((span, index) => {
+    gone += span.end - span.start;
+    const isLast = index === spans.length - 1;
+    const cut = isLast ? words.length : pauseNear(words, cutAt(words, (gone / spoken) * total), from);
+    const own = words.slice(from, cut);
+    from = cut;
+    return spread(own, span);
+  });
+}
+
+/** How many words are said once so much of the weight is. */
+function cutAt(words: readonly string[], weight: number): number {
+  let sum = 0;
+  const after = words.findIndex((word) => {
+    sum += weightOf(word);
+    return sum - weightOf(word) / 2 > weight;
+  });
+  return after < 0 ? words.length : after;
+}
+
+/** The end of a sentence or clause near a cut, else the cut itself. */
+function pauseNear(words: readonly string[], cut: number, from: number): number {
+  for (const mark of [/[.!?…]["')\]]*$/, /[,;:]["')\]]*$/])
+    for (let away = 0; away <= NEARBY; away++)
+      for (const at of [cut - away, cut + away])
+        if (at > from && at <= words.length && mark.test(words[at - 1] ?? '')) return at;
+  return Math.max(from, cut);
+}
+
+function spread(words: readonly string[], { start, end }: Span): HeardWord[] {
+  const total = words.reduce((sum, word) => sum + weightOf(word), 0);
+  let weight = 0;
+  return words.map((word) => {
+    const from = start + ((end - start) * weight) / total;
     weight += weightOf(word);
-    const to = (weight / total) * spoken;
-    const middle = (from + to) / 2;
-    for (let current = spans[span]; current !== undefined && span < spans.length - 1; current = spans[span]) {
-      if (middle < gone + current.end - current.start) break;
-      gone += current.end - current.start;
-      span++;
-    }
-    const current = spans[span];
-    if (current === undefined) break;
-    const within = (seconds: number) =>
-      Math.min(current.end, Math.max(current.start, current.start + seconds - gone));
-    aligned[span]?.push({ word, start: within(from), end: within(to) });
-  }
-  return aligned;
+    return { word, start: from, end: start + ((end - start) * weight) / total };
+  });
 }

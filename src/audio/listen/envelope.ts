@@ -34,6 +34,13 @@ export async function envelopeOf(
   return envelope;
 }
 
+/** The loudness of samples that are at hand, as {@link envelopeOf} hears it in a recording of them. */
+export function levelsOf(pcm: Float32Array, sampleRate: number): number[] {
+  const envelope: Envelope = { levels: [], pitches: [], seconds: 0 };
+  new Frame(sampleRate, false, envelope).take(pcm);
+  return envelope.levels;
+}
+
 /** Collects samples, thinned to about 16 kHz, into steps. */
 class Frame {
   private readonly thin: number;

@@ -8,7 +8,7 @@ export interface Span {
 }
 
 /** A shorter silence is a breath within a segment. */
-const PAUSE_SECONDS = 0.32;
+const PAUSE_SECONDS = 0.24;
 const SHORTEST_SECONDS = 0.12;
 /** What a room sounds like when nobody speaks. */
 const SILENCE = 0.002;

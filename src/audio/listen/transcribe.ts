@@ -4,7 +4,10 @@ import { readMark } from '../mark.js';
 import { alignWords } from './align.js';
 import type { HeardWord } from './align.js';
 import { envelopeOf } from './envelope.js';
+import type { Envelope } from './envelope.js';
 import { languageOf } from './language.js';
+import { recognize } from './sound-print.js';
+import type { Recognized } from './sound-print.js';
 import { turnsOf } from './speakers.js';
 import { speechSpans } from './spans.js';
 import type { Span } from './spans.js';
@@ -17,10 +20,11 @@ const SLOWEST = 1.5;
 const FASTEST = 130;
 /** Turns follow each other more closely than sentences. */
 const TURN_PAUSE_SECONDS = 0.25;
+const SHORTEST_SECONDS = 0.12;
 
 /**
- * Listens to a recording: segments by loudness, speakers by pitch. Words are those that the sandbox voice wrote into its sound; of any other
- * recording none are invented.
+ * Listens to a recording: segments by loudness, speakers by pitch. Words are those of known speeches that are heard in it, else those that
+ * the sandbox voice wrote into its sound; of any other recording none are invented.
  * @throws UnreadableAudioError
  */
 export async function transcribe(
@@ -31,31 +35,85 @@ export async function transcribe(
   const probed = await probe(bytes);
   const envelope = await envelopeOf(bytes, probed, { maxSeconds, pitch: diarization, onProgress });
   const spans = speechSpans(envelope, diarization ? TURN_PAUSE_SECONDS : undefined);
-  const turns = diarization ? turnsOf(envelope, spans) : spans.map((span) => ({ ...span, speaker: null }));
-  const said = wordsSaid(bytes, spans);
-  const language = task.language ?? (said === null ? UNDETERMINED : languageOf(said));
-  // Another language is named, not translated: this engine knows no other words than those that were written into the sound.
-  const known = said !== null && !(translation && language !== 'en') ? said : null;
-  const unknown = translation && said !== null ? `[speech in ${language}]` : UNKNOWN;
-  const words = known === null ? null : alignWords(known, turns);
+  const said = whatWasSaid(task, envelope, spans);
+  const turns = splitAt(
+    diarization ? turnsOf(envelope, spans) : spans.map((span) => ({ ...span, speaker: null })),
+    said.flatMap(({ start, end }) => [start, end]),
+  );
+  const language =
+    task.language ?? (said.length === 0 ? UNDETERMINED : languageOf(said.map(({ text }) => text).join(' ')));
+  // Another language is named, not translated: this engine knows no other words than those that were spoken.
+  const isForeign = translation && said.length > 0 && language !== 'en';
+  const unknown = isForeign ? `[speech in ${language}]` : UNKNOWN;
+  const words = wordsOf(isForeign ? [] : said, turns);
   const segments = turns
-    .map((turn, index) => segmentOf(turn, words?.[index] ?? null, unknown))
+    .map((turn, index) => segmentOf(turn, words[index] ?? null, unknown))
     .filter(({ text }) => text !== '');
+  const [only] = said;
+  const whole = !isForeign && only !== undefined && words.every((heard) => heard !== null);
   return {
-    text: known === null ? segments.map(({ text }) => text).join(' ') : known.replace(/\s+/g, ' ').trim(),
+    text:
+      whole && said.length === 1
+        ? only.text.replace(/\s+/g, ' ').trim()
+        : segments.map(({ text }) => text).join(' '),
     segments,
     language: segments.length === 0 && task.language === null ? UNDETERMINED : language,
     durationSeconds: probed.durationSeconds,
   };
 }
 
+/** Known speeches; where none is heard, what stands in the sound itself. */
+function whatWasSaid(
+  { bytes, known }: TranscribeTask,
+  envelope: Envelope,
+  spans: readonly Span[],
+): Recognized[] {
+  const recognized = recognize(envelope, known).filter(({ text }) => /[\p{L}\p{N}]/u.test(text));
+  if (recognized.length > 0) return recognized;
+  const text = textInside(bytes, spans);
+  return text === null ? [] : [{ text, start: 0, end: Number.POSITIVE_INFINITY }];
+}
+
 /** The words that stand in the sound, unless they cannot be all that is heard. */
-function wordsSaid(bytes: Uint8Array, spans: readonly Span[]): string | null {
+function textInside(bytes: Uint8Array, spans: readonly Span[]): string | null {
   const text = readMark(bytes)?.text;
   const spoken = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   if (text === undefined || spoken === 0) return null;
   const rate = text.length / spoken;
   return rate >= SLOWEST && rate <= FASTEST && /[\p{L}\p{N}]/u.test(text) ? text : null;
+}
+
+interface SpokenTurn extends Span {
+  speaker: number | null;
+}
+
+/** Where one speech follows another without a pause, the turn ends with the speech. */
+function splitAt(turns: readonly SpokenTurn[], edges: readonly number[]): SpokenTurn[] {
+  return turns.flatMap((turn) => {
+    const cuts = edges.filter(
+      (edge) => edge > turn.start + SHORTEST_SECONDS && edge < turn.end - SHORTEST_SECONDS,
+    );
+    const bounds = [turn.start, ...new Set(cuts), turn.end];
+    return bounds.slice(1).map((end, index) => ({ ...turn, start: bounds[index] ?? turn.start, end }));
+  });
+}
+
+/** Words of each turn; null where they are not known. */
+function wordsOf(said: readonly Recognized[], turns: readonly Span[]): (HeardWord[] | null)[] {
+  const words: (HeardWord[] | null)[] = turns.map(() => null);
+  for (const { text, start, end } of said) {
+    const inside = [...turns.keys()].filter((index) => {
+      const turn = turns[index];
+      const middle = turn === undefined ? Number.NaN : (turn.start + turn.end) / 2;
+      return middle >= start && middle < end;
+    });
+    const aligned = alignWords(
+      text,
+      inside.flatMap((index) => turns[index] ?? []),
+    );
+    inside.forEach((index, place) => (words[index] = aligned[place] ?? null));
+  }
+  return words;
 }
 
 function segmentOf(

@@ -59,13 +59,16 @@ function withoutAccents(character: string): string {
 }
 
 const LONGEST = 320;
+/** Each piece starts the engine anew, which costs as much as two sentences: a long text has few, large ones. */
+const MOST_PIECES = 12;
 
-/** Sentences, a few together up to some 300 characters: progress moves and a word is found by them. */
+/** Sentences, a few together up to some 300 characters, more in long texts: progress moves by them. */
 export function sentencesOf(text: string): string[] {
+  const longest = Math.max(LONGEST, Math.ceil(text.length / MOST_PIECES));
   const pieces: string[] = [];
   for (const sentence of text.match(/[^.!?]+(?:[.!?]+["')\]]*\s*|$)|[.!?]+\s*/g) ?? []) {
     const last = pieces.at(-1);
-    if (last !== undefined && last.length + sentence.length <= LONGEST)
+    if (last !== undefined && last.length + sentence.length <= longest)
       pieces[pieces.length - 1] = last + sentence;
     else pieces.push(...cut(sentence));
   }

@@ -15,17 +15,33 @@ export interface VoiceShape {
 export const PRESET_VOICES = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as const;
 export type PresetVoice = (typeof PRESET_VOICES)[number];
 
-const SHAPES: Record<PresetVoice, VoiceShape> = {
-  alloy: { voice: 'kal16', pitch: 112, formants: 1, pace: 1 },
-  echo: { voice: 'rms', pitch: 98, formants: 1, pace: 0.96 },
-  fable: { voice: 'awb', pitch: 138, formants: 1.03, pace: 1 },
-  onyx: { voice: 'rms', pitch: 76, formants: 0.92, pace: 1.05 },
-  nova: { voice: 'slt', pitch: 176, formants: 1, pace: 1 },
-  shimmer: { voice: 'slt', pitch: 214, formants: 1.08, pace: 0.95 },
+/**
+ * What a voice is made with: `quick` joins recorded sounds of one speaker (a tenth of the time), `natural` computes each moment, with a
+ * speaker of its own for most presets.
+ */
+export type VoiceEngine = 'quick' | 'natural';
+
+const SHAPES: Record<VoiceEngine, Record<PresetVoice, VoiceShape>> = {
+  quick: {
+    alloy: { voice: 'kal16', pitch: 116, formants: 1.02, pace: 1 },
+    echo: { voice: 'kal16', pitch: 98, formants: 0.96, pace: 0.96 },
+    fable: { voice: 'kal16', pitch: 140, formants: 1.08, pace: 1.04 },
+    onyx: { voice: 'kal16', pitch: 78, formants: 0.88, pace: 1.06 },
+    nova: { voice: 'kal16', pitch: 176, formants: 1.16, pace: 1 },
+    shimmer: { voice: 'kal16', pitch: 214, formants: 1.22, pace: 0.95 },
+  },
+  natural: {
+    alloy: { voice: 'kal16', pitch: 112, formants: 1, pace: 1 },
+    echo: { voice: 'rms', pitch: 98, formants: 1, pace: 0.96 },
+    fable: { voice: 'awb', pitch: 138, formants: 1.03, pace: 1 },
+    onyx: { voice: 'rms', pitch: 76, formants: 0.92, pace: 1.05 },
+    nova: { voice: 'slt', pitch: 176, formants: 1, pace: 1 },
+    shimmer: { voice: 'slt', pitch: 214, formants: 1.08, pace: 0.95 },
+  },
 };
 
-export function presetShape(voice: PresetVoice): VoiceShape {
-  return SHAPES[voice];
+export function presetShape(voice: PresetVoice, engine: VoiceEngine): VoiceShape {
+  return SHAPES[engine][voice];
 }
 
 /** A custom voice: what was heard of its speaker. */
@@ -41,14 +57,19 @@ const HIGH_VOICE = 155;
 /** What the engine's own pace is. */
 const USUAL_PACE = 15;
 
-export function likenessShape({ pitch, charactersPerSecond }: Likeness): VoiceShape {
-  const high = pitch >= HIGH_VOICE;
-  const usual = high ? 176 : 105;
+/** How the speaker of the engine that is asked to imitate sounds by itself. */
+const NEAREST = {
+  quick: { low: { voice: 'kal16', pitch: 116 }, high: { voice: 'kal16', pitch: 116 } },
+  natural: { low: { voice: 'rms', pitch: 105 }, high: { voice: 'slt', pitch: 176 } },
+} as const;
+
+export function likenessShape({ pitch, charactersPerSecond }: Likeness, engine: VoiceEngine): VoiceShape {
+  const usual = NEAREST[engine][pitch >= HIGH_VOICE ? 'high' : 'low'];
   const pace = charactersPerSecond === null ? 1 : USUAL_PACE / charactersPerSecond;
   return {
-    voice: high ? 'slt' : 'rms',
+    voice: usual.voice,
     pitch: clamp(pitch, 60, 400),
-    formants: clamp((pitch / usual) ** 0.33, 0.85, 1.2),
+    formants: clamp((pitch / usual.pitch) ** 0.33, 0.85, 1.25),
     pace: clamp(pace, 0.75, 1.35),
   };
 }

@@ -11,13 +11,20 @@ const MAX_SECONDS = 24 * 3600;
 /** Transcription made here: segments and speakers are heard; words are known for the sandbox voice's own sound only. */
 export function createSandboxTranscription(audio: Audio): () => TranscriptionModel {
   return () => ({
-    capabilities: { words: true, diarization: true, translation: true, modelInputs: ['directive'] },
-    async transcribe({ audio: bytes, language, diarization, translation, modelInputs, signal, onProgress }) {
+    capabilities: {
+      words: true,
+      diarization: true,
+      translation: true,
+      recognizes: true,
+      modelInputs: ['directive'],
+    },
+    async transcribe(call) {
+      const { audio: bytes, language, diarization, translation, known = [], modelInputs, signal } = call;
       const { report } = await followDirective(String(modelInputs['directive'] ?? ''), {
         signal,
-        onProgress,
+        onProgress: call.onProgress,
       });
-      const task = { bytes, language, diarization, translation, maxSeconds: MAX_SECONDS };
+      const task = { bytes, language, diarization, translation, known, maxSeconds: MAX_SECONDS };
       try {
         return await audio.transcribe(task, { signal, onProgress: report });
       } catch (error) {
