@@ -79,11 +79,7 @@ const FIELDS: Field[] = [
     'image_url',
     (url) => ({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }),
   ],
-  [
-    '/agents/:id/run',
-    'attachments',
-    (url) => ({ input: 'x', attachments: [{ type: 'image', url, name: 'x' }] }),
-  ],
+  ['/agents/:id/run', 'url', (url) => ({ input: 'x', attachments: [{ type: 'image', url, name: 'x' }] })],
   ['/webhooks', 'url', (url) => ({ name: 'x', url, events: ['generation.completed'], enabled: true })],
 ];
 
@@ -222,7 +218,11 @@ describe('sound', () => {
         param,
         expect.stringMatching(/must be audio/) as string,
       ]);
-      expect(await ask(Buffer.from('RIFF\xff\xff\x00\x00WAVEfmt ', 'latin1'))).toMatchObject([400, param]);
+      expect(await ask(Buffer.from('RIFF\xff\xff\x00\x00WAVEfmt ', 'latin1'))).toEqual([
+        400,
+        param,
+        expect.stringMatching(/must be audio/) as string,
+      ]);
       // A day of silence in a megabyte: gigabytes once it is decoded.
       expect(await ask(silentFlacOf(24_000))).toEqual([
         400,

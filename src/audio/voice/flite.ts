@@ -18,6 +18,7 @@ export interface Samples {
   sampleRate: number;
 }
 
+const MELODY = 0.085;
 const INPUT = '/in.txt';
 const OUTPUT = '/out.wav';
 const SUCCESS = 0;
@@ -193,6 +194,9 @@ export async function runFlite({ voice, text, stretch, pitch }: FliteRequest): P
   const module = await (compiled ??= compile());
   const args = ['flite', '-voice', voice, '--setf', `duration_stretch=${stretch}`];
   if (pitch !== null) args.push('--setf', `int_f0_target_mean=${pitch}`);
+  // Of this voice the melody is told in Hz: in proportion, a low voice stays one voice to the sentence's end.
+  if (pitch !== null && voice === 'kal16')
+    args.push('--setf', `int_f0_target_stddev=${(pitch * MELODY).toFixed(2)}`);
   args.push('-f', INPUT, '-o', OUTPUT);
   const system = new MemorySystem(args.map((arg) => Buffer.from(`${arg}\0`)));
   system.files.set(INPUT, new MemoryFile(Buffer.from(text, 'latin1')));

@@ -54,23 +54,27 @@ export interface Likeness {
 
 /** Between the highest man's and the lowest woman's mean pitch. */
 const HIGH_VOICE = 155;
-/** What the engine's own pace is. */
-const USUAL_PACE = 15;
 
-/** How the speaker of the engine that is asked to imitate sounds by itself. */
+/** How the speakers that imitate sound by themselves; their pace in characters a second, as {@link Likeness} counts them. */
 const NEAREST = {
-  quick: { low: { voice: 'kal16', pitch: 116 }, high: { voice: 'kal16', pitch: 116 } },
-  natural: { low: { voice: 'rms', pitch: 105 }, high: { voice: 'slt', pitch: 176 } },
+  quick: {
+    low: { voice: 'kal16', pitch: 116, usualPace: 25 },
+    high: { voice: 'kal16', pitch: 116, usualPace: 25 },
+  },
+  natural: {
+    low: { voice: 'rms', pitch: 105, usualPace: 17.5 },
+    high: { voice: 'slt', pitch: 176, usualPace: 20 },
+  },
 } as const;
 
 export function likenessShape({ pitch, charactersPerSecond }: Likeness, engine: VoiceEngine): VoiceShape {
   const usual = NEAREST[engine][pitch >= HIGH_VOICE ? 'high' : 'low'];
-  const pace = charactersPerSecond === null ? 1 : USUAL_PACE / charactersPerSecond;
+  const pace = charactersPerSecond === null ? 1 : usual.usualPace / charactersPerSecond;
   return {
     voice: usual.voice,
     pitch: clamp(pitch, 60, 400),
     formants: clamp((pitch / usual.pitch) ** 0.33, 0.85, 1.25),
-    pace: clamp(pace, 0.75, 1.35),
+    pace: clamp(pace, 0.6, 1.8),
   };
 }
 
