@@ -42,7 +42,7 @@ async function serve(
   const size = await store.size(verdict.key);
   if (size === null) return refuse(request, response, 404);
   setHeaders(response, verdict.key, verdict.expires);
-  if (request.headers['if-none-match'] === etagOf(verdict.key)) {
+  if (isKnown(request.headers['if-none-match'], etagOf(verdict.key))) {
     response.writeHead(304).end();
     return;
   }
@@ -79,6 +79,12 @@ async function send({ store, key, size, request, response }: Sending): Promise<v
 /** The bytes of an id never change. */
 function etagOf(key: FileKey): string {
   return `"${key.id}"`;
+}
+
+/** RFC 9110, 13.1.2: `*`, or a list of tags, weak ones too. */
+function isKnown(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
 }
 
 function setHeaders(response: ServerResponse, key: FileKey, expires: number): void {

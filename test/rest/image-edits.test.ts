@@ -75,6 +75,42 @@ test('objectRemoval fills the masked area from its surroundings and leaves the r
   expect(answer.headers['x-job-id']).toMatch(/^job_/);
 });
 
+test('objectRemoval continues the texture around it', async () => {
+  const stripes = Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}"><rect width="100%" height="100%" fill="#fff"/>${Array.from(
+      { length: 20 },
+      (_, at) => `<rect x="${at * 16}" width="8" height="100%" fill="#000"/>`,
+    ).join(
+      '',
+    )}<rect x="${WIDTH / 2 - 20}" y="${HEIGHT / 2 - 15}" width="40" height="30" fill="#d02020"/></svg>`,
+  );
+  const hole = Buffer.from(
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}"><rect width="100%" height="100%" fill="#000"/><rect x="${WIDTH / 2 - 21}" y="${HEIGHT / 2 - 16}" width="42" height="32" fill="#fff"/></svg>`,
+  );
+  const png = async (svg: Buffer) => (await sharp(svg).png().toBuffer()).toString('base64');
+  const { image } = await result({
+    operation: 'objectRemoval',
+    image: await png(stripes),
+    mask: await png(hole),
+    model_inputs: { seed: 1 },
+  });
+  const row = Array.from({ length: 32 }, (_, at) => image.at(WIDTH / 2 - 16 + at, HEIGHT / 2));
+  for (const [red = 0, green = 0] of row) expect(Math.abs(red - green)).toBeLessThan(60);
+  const light = row.map(([, green = 0]) => green);
+  expect(light.filter((value) => value > 180).length).toBeGreaterThan(8);
+  expect(light.filter((value) => value < 75).length).toBeGreaterThan(8);
+});
+
+test('colorization gives a grey picture colours', async () => {
+  const grey = await sharp({ create: { width: WIDTH, height: HEIGHT, channels: 3, background: '#808080' } })
+    .png()
+    .toBuffer();
+  const { image } = await result({ operation: 'colorization', image: grey.toString('base64') });
+  const [sky, ground] = [image.at(10, 5), image.at(10, HEIGHT - 6)];
+  expect((sky[2] ?? 0) - (sky[0] ?? 0)).toBeGreaterThan(30);
+  expect((ground[0] ?? 0) - (ground[2] ?? 0)).toBeGreaterThan(30);
+});
+
 test('inpainting changes the masked area by the prompt, the same for the same seed', async () => {
   const body = { operation: 'inpainting', mask, model_inputs: { seed: 7 } };
   const forest = await result({ ...body, prompt: 'a forest' });

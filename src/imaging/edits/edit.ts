@@ -1,5 +1,6 @@
 import type { EditOperation } from '../imaging.types.js';
 import { foreground } from './background.js';
+import { fillByExample } from './exemplar.js';
 import { addGrain, fillMasked } from './fill.js';
 import { paint } from './palette.js';
 import { blend, collect, decode, decodeMask, feather, open } from './raster.js';
@@ -56,7 +57,7 @@ const removeObject: Edit = async (image, task) => {
   const wide = (await feather(mask, image, softness(image) * 2)).map((value) =>
     value > 24 ? 255 : 0,
   ) as Buffer;
-  const filled = addGrain(fillMasked(image, wide), wide, task.seed);
+  const filled = fillByExample(image, wide, task.seed);
   return blend(image, filled, { weight: await feather(wide, image, softness(image)), strength: share(task) });
 };
 

@@ -25,29 +25,35 @@ function between(stops: Colour[], share: number): Colour {
 }
 
 const SKY: Colour[] = [
-  [22, 30, 60],
-  [80, 120, 175],
-  [170, 205, 235],
+  [16, 30, 84],
+  [62, 118, 200],
+  [158, 206, 246],
   [255, 250, 240],
 ];
 const GROUND: Colour[] = [
-  [30, 22, 16],
-  [105, 85, 55],
-  [190, 165, 120],
+  [36, 26, 14],
+  [94, 100, 40],
+  [204, 172, 98],
   [255, 246, 230],
 ];
+/** Difference of the strongest and weakest part at which a pixel has a colour of its own. */
+const COLOURED = 64;
 
-/** Colour by brightness and height: cool above, warm below. What has colour already keeps some of it. */
+/** Colour by brightness and height: cool above, warm below. What has colour already keeps it. */
 export function colourize(image: Raster): Raster {
   const { data, width, height } = image;
   return mapped(image, (at, pixel) => {
+    const given: Colour = [data[at] as number, data[at + 1] as number, data[at + 2] as number];
     const light = luminance(data, at) / 255;
     const depth = Math.floor(pixel / width) / height;
     const toned = between([between(SKY, light), between(GROUND, light)], depth);
     // The toning keeps the brightness of the original, so that nothing of the drawing is lost.
-    const given = 0.299 * toned[0] + 0.587 * toned[1] + 0.114 * toned[2] || 1;
-    const factor = (light * 255) / given;
-    return toned.map((value) => value * (0.6 + 0.4 * factor)) as Colour;
+    const brightness = 0.299 * toned[0] + 0.587 * toned[1] + 0.114 * toned[2] || 1;
+    const factor = 0.6 + (0.4 * light * 255) / brightness;
+    const own = Math.min(1, (Math.max(...given) - Math.min(...given)) / COLOURED);
+    return toned.map(
+      (value, channel) => value * factor * (1 - own) + (given[channel] as number) * own,
+    ) as Colour;
   });
 }
 
