@@ -59,39 +59,46 @@ function prepare(canvas: Canvas, random: () => number): Search | null {
 }
 
 /** How unlike two patches are; given up once it is more than `limit`. */
-function distance({ width, height, colours }: Search, target: number, source: number, limit: number): number {
-  const tx = target % width;
-  const ty = (target - tx) / width;
-  let total = 0;
-  let count = 0;
-  for (let dy = -REACH; dy <= REACH; dy++) {
-    if (ty + dy < 0 || ty + dy >= height) continue;
-    for (let dx = -REACH; dx <= REACH; dx++) {
-      if (tx + dx < 0 || tx + dx >= width) continue;
-      const step = dy * width + dx;
-      const [a, b] = [(target + step) * 3, (source + step) * 3];
-      const red = (colours[a] as number) - (colours[b] as number);
-      const green = (colours[a + 1] as number) - (colours[b + 1] as number);
-      const blue = (colours[a + 2] as number) - (colours[b + 2] as number);
-      total += red * red + green * green + blue * blue;
-      count++;
+function distances({
+  width,
+  height,
+  colours,
+}: Search): (target: number, source: number, limit: number) => number {
+  return (target, source, limit) => {
+    const tx = target % width;
+    const ty = (target - tx) / width;
+    let total = 0;
+    let count = 0;
+    for (let dy = -REACH; dy <= REACH; dy++) {
+      if (ty + dy < 0 || ty + dy >= height) continue;
+      for (let dx = -REACH; dx <= REACH; dx++) {
+        if (tx + dx < 0 || tx + dx >= width) continue;
+        const step = dy * width + dx;
+        const [a, b] = [(target + step) * 3, (source + step) * 3];
+        const red = (colours[a] as number) - (colours[b] as number);
+        const green = (colours[a + 1] as number) - (colours[b + 1] as number);
+        const blue = (colours[a + 2] as number) - (colours[b + 2] as number);
+        total += red * red + green * green + blue * blue;
+        count++;
+      }
+      if (total > limit * (2 * REACH + 1) ** 2) return Number.POSITIVE_INFINITY;
     }
-    if (total > limit * (2 * REACH + 1) ** 2) return Number.POSITIVE_INFINITY;
-  }
-  return total / count;
+    return total / count;
+  };
 }
 
 /** One pass: what suits a neighbour is tried one pixel on, then places around the best. */
 function improve(search: Search, field: Field, forward: boolean): void {
   const { width, height, targets, isSource, random } = search;
+  const distance = distances(search);
   const back = forward ? -1 : 1;
   for (let index = 0; index < targets.length; index++) {
     const at = targets[forward ? index : targets.length - 1 - index] as number;
     let best = field[at] as number;
-    let likeness = distance(search, at, best, Number.POSITIVE_INFINITY);
+    let likeness = distance(at, best, Number.POSITIVE_INFINITY);
     const consider = (source: number): void => {
       if (isSource[source] !== 1) return;
-      const found = distance(search, at, source, likeness);
+      const found = distance(at, source, likeness);
       if (found < likeness) [best, likeness] = [source, found];
     };
     for (const step of [back, back * width]) {
