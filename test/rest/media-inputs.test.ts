@@ -42,8 +42,8 @@ beforeAll(async () => {
   agentId = agent.body.agent.id;
 });
 afterAll(async () => {
-  await server?.close();
   await new Promise((resolve) => sink?.close(resolve));
+  await server?.close();
 });
 
 async function plain(width: number, height: number): Promise<Buffer> {

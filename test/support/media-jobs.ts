@@ -20,7 +20,7 @@ export async function mediaJobs(delayMs = 0): Promise<MediaJob[]> {
     (_, at) => 8000 * Math.sin((at * 2 * Math.PI * 180) / 16_000),
   );
   return [
-    { tool: 'image', path: '/images/generations', body: { prompt: `a mill ${directive}`, size: '256x256' } },
+    { tool: 'image', path: '/images/generations', body: { prompt: `a mill ${directive}`, size: '512x512' } },
     {
       tool: 'image_edit',
       path: '/images/edits',

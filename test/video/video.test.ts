@@ -134,15 +134,12 @@ describe('a video', () => {
       mode: 'video_to_video',
       source_video: source.answer.data.url,
       aspect_ratio: '4:3',
-      duration_seconds: 2,
-      fps: 60,
+      duration_seconds: 1.5,
     });
-    expect(answer.data).toMatchObject({ width: 960, height: 720, duration_seconds: 2 });
-    expect(readMp4(bytes)).toMatchObject({ width: 960, height: 720, frames: 120, durationSeconds: 2 });
+    expect(answer.data).toMatchObject({ width: 960, height: 720, duration_seconds: 1.5 });
+    expect(readMp4(bytes)).toMatchObject({ width: 960, height: 720, frames: 45, durationSeconds: 1.5 });
     const frames = await framesOf(bytes);
-    const plain = await framesOf((await make({ aspect_ratio: '4:3', seed: 1 })).bytes);
-    for (const frame of [frames[5], frames[115]])
-      expect(frame?.red).toBeGreaterThan((plain[5]?.red ?? 0) + 20);
+    for (const frame of [frames[5], frames[40]]) expect(frame?.red).toBeGreaterThan(170);
   });
 
   it('that loops ends where it began', async () => {

@@ -130,6 +130,10 @@ function decodeFrame(parts: AacParts, { config, bank, data }: Frame): Float32Arr
     const channel = firstChannel(parts, config, new BitReader(data));
     if (channel === null) return null;
     if (channel.tnsPresent) channel.tns.process(channel, channel.data, false);
+    // The library lets some coefficients of quiet frames be no numbers; through the overlap they would spoil what follows.
+    channel.data.forEach((value, at) => {
+      if (!Number.isFinite(value)) channel.data[at] = 0;
+    });
     const output = new Float32Array(FRAME);
     bank.process(channel.info, channel.data, output, 0);
     for (let at = 0; at < FRAME; at++) output[at] = (output[at] ?? 0) / 32_768;
