@@ -1,4 +1,5 @@
 import { BufferSource, Input, MP4, VideoSampleSink } from 'mediabunny';
+import type { VideoSample } from 'mediabunny';
 
 /** What an MP4 says of its video, read from its boxes alone. */
 export interface Mp4Facts {
@@ -61,28 +62,35 @@ export interface FrameFacts {
   luma: number[];
 }
 
-/** Decodes a video with the optional codec package. */
-export async function framesOf(bytes: Buffer): Promise<FrameFacts[]> {
+/** Decodes frames of a video, by their numbers, with the optional codec package. */
+export async function framesOf(bytes: Buffer, numbers: readonly number[]): Promise<FrameFacts[]> {
   await import('node-webcodecs/register');
   const input = new Input({ source: new BufferSource(bytes), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
   if (track === null) throw new Error('no video');
+  const { averagePacketRate: rate } = await track.computePacketStats();
   const frames: FrameFacts[] = [];
-  for await (const sample of new VideoSampleSink(track).samples()) {
-    const { width, height } = sample.visibleRect;
-    const planes = Buffer.alloc(sample.allocationSize());
-    await sample.copyTo(planes);
+  const times = numbers.map((number) => (number + 0.5) / rate);
+  for await (const sample of new VideoSampleSink(track).samplesAtTimestamps(times)) {
+    if (sample === null) throw new Error('no such frame');
+    frames.push(await factsOf(sample));
     sample.close();
-    const cr = planes.subarray((width * height * 5) / 4, (width * height * 3) / 2);
-    const place = (index: number, size: number) => Math.floor(((index + 0.5) * size) / 16);
-    frames.push({
-      red: cr.reduce((sum, value) => sum + value, 0) / cr.length,
-      luma: Array.from(
-        { length: 256 },
-        (_, at) => planes[place(at >> 4, height) * width + place(at & 15, width)] ?? 0,
-      ),
-    });
   }
   input.dispose();
   return frames;
+}
+
+async function factsOf(sample: VideoSample): Promise<FrameFacts> {
+  const { width, height } = sample.visibleRect;
+  const planes = Buffer.alloc(sample.allocationSize());
+  await sample.copyTo(planes);
+  const cr = planes.subarray((width * height * 5) / 4, (width * height * 3) / 2);
+  const place = (index: number, size: number) => Math.floor(((index + 0.5) * size) / 16);
+  return {
+    red: cr.reduce((sum, value) => sum + value, 0) / cr.length,
+    luma: Array.from(
+      { length: 256 },
+      (_, at) => planes[place(at >> 4, height) * width + place(at & 15, width)] ?? 0,
+    ),
+  };
 }
