@@ -1,11 +1,13 @@
 /**
- * Agent runs with the sandbox's model, the whole product in this process: how long a step takes from its row to a subscriber, and how busy
- * 200 runs at once keep the event loop. The last line is JSON for the comparison that calls this.
+ * Agent runs with the sandbox's model, the whole product in this process: how long a step takes from its row to a subscriber, how busy
+ * 200 runs at once keep the event loop, and how long it takes to find something in 10,000 passages. The last line is JSON for the
+ * comparison that calls this.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createKeyService, createOrganizationService } from '../src/access/index.js';
 import type { Principal } from '../src/access/index.js';
@@ -97,17 +99,60 @@ async function crowd(bench: Bench): Promise<{ loopMs: number; tookMs: number }> 
   return { loopMs: delay.percentile(99) / 1e6, tookMs: performance.now() - start };
 }
 
+const PASSAGES = 10_000;
+const SEARCHES = 60;
+const WORDS =
+  'gauge canal lock weir turbine sluice basin pump valve meter gate spillway dam channel reservoir pressure flow level rotor bearing seal inspection repair winter flood drought permit keeper schedule concrete steel timber'.split(
+    ' ',
+  );
+
+/** Deterministic words: as uneven as in a manual, so that questions meet common and rare ones. */
+function manual(): string {
+  let state = 7;
+  const word = (): string => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    const share = state / 2_147_483_648;
+    return WORDS[Math.floor(share * share * WORDS.length)] ?? 'water';
+  };
+  const paragraph = (n: number): string =>
+    `Section ${n}. ${Array.from({ length: 110 }, word).join(' ')} Part number K${n * 37}.`.padEnd(880, '.');
+  return Array.from({ length: PASSAGES }, (_, n) => paragraph(n)).join('\n\n');
+}
+
+/** Median milliseconds of a search in 10,000 passages, through the service that runs use. */
+async function searchMs({ services, principal, agentId }: Bench): Promise<number> {
+  const file = { filename: 'manual.txt', open: () => ({ bytes: Buffer.from(manual()) }) };
+  const { id } = await services.knowledge.upload(principal, agentId, file);
+  for (;;) {
+    const { status, chunkCount } = await services.knowledge.get(principal, agentId, id);
+    if (status === 'completed' && chunkCount >= PASSAGES) break;
+    if (status === 'failed' || status === 'completed') throw new Error(`${status}: ${chunkCount} passages`);
+    await sleep(200);
+  }
+  const took: number[] = [];
+  for (let n = 0; n < SEARCHES; n++) {
+    const query = `Where is the ${WORDS[n % WORDS.length]} of the ${WORDS[(n * 7) % WORDS.length]} with part number K${n * 37}?`;
+    const start = performance.now();
+    const found = await services.knowledge.search({ agentId, agentOrgId: principal.orgId, query, limit: 5 });
+    took.push(performance.now() - start);
+    if (found.length === 0) throw new Error(`nothing found for ${query}`);
+  }
+  took.sort((a, b) => a - b);
+  return took[took.length >> 1] ?? 0;
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-agents-'));
 const config = loadConfig({ ...process.env, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'error' });
 const app = await startPenstock({ config, logger: pino({ level: 'error' }) });
 try {
   const bench = await prepare(app.services);
   for (let i = 0; i < 10; i++) await follow(bench);
-  const figures = { stepMs: await stepMs(bench), ...(await crowd(bench)) };
+  const figures = { stepMs: await stepMs(bench), ...(await crowd(bench)), searchMs: await searchMs(bench) };
   console.log(`a step reaches its subscriber: p50 ${figures.stepMs} ms (${WATCHED} runs, one at a time)`);
   console.log(
     `${AT_ONCE} runs at once: ${Math.round(figures.tookMs)} ms, event loop p99 ${figures.loopMs.toFixed(1)} ms`,
   );
+  console.log(`a search in ${PASSAGES} passages: p50 ${figures.searchMs.toFixed(1)} ms`);
   console.log(JSON.stringify(figures));
 } finally {
   await app.close();

@@ -13,6 +13,7 @@ import { Migration0010 } from './0010_job_batches.js';
 import { Migration0011 } from './0011_outbox_publisher.js';
 import { Migration0012 } from './0012_heard_events.js';
 import { Migration0013 } from './0013_spoken_texts.js';
+import { Migration0014 } from './0014_runs.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -31,6 +32,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0011_outbox_publisher': Migration0011,
   '0012_heard_events': Migration0012,
   '0013_spoken_texts': Migration0013,
+  '0014_runs': Migration0014,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

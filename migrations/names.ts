@@ -16,6 +16,7 @@ export const MIGRATION_NAMES = [
   '0011_outbox_publisher',
   '0012_heard_events',
   '0013_spoken_texts',
+  '0014_runs',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

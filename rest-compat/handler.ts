@@ -27,12 +27,14 @@ export function createRestHandler(options: RestOptions): RestHandler {
       return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: openapi });
     }
     let call: Call | null = null;
+    let rest: RestRequest | null = null;
     try {
       call = await edge.open(request, response);
       if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
-      const rest = await readRequest(options, router, { request, call, path, query });
-      await serve(options, rest, response).catch((fault: unknown) => {
-        throw nameSource(fault, rest);
+      const read = await readRequest(options, router, { request, call, path, query });
+      rest = read;
+      await serve(options, read, response).catch((fault: unknown) => {
+        throw nameSource(fault, read);
       });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
@@ -42,6 +44,8 @@ export function createRestHandler(options: RestOptions): RestHandler {
         setRate(response, await rateFor(edge, call, fault));
         sendAnswer(response, errorAnswer(error));
       }
+    } finally {
+      await rest?.release();
     }
   };
 }

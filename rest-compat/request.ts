@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../src/errors.js';
-import { isMultipart, parseJson, parseMultipart, readBody, readJsonBody } from '../src/http/index.js';
-import type { UploadedFile } from '../src/http/index.js';
+import {
+  isMultipart,
+  parseJson,
+  parseMultipart,
+  readBody,
+  readJsonBody,
+  spoolMultipart,
+} from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
 import type { Route } from './route.types.js';
-import type { Call, Incoming, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
 import type { Router } from './router.js';
 
 /** The path of the REST API. */
@@ -40,7 +46,8 @@ export async function readRequest(
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
   const { target: endpoint, segments } = matched;
   options.onRoute?.(request, BASE_PATH + endpoint.route.path);
-  const { bytes, body, upload } = await receiveBody(options, endpoint.route, { request, call });
+  const received = await receiveBody(options, endpoint.route, { request, call });
+  const { bytes, body, upload, spooled, release } = received;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -53,7 +60,12 @@ export async function readRequest(
     idempotencyKey: single(idempotencyKey),
     bytes,
     body,
-    context: options.context(call, { ...(body ? { body } : {}), ...(upload ? { upload } : {}) }),
+    context: options.context(call, {
+      ...(body ? { body } : {}),
+      ...(upload ? { upload } : {}),
+      ...(spooled ? { spooled } : {}),
+    }),
+    release,
   };
 }
 
@@ -63,11 +75,13 @@ export async function refuseMethod({ edge }: RestOptions, call: Call, allow: str
   throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-interface Received {
+type Received = Omit<ReceivedExtra, 'body'> & {
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
-  upload?: UploadedFile;
-}
+  release(): Promise<void>;
+};
+
+const nothingLeft = (): Promise<void> => Promise.resolve();
 
 async function receiveBody(
   options: RestOptions,
@@ -78,7 +92,7 @@ async function receiveBody(
   if (route.upload && (isMultipart(contentType) || !route.body))
     return receiveUpload(options, route.upload, { request, call });
   const bytes = await receive(request, route);
-  return { bytes, body: bytes && route.body ? parseObject(bytes) : null };
+  return { bytes, body: bytes && route.body ? parseObject(bytes) : null, release: nothingLeft };
 }
 
 /** What form fields and boundaries may take besides the file. */
@@ -92,14 +106,30 @@ async function receiveUpload(
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
   if (!isMultipart(contentType) || encoding !== 'identity')
     throw new ApiError('unsupported_media_type', 'Unsupported media type');
-  const allowed = limit === 'knowledge' ? options.knowledgeLimit(call) : null;
-  const limitBytes = allowed?.bytes ?? Number(limit);
-  const refusal = allowed?.refusal ?? tooLarge(field, limitBytes);
-  const raw = await readBody(request, limitBytes + FORM_BYTES, () => refusal);
+  if (limit === 'knowledge') {
+    const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
+    const folder = options.spoolFolder;
+    const { fields, file, release } = await spoolMultipart(request, { field, folder, maxBytes, refusal });
+    return {
+      bytes: contentOf(fields, file),
+      body: fields,
+      ...(file ? { spooled: file } : {}),
+      release,
+    };
+  }
+  const raw = await readBody(request, limit + FORM_BYTES, () => tooLarge(field, limit));
   const { fields, files } = await parseMultipart(raw, contentType);
   const upload = files.get(field);
-  return { bytes: contentOf(fields, upload), body: fields, ...(upload ? { upload } : {}) };
+  const digest = upload && { filename: upload.filename, sha256: sha256Of(upload.bytes) };
+  return {
+    bytes: contentOf(fields, digest ?? null),
+    body: fields,
+    ...(upload ? { upload } : {}),
+    release: nothingLeft,
+  };
 }
+
+const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 function tooLarge(field: string, bytes: number): ApiError {
   const size = Math.floor(bytes / FORM_BYTES);
@@ -109,11 +139,11 @@ function tooLarge(field: string, bytes: number): ApiError {
 }
 
 /** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
-function contentOf(fields: Record<string, unknown>, upload: UploadedFile | undefined): Buffer {
-  const file = upload && {
-    filename: upload.filename,
-    sha256: createHash('sha256').update(upload.bytes).digest('hex'),
-  };
+function contentOf(
+  fields: Record<string, unknown>,
+  upload: { filename: string; sha256: string } | null,
+): Buffer {
+  const file = upload ? { filename: upload.filename, sha256: upload.sha256 } : undefined;
   return Buffer.from(JSON.stringify({ fields, file }));
 }
 

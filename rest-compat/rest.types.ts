@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import type { ApiError } from '../src/errors.js';
-import type { HttpEdge, UploadedFile } from '../src/http/index.js';
+import type { HttpEdge, SpooledFile, UploadedFile } from '../src/http/index.js';
 import type { Endpoint } from './mount.js';
 
 /** One call, as the edge opened it. */
@@ -14,14 +14,23 @@ export interface StreamedEvent {
   data: Record<string, unknown>;
 }
 
+/** What a body brought besides the query's values. */
+export interface ReceivedExtra {
+  body?: Record<string, unknown>;
+  upload?: UploadedFile;
+  spooled?: SpooledFile;
+}
+
 /** What the composition root gives the REST face: the schema and what stands around it. No business rule is known here. */
 export interface RestOptions {
   schema: GraphQLSchema;
   edge: HttpEdge;
   /** The resolvers' context. `body` stands in the place of the argument `input`. */
-  context(call: Call, extra: { body?: Record<string, unknown>; upload?: UploadedFile }): object;
+  context(call: Call, extra: ReceivedExtra): object;
   /** How large an uploaded knowledge file may be, by the caller's plan, and how a larger one is refused. */
   knowledgeLimit(call: Call): { bytes: number; refusal: ApiError };
+  /** Where knowledge files lie while they come in. */
+  spoolFolder: string;
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Takes the slots of every window that a root field counts against, for faults that are told before it runs. @throws ApiError rate_limited */
@@ -61,4 +70,6 @@ export interface RestRequest {
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
   context: object;
+  /** Removes what the request left on the disk. */
+  release(): Promise<void>;
 }

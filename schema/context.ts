@@ -13,6 +13,8 @@ export interface GraphqlContext {
   body?: Record<string, unknown>;
   /** A file that came with a multipart body. */
   upload?: { filename: string; bytes: Buffer };
+  /** A file of a multipart body that was written to the disk as it came; its bytes may be moved away. */
+  spooled?: { filename: string; path: string; sizeBytes: number };
   /** The first job that a generation of this operation made or resumed: what the header `X-Job-Id` names. */
   onJob?(job: Job): void;
 }

@@ -46,6 +46,11 @@ export function requireScope(call: CallContext, scope: ScopeName): void {
   (call.usedScopes ??= new Set()).add(scope);
 }
 
+/** The plan comes before the arguments (decisions.md 1). @throws ApiError plan_required */
+export function requireAgents({ principal }: CallContext): void {
+  if (principal.plan.agents === null) throw new ApiError('plan_required', 'AI Agents are not available');
+}
+
 const taking = new WeakMap<CallContext, Promise<void>>();
 
 /**

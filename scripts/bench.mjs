@@ -16,7 +16,8 @@ try {
   const files = await readdir(join(root, 'bench'));
   const entries = files.filter((file) => /\.process\.ts$|^run\.ts$|^reservations\.ts$/.test(file));
   await bundle(
-    entries.map((file) => `bench/${file}`),
+    // The product in a program's own process reads documents in a process beside it.
+    [...entries.map((file) => `bench/${file}`), 'src/agents/knowledge/extract.child.ts'],
     programs,
   );
   const child = spawn(

@@ -1,6 +1,7 @@
 import { withOptional } from '../openapi/json-schema.js';
 import type { JsonSchema, Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+import { wrapped } from './wrapped.js';
 
 /** Contract 2.11. */
 const AGENT = `
@@ -23,12 +24,6 @@ const RUN_ID = { runId: { description: "The run's id.", example: 'run_01jd000000
 const page = (prefix: string) => ({
   limit: { description: 'How many.', minimum: 1, maximum: 100 },
   cursor: { description: 'The `next_cursor` of the page before.', pattern: `^${prefix}_[0-9a-z]{26}$` },
-});
-
-/** Escape hatch: the contract wraps a record in its own name, which a root field's alias cannot do. */
-const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
-  respond: (body) => ({ body: { [name]: body } }),
-  describe: (schema) => ({ type: 'object', properties: { [name]: schema }, required: [name] }),
 });
 
 /** A step shows only what its type has (contract 2.12). */

@@ -1,4 +1,5 @@
 import type { Route } from '../route.types.js';
+import { wrapped } from './wrapped.js';
 
 /** decisions.md 6 "Agents", knowledge record. */
 const FILE = `
@@ -9,12 +10,6 @@ const ID = { id: { description: "The agent's id.", example: 'agt_01jd00000000000
 const FILE_ID = {
   fileId: { description: "The knowledge file's id.", example: 'kf_01jd0000000000000000000000' },
 };
-
-/** Escape hatch: the contract wraps a record in its own name, which a root field's alias cannot do. */
-const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
-  respond: (body) => ({ body: { [name]: body } }),
-  describe: (schema) => ({ type: 'object', properties: { [name]: schema }, required: [name] }),
-});
 
 const common = { tag: 'Agents' } as const;
 

@@ -1,5 +1,6 @@
 import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
+import { wrapped } from './wrapped.js';
 
 /** decisions.md 6 "Webhooks"; the secret only in the answers to create and rotate. */
 const WEBHOOK = `
@@ -15,12 +16,6 @@ const ID = { id: { description: "The webhook's id.", example: 'whk_01jd000000000
 const DELIVERY_ID = {
   deliveryId: { description: "The delivery's id.", example: 'dlv_01jd0000000000000000000000' },
 };
-
-/** Escape hatch: the contract wraps a record in its own name, which a root field's alias cannot do. */
-const wrapped = (name: string): Pick<Route, 'respond' | 'describe'> => ({
-  respond: (body) => ({ body: { [name]: body } }),
-  describe: (schema) => ({ type: 'object', properties: { [name]: schema }, required: [name] }),
-});
 
 const common = { tag: 'Webhooks' } as const;
 const optionalBody = { limitBytes: BODY_LIMITS.small, optional: true };

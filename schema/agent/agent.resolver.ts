@@ -3,7 +3,7 @@ import type { Agent } from '../../src/agents/agents.types.js';
 import { checkFirst, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
-import { Scope } from '../guard.js';
+import { requireAgents, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { CreateAgentInput, DuplicateAgentInput, UpdateAgentInput } from './agent.input.js';
 import { AgentConnection, AgentType, DeleteAgentResult } from './agent.type.js';
@@ -39,6 +39,7 @@ export class AgentResolver {
     })
     after: string | null | undefined,
   ): Promise<Connection<Agent>> {
+    requireAgents(call);
     const page = await services.agents.list(call.principal, {
       includeTemplates: includeTemplates ?? false,
       ...(templateCategory == null ? {} : { templateCategory }),

@@ -1,5 +1,6 @@
 import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
 import type { KnowledgeFile, Memory } from '../../src/agents/index.js';
+import type { FileSource } from '../../src/files/files.types.js';
 import { invalid } from '../../src/errors.js';
 import { checkFirst, toConnection } from '../connection.js';
 import type { Connection } from '../connection.js';
@@ -15,22 +16,15 @@ import {
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** The file of a multipart request, or the input's base64. @throws ApiError invalid_request */
-function fileOf(
-  { body, upload }: GraphqlContext,
-  input: UploadKnowledgeInput | null,
-): { filename: string; bytes: Buffer } {
-  if (upload) {
+function fileOf({ body, spooled }: GraphqlContext, input: UploadKnowledgeInput | null): FileSource {
+  if (spooled) {
     const [unknown] = Object.keys(body ?? {}).filter((name) => name !== 'file');
     if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
-    return upload;
+    return { path: spooled.path, sizeBytes: spooled.sizeBytes };
   }
   if (body || input === null) throw invalid('file is required', 'file');
   if (!BASE64.test(input.content)) throw invalid('content must be base64', 'content');
-  return { filename: input.filename, bytes: Buffer.from(input.content, 'base64') };
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+  return { bytes: Buffer.from(input.content, 'base64') };
 }
 
 @Resolver(() => KnowledgeFileType)
@@ -69,13 +63,10 @@ export class KnowledgeResolver {
       | undefined,
   ): Promise<KnowledgeFile> {
     const { call, services } = context;
-    const read = (): AsyncGenerator<Buffer> => once(fileOf(context, input ?? null).bytes);
+    const filename = context.spooled?.filename ?? input?.filename ?? '';
     // The plan and the agent are looked at before the file (decisions.md 1): it is opened when it is read.
-    const filename = context.upload?.filename ?? input?.filename ?? '';
-    return services.knowledge.upload(call.principal, agentId, {
-      filename,
-      content: { [Symbol.asyncIterator]: () => read() },
-    });
+    const open = () => fileOf(context, input ?? null);
+    return services.knowledge.upload(call.principal, agentId, { filename, open });
   }
 
   @Scope('agents')

@@ -9,13 +9,14 @@ import type { AgentInput, AgentRules } from './agent.input.js';
 import * as queries from './agent.queries.js';
 import type { AgentRow } from './agent.queries.js';
 import { TEMPLATE_CATEGORIES } from './agents.types.js';
-import type { Agent, AgentService, KnowledgeService, Page } from './agents.types.js';
+import type { Agent, AgentService, KnowledgeService, MemoryService, Page } from './agents.types.js';
 import { isTemplateId } from './templates.js';
 
 export interface AgentServiceOptions {
   database: Database;
   models: ModelCatalogue;
   knowledge: Pick<KnowledgeService, 'copy' | 'list' | 'delete'>;
+  memory: Pick<MemoryService, 'forgetAgent'>;
   /** Ids of all tools that may be granted now. */
   knownTools(): ReadonlySet<string>;
 }
@@ -83,6 +84,7 @@ class Agents implements AgentService {
     await this.one(principal, queries.FIND_OWN_AGENT, [id]);
     for (const file of await this.options.knowledge.list(principal, id))
       await this.options.knowledge.delete(principal, id, file.id);
+    await this.options.memory.forgetAgent(id);
     // Runs stay readable by id, so the row stays, out of every list.
     await this.one(
       principal,

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/access.types.js';
+import type { FileSource } from '../files/files.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
 /** Tool ids of the contract (4.8); MCP tools are `mcp:<server>/<tool>`. */
@@ -177,13 +178,13 @@ export interface Passage {
 
 export interface KnowledgeService {
   /**
-   * Streams an upload to the store with the plan's size enforced while reading.
+   * Keeps an upload, from memory or from the spool (then its bytes are never whole in memory).
    * @throws ApiError payload_too_large, invalid_request `Unsupported file type`, quota_exceeded `Knowledge file limit reached`
    */
   upload(
     principal: Principal,
     agentId: string,
-    file: { filename: string; content: AsyncIterable<Buffer> },
+    file: { filename: string; open(): FileSource },
   ): Promise<KnowledgeFile>;
   list(principal: Principal, agentId: string): Promise<KnowledgeFile[]>;
   get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile>;
@@ -206,6 +207,8 @@ export interface Memory {
 }
 
 export interface MemoryService {
+  /** Forgets all that anybody told an agent that is being deleted. */
+  forgetAgent(agentId: string): Promise<void>;
   /** Keeps what the user told (facts, preferences) in one run's input. */
   remember(input: {
     orgId: string;

@@ -1,3 +1,4 @@
+export { createAgentRetention } from './agent.retention.js';
 export { createAgentService } from './agent.service.js';
 export type * from './agents.types.js';
 export { AGENT_TOOLS, TEMPLATE_CATEGORIES } from './agents.types.js';

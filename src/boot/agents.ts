@@ -47,7 +47,7 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
   const toolbox = await openToolbox({ tools: createTools(shared), servers: foundation.mcpServers, logger });
   closers.add('the tools of agents', () => toolbox.close());
   const knownTools = () => toolbox.ids();
-  const agents = createAgentService({ database, models, knowledge, knownTools });
+  const agents = createAgentService({ database, models, knowledge, memory, knownTools });
   const agentRuns = createRunService({
     database,
     metering,

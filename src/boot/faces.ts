@@ -78,6 +78,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     edge,
     context: (call, extra) => ({ ...contextOf(call), ...extra }),
     knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
+    spoolFolder: foundation.files.spoolFolder,
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
     takeSlots: (field, call) => takeFieldSlots(services, call, guardOf(field)),
     completeChat: async (call, body) => (await services.chat.complete(call, body)).text,
@@ -106,7 +107,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
 /** A plan without agents reads no more than a form of a knowledge upload. */
 function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } {
   if (agents === null)
-    return { bytes: 0, refusal: new ApiError('plan_required', 'AI Agents are not available') };
+    return { bytes: 1024 * 1024, refusal: new ApiError('plan_required', 'AI Agents are not available') };
   const mb = agents.maxKnowledgeFileMb;
   const refusal = new ApiError('payload_too_large', `File exceeds the maximum size of ${mb} MB`, {
     param: 'file',

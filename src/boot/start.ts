@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { createKnowledgeWorker, createRunWorker } from '../agents/index.js';
+import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
 import type { Config } from '../config.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
@@ -103,9 +103,11 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   startRelay(foundation, closers);
   const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
   const { retentionDays, concurrency } = config.jobs;
-  const retention = createJobRetention({ database, removeFiles, retentionDays, logger });
-  retention.start();
-  closers.add('the retention of jobs', () => retention.close());
+  for (const create of [createJobRetention, createAgentRetention]) {
+    const retention = create({ database, removeFiles, retentionDays, logger });
+    retention.start();
+    closers.add('retention', () => retention.close());
+  }
   files.startRetention();
   const deliveries = createDeliveryWorker({
     database,

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { MIGRATION_NAMES } from '../../migrations/names.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
+import { addVectors } from './vectors.js';
 
 /** One number for all of Penstock's processes on a database: whoever holds it migrates, the others wait. */
 const MIGRATION_LOCK = 7_265_001;
@@ -41,6 +42,20 @@ async function appliedMigrations(client: pg.Client): Promise<Set<string>> {
 
 const pendingOf = (applied: Set<string>): string[] => MIGRATION_NAMES.filter((name) => !applied.has(name));
 
+async function applyPending(
+  client: pg.Client,
+  { url, logger }: { url: string; logger: Logger },
+): Promise<string[]> {
+  if (pendingOf(await appliedMigrations(client)).length === 0) return [];
+  await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+  const pending = pendingOf(await appliedMigrations(client));
+  if (pending.length === 0) return [];
+  for (const role of [TENANT_ROLE, SYSTEM_ROLE]) await ensureRole(client, role);
+  const { runPending } = await import('./run-pending.js'); // an ORM to load, only where there is work
+  await runPending(url, logger);
+  return pending;
+}
+
 /**
  * Brings the database to this version's tables, under an advisory lock, as the owner of `url`. Costs two queries where nothing is to do.
  * @returns names of the migrations that it applied
@@ -52,13 +67,8 @@ export async function migrate(options: { url: string; logger: Logger }): Promise
   );
   await client.connect();
   try {
-    if (pendingOf(await appliedMigrations(client)).length === 0) return [];
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const pending = pendingOf(await appliedMigrations(client));
-    if (pending.length === 0) return [];
-    for (const role of [TENANT_ROLE, SYSTEM_ROLE]) await ensureRole(client, role);
-    const { runPending } = await import('./run-pending.js'); // an ORM to load, only where there is work
-    await runPending(options.url, options.logger);
+    const pending = await applyPending(client, options);
+    await addVectors(client, options.logger);
     return pending;
   } finally {
     await client.end(); // releases the lock

@@ -5,7 +5,7 @@ import type { FileKey, FileStore } from './store.types.js';
 
 const MARKER = 'installation';
 /** Half-written files; a process that died leaves them here, and the next start removes those older than an hour. */
-const INCOMING = 'incoming';
+export const INCOMING = 'incoming';
 const STALE_MS = 3_600_000;
 
 function absent<T>(value: T): (error: unknown) => T {
@@ -20,6 +20,13 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
   // An id ends in randomness, so that its last two characters spread the files evenly.
   const pathOf = (key: FileKey) => join(folder, key.orgId, key.id.slice(-2), `${key.id}.${key.extension}`);
 
+  const settle = async (temporary: string, path: string): Promise<void> => {
+    const made = await mkdir(dirname(path), { recursive: true });
+    if (made !== undefined) await syncFolder(dirname(made));
+    await rename(temporary, path);
+    await syncFolder(dirname(path));
+  };
+
   const write = async (path: string, bytes: Uint8Array): Promise<void> => {
     const temporary = join(folder, INCOMING, randomBytes(12).toString('hex'));
     try {
@@ -30,14 +37,11 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
       } finally {
         await file.close();
       }
-      const made = await mkdir(dirname(path), { recursive: true });
-      if (made !== undefined) await syncFolder(dirname(made));
-      await rename(temporary, path);
+      await settle(temporary, path);
     } catch (error) {
       await rm(temporary, { force: true });
       throw error;
     }
-    await syncFolder(dirname(path));
   };
 
   return {
@@ -47,6 +51,10 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
       await removeStale(join(folder, INCOMING));
     },
     put: async (key, bytes) => await write(pathOf(key), bytes),
+    async adopt(key, path) {
+      await syncFile(path);
+      await settle(path, pathOf(key));
+    },
     size: async (key) => await stat(pathOf(key)).then((found) => found.size, absent(null)),
     read: async (key) => await readFile(pathOf(key)).catch(absent(null)),
     async stream(key, range) {
@@ -60,6 +68,15 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
     },
     writeInstallation: async (id) => await write(join(folder, MARKER), Buffer.from(`${id}\n`)),
   };
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Makes a rename survive a power cut; not every platform can open a folder. */

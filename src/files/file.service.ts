@@ -52,11 +52,11 @@ export function createFileService({ database, store, signer, publicUrl }: FileSe
   return {
     get,
     url,
-    async save({ orgId, bytes, jobId = null, ...facts }) {
-      const file = describe(orgId, bytes, facts);
-      await store.put(file, bytes);
+    async save({ jobId = null, runId = null, ...input }) {
+      const file = describe(input);
+      await ('bytes' in input ? store.put(file, input.bytes) : store.adopt(file, input.path));
       try {
-        await database.tenantQuery(orgId, INSERT, [...valuesOf(file), jobId]);
+        await database.tenantQuery(file.orgId, INSERT, [...valuesOf(file), jobId, runId]);
       } catch (error) {
         await store.remove(file);
         throw error;
@@ -94,22 +94,20 @@ export function createFileService({ database, store, signer, publicUrl }: FileSe
   };
 }
 
-const INSERT = `INSERT INTO files (${COLUMNS}, job_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+const INSERT = `INSERT INTO files (${COLUMNS}, job_id, run_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
-type Facts = Omit<Parameters<FileService['save']>[0], 'orgId' | 'bytes' | 'jobId'>;
-
-function describe(orgId: string, bytes: Uint8Array, facts: Facts): StoredFile {
-  const { contentType, extension = extensionOf(contentType) } = facts;
+function describe(input: Parameters<FileService['save']>[0]): StoredFile {
+  const { orgId, contentType, extension = extensionOf(contentType) } = input;
   if (!/^[a-z0-9]{1,8}$/.test(extension)) throw new Error(`Not a file extension: ${extension}`);
   return {
     id: newId('file'),
     orgId,
     contentType,
-    sizeBytes: bytes.byteLength,
+    sizeBytes: 'bytes' in input ? input.bytes.byteLength : input.sizeBytes,
     extension,
-    width: facts.width ?? null,
-    height: facts.height ?? null,
-    durationSeconds: facts.durationSeconds ?? null,
+    width: input.width ?? null,
+    height: input.height ?? null,
+    durationSeconds: input.durationSeconds ?? null,
   };
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.types.js';
-import { createDiskStore } from './disk-store.js';
+import { createDiskStore, INCOMING } from './disk-store.js';
 import { createFileHandler } from './file-handler.js';
 import type { FileHandler } from './file-handler.js';
 import { createFileService } from './file.service.js';
@@ -26,6 +26,8 @@ export interface Files {
   /** For GET and HEAD under `/files/`. */
   handler: FileHandler;
   store: FileStore;
+  /** Where uploads lie until they are kept; what a process that died left there goes at the next start. */
+  spoolFolder: string;
   /** Starts removing files of forgotten jobs. Workers do this. */
   startRetention(): void;
   close(): void;
@@ -44,6 +46,7 @@ export async function openFiles({ config, database, signing, logger }: FilesOpti
     service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl }),
     handler: createFileHandler({ store, signer, logger }),
     store,
+    spoolFolder: join(config.dataDir, 'files', INCOMING),
     startRetention() {
       stop();
       stop = startFileRetention({ database, store, logger });

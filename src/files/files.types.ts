@@ -12,20 +12,26 @@ export interface StoredFile {
   durationSeconds: number | null;
 }
 
+/** Bytes at hand, or a file in the spool folder, which may be moved away. */
+export type FileSource = { bytes: Uint8Array } | { path: string; sizeBytes: number };
+
 export interface FileService {
   /** Writes the bytes to the store, then the row. */
-  save(input: {
-    orgId: string;
-    bytes: Uint8Array;
-    contentType: string;
-    /** Default: that of the content type. */
-    extension?: string;
-    width?: number;
-    height?: number;
-    durationSeconds?: number;
-    /** The job whose input or output it is (made already or about to be): the file is removed when that job is forgotten. */
-    jobId?: string;
-  }): Promise<StoredFile>;
+  save(
+    input: FileSource & {
+      orgId: string;
+      contentType: string;
+      /** Default: that of the content type. */
+      extension?: string;
+      width?: number;
+      height?: number;
+      durationSeconds?: number;
+      /** The job whose input or output it is (made already or about to be): the file is removed when that job is forgotten. */
+      jobId?: string;
+      /** The same for an agent's run: what was attached to it or made by its tools. */
+      runId?: string;
+    },
+  ): Promise<StoredFile>;
   /** @throws not_found */
   get(orgId: string, id: string): Promise<StoredFile>;
   read(orgId: string, id: string): Promise<Buffer>;

@@ -1,3 +1,4 @@
+import { openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { S3mini, S3ServiceError } from 's3mini';
@@ -47,6 +48,10 @@ export function createS3Store(settings: S3Settings): FileStore {
     location: settings.url,
     async put(key, bytes) {
       await client.putObject(pathOf(key), Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    },
+    async adopt(key, path) {
+      const bytes = await openAsBlob(path);
+      await client.putObject(pathOf(key), bytes, undefined, undefined, undefined, bytes.size);
     },
     size: async (key) => await client.getContentLength(pathOf(key)).catch(absent),
     async read(key) {

@@ -19,6 +19,8 @@ export interface ByteRange {
 export interface FileStore {
   /** Durable once resolved, and whole or absent: an aborted write leaves nothing. */
   put(key: FileKey, bytes: Uint8Array): Promise<void>;
+  /** Puts a file that lies in the process's spool folder; it may be moved away from there. As durable and whole as `put`. */
+  adopt(key: FileKey, path: string): Promise<void>;
   /** Null where there is no such file. */
   size(key: FileKey): Promise<number | null>;
   read(key: FileKey): Promise<Buffer | null>;

@@ -21,5 +21,7 @@ export {
 } from './answer.js';
 export { isMultipart, parseMultipart } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';
+export { spoolMultipart } from './spool.js';
+export type { SpooledFile } from './spool.js';
 export type { HttpAnswer, HttpEdge } from './http.types.js';
 export type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../idempotency/idempotency.types.js';

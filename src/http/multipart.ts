@@ -19,7 +19,7 @@ export interface MultipartBody {
 const MAX_FIELD_BYTES = 64 * 1024;
 const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100, fieldSize: MAX_FIELD_BYTES };
 
-const malformed = (): ApiError => invalid('Malformed multipart body');
+export const malformed = (): ApiError => invalid('Malformed multipart body');
 
 export function isMultipart(contentType: string | undefined): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
@@ -31,20 +31,11 @@ export function isMultipart(contentType: string | undefined): boolean {
  */
 export async function parseMultipart(bytes: Buffer, contentType: string): Promise<MultipartBody> {
   const parser = openParser(contentType);
-  const fields: MultipartBody['fields'] = Object.create(null) as MultipartBody['fields'];
+  const fields = new FormFields();
   const files: MultipartBody['files'] = new Map();
   const failure = await new Promise<ApiError | null>((resolve) => {
     const broken = (): void => resolve(malformed());
-    parser.on('field', (name, value, { nameTruncated, valueTruncated }) => {
-      // A part without a name has none here, whatever the types say.
-      if (nameTruncated || valueTruncated || !name) return broken();
-      const bare = name.replace(/\[\]$/, '');
-      const known = fields[bare];
-      fields[bare] =
-        bare === name && known === undefined
-          ? value
-          : [...(known === undefined ? [] : [known].flat()), value];
-    });
+    parser.on('field', (...given) => fields.add(...given) || broken());
     parser.on('file', (name, stream, { filename }) => {
       const parts: Buffer[] = [];
       stream.on('data', (part: Buffer) => parts.push(part));
@@ -59,18 +50,43 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
     parser.end(bytes);
   });
   if (failure !== null) throw failure;
-  for (const [name, values] of Object.entries(fields)) {
-    checkText(name);
-    for (const value of [values].flat()) checkText(value, name);
-  }
-  return { fields: { ...fields }, files };
+  return { fields: fields.read(), files };
 }
 
-function openParser(contentType: string): busboy.Busboy {
+/** Gathers a form's plain fields. */
+export class FormFields {
+  private readonly fields = Object.create(null) as MultipartBody['fields'];
+
+  /** @returns false for a field that was cut or has no name */
+  add(
+    name: string,
+    value: string,
+    { nameTruncated, valueTruncated }: { nameTruncated: boolean; valueTruncated: boolean },
+  ): boolean {
+    // A part without a name has none here, whatever the types say.
+    if (nameTruncated || valueTruncated || !name) return false;
+    const bare = name.replace(/\[\]$/, '');
+    const known = this.fields[bare];
+    this.fields[bare] =
+      bare === name && known === undefined ? value : [...(known === undefined ? [] : [known].flat()), value];
+    return true;
+  }
+
+  /** @throws ApiError invalid_request for a NUL or a lone surrogate */
+  read(): MultipartBody['fields'] {
+    for (const [name, values] of Object.entries(this.fields)) {
+      checkText(name);
+      for (const value of [values].flat()) checkText(value, name);
+    }
+    return { ...this.fields };
+  }
+}
+
+/** @throws ApiError invalid_request where no boundary is named */
+export function openParser(contentType: string): busboy.Busboy {
   try {
     return busboy({ headers: { 'content-type': contentType }, limits: LIMITS, defParamCharset: 'utf8' });
   } catch {
-    // No boundary.
     throw malformed();
   }
 }

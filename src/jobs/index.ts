@@ -10,9 +10,12 @@ export type {
   NewJob,
 } from './jobs.types.js';
 export { createJobLookup, createMovingJobs } from './job.reader.js';
+export { createBatcher, wasRolledBack } from './batcher.js';
 export type { JobPosition } from './job.reader.js';
 export { createJobRetention } from './job.retention.js';
-export type { JobRetention } from './job.retention.js';
+export type { RetentionOptions } from './job.retention.js';
+export { createRetention } from './retention.js';
+export type { Retention } from './retention.js';
 export { createJobService } from './job.service.js';
 export { isFinished, JOB_TRANSITIONS } from './job.transitions.js';
 export { createJobWorker } from './job.worker.js';

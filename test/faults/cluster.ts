@@ -8,7 +8,12 @@ const FREELY = { limit: 1_000_000, windowSeconds: 60 };
 export const RAISED_PLANS = {
   plans: {
     business_monthly: {
-      limits: { credits: 10_000_000, image_generations: 1_000_000, tts_chars: 10_000_000 },
+      limits: {
+        credits: 10_000_000,
+        image_generations: 1_000_000,
+        tts_chars: 10_000_000,
+        agent_runs: 1_000_000,
+      },
       rate: { rpm: 1_000_000, burst: 1_000_000 },
       maxPendingJobs: 100_000,
     },

@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeAgent, runAgent } from '../support/agents.js';
@@ -46,13 +49,44 @@ const http = createServer((request, response) => {
     .then(() => transport.handleRequest(request, response));
 });
 
+/** A server that keeps sessions, as most do: started anew it knows none of them. Its list comes in pages of one tool. */
+const sessions = new Map<string, StreamableHTTPServerTransport>();
+const stateful = createServer((request, response) => {
+  const known = sessions.get(String(request.headers['mcp-session-id']));
+  if (known) return void known.handleRequest(request, response);
+  if (request.headers['mcp-session-id'] !== undefined) return void response.writeHead(404).end();
+  const server = new Server({ name: 'stateful', version: '1' }, { capabilities: { tools: {} } });
+  const tools = ['first', 'second'].map((name) => ({ name, inputSchema: { type: 'object' as const } }));
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
+    params?.cursor === undefined ? { tools: tools.slice(0, 1), nextCursor: '1' } : { tools: tools.slice(1) },
+  );
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
+    content: [{ type: 'text', text: `${params.name} of ${sessions.size}` }],
+  }));
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+  });
+  void server
+    .connect(transport as Parameters<typeof server.connect>[0])
+    .then(() => transport.handleRequest(request, response));
+});
+const portOf = (server: typeof http): number => (server.address() as AddressInfo).port;
+const open = (server: typeof http, port = 0) =>
+  new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+const shut = (server: typeof http) => {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(resolve));
+};
+
 let penstock: TestServer;
 let key: string;
 let folder: string;
 
 beforeAll(async () => {
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', () => resolve()));
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  await open(http);
+  await open(stateful);
+  const url = `http://127.0.0.1:${portOf(http)}/mcp`;
   folder = await mkdtemp(join(tmpdir(), 'penstock-mcp-'));
   const file = join(folder, 'mcp.json');
   const docs = {
@@ -66,14 +100,19 @@ beforeAll(async () => {
   const script = join(folder, 'program.mjs');
   await writeFile(script, PROGRAM);
   const program = { command: process.execPath, args: [script], env: { ROOT: '/srv' }, credits: 0 };
-  await writeFile(file, JSON.stringify({ servers: { docs, away, program } }));
+  await writeFile(
+    file,
+    JSON.stringify({
+      servers: { docs, away, program, kept: { url: `http://127.0.0.1:${portOf(stateful)}/mcp` } },
+    }),
+  );
   penstock = await startPenstock({ env: { MCP_FILE: file, MCP_KEY: 'mcp-secret' } });
   ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
 afterAll(async () => {
   await penstock?.close();
-  http.closeAllConnections();
-  await new Promise((resolve) => http.close(resolve));
+  await shut(http);
+  await shut(stateful);
   delete process.env['PENSTOCK_TEST_SECRET'];
   await rm(folder, { recursive: true });
 });
@@ -109,6 +148,25 @@ test('what fails there is a result; input that does not fit never gets there', a
 test('tools that the file does not list, and those of a server that never answered, cannot be granted', async () => {
   for (const tool of ['mcp:docs/hidden', 'mcp:away/x', 'mcp:docs/__proto__'])
     await expect(makeAgent(penstock, key, { tools: [tool] })).rejects.toThrow('Invalid tools');
+});
+
+test('a server that was started anew, or was away, is connected to anew by the next call', async () => {
+  const id = await makeAgent(penstock, key, { tools: ['mcp:kept/first', 'mcp:kept/second'] });
+  const ask = async (name: string) => {
+    const run = await runAgent(penstock, key, id, call(`mcp__kept__${name}`, {}));
+    return run.steps.find(({ type }) => type === 'tool_result')?.tool_output;
+  };
+  expect(await ask('second')).toEqual({ text: 'second of 1' });
+  sessions.clear();
+  expect(await ask('first')).toEqual({ text: 'first of 1' });
+  const port = portOf(stateful);
+  await shut(stateful);
+  expect(await ask('first')).toEqual({
+    error: expect.stringMatching(/^The MCP server (failed|cannot be reached)/),
+  });
+  sessions.clear();
+  await open(stateful, port);
+  expect(await ask('first')).toEqual({ text: 'first of 1' });
 });
 
 test('a server can be a program: it sees what the operator gives it, and none of our secrets', async () => {

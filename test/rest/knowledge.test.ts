@@ -17,7 +17,9 @@ interface FileRecord {
 }
 
 beforeAll(async () => {
-  penstock = await startPenstock();
+  // Files are watched by asking often.
+  const rate = { rpm: 60_000, burst: 60_000 };
+  penstock = await startPenstock({ plans: { plans: { pro_monthly: { rate } } } });
   ({ key, orgId } = await penstock.createOrg({ plan: 'pro_monthly' }));
   agentId = await createAgent(key);
 });

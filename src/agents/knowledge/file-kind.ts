@@ -1,3 +1,5 @@
+import { TextDecoder } from 'node:util';
+
 /** Formats of knowledge files (contract 4.8). */
 export type FileKind = 'pdf' | 'docx' | 'md' | 'csv' | 'txt';
 
@@ -11,24 +13,91 @@ export const CONTENT_TYPES: Record<FileKind, string> = {
 
 const CONTROL = /\p{Cc}/gu;
 
-/** What a file is by its content; the name only tells kinds of text apart. Null: none of the formats. */
-export function kindOf(bytes: Buffer, filename: string): FileKind | null {
-  if (bytes.length === 0) return null;
-  if (bytes.subarray(0, 1024).includes('%PDF-')) return 'pdf';
-  if (bytes.subarray(0, 4).equals(Buffer.from('PK\x03\x04', 'latin1'))) {
-    // Names stand uncompressed in the archive's directory, at its end.
-    return bytes.includes('word/document.xml') && bytes.includes('[Content_Types].xml') ? 'docx' : null;
+const HEAD_BYTES = 1024;
+const ARCHIVE = Buffer.from('PK\x03\x04', 'latin1');
+/** What a DOCX's directory names; names stand in it uncompressed. */
+const DOCX_PARTS = ['word/document.xml', '[Content_Types].xml'];
+
+/** What a file is by its content, read once; the name only tells kinds of text apart. Null: none of the formats. */
+export async function kindOf(
+  content: AsyncIterable<Buffer> | Iterable<Buffer>,
+  filename: string,
+): Promise<FileKind | null> {
+  let seen: PartsSeen | TextSeen | null = null;
+  for await (const chunk of chunksFrom(content)) {
+    if (seen === null && chunk.subarray(0, HEAD_BYTES).includes('%PDF-')) return 'pdf';
+    seen ??= chunk.subarray(0, 4).equals(ARCHIVE) ? new PartsSeen(DOCX_PARTS) : new TextSeen(chunk);
+    if (!seen.take(chunk)) return null;
   }
-  if (!isText(bytes)) return null;
+  if (seen === null || !seen.end()) return null;
+  return seen instanceof PartsSeen ? 'docx' : textKind(filename);
+}
+
+/** The chunks, the first of them at least as long as what a kind is known by. */
+async function* chunksFrom(
+  content: AsyncIterable<Buffer> | Iterable<Buffer>,
+): AsyncGenerator<Buffer, void, undefined> {
+  let head: Buffer | null = Buffer.alloc(0);
+  for await (const chunk of content) {
+    if (head === null) yield chunk;
+    else if ((head = Buffer.concat([head, chunk])).length >= HEAD_BYTES) {
+      yield head;
+      head = null;
+    }
+  }
+  if (head !== null && head.length > 0) yield head;
+}
+
+function textKind(filename: string): FileKind {
   const extension = /\.([a-z0-9]{1,10})$/i.exec(filename)?.[1]?.toLowerCase();
   if (extension === 'csv') return 'csv';
   return extension === 'md' || extension === 'markdown' ? 'md' : 'txt';
 }
 
-function isText(bytes: Buffer): boolean {
-  const text = decodeText(bytes);
-  if (text === null) return false;
-  return !hasUnprintable(text);
+/** Whether all of some texts come by, also across the borders of chunks. */
+class PartsSeen {
+  private readonly missing: Set<string>;
+  private rest = Buffer.alloc(0);
+
+  constructor(private readonly parts: readonly string[]) {
+    this.missing = new Set(parts);
+  }
+
+  take(chunk: Buffer): boolean {
+    const whole = Buffer.concat([this.rest, chunk]);
+    for (const part of this.missing) if (whole.includes(part)) this.missing.delete(part);
+    this.rest = whole.subarray(-Math.max(...this.parts.map(({ length }) => length)));
+    return true;
+  }
+
+  end(): boolean {
+    return this.missing.size === 0;
+  }
+}
+
+/** Whether all of it is text that an editor could have written. */
+class TextSeen {
+  private readonly decoder: TextDecoder;
+
+  constructor(head: Buffer) {
+    this.decoder = decoderOf(head);
+  }
+
+  take(chunk: Buffer): boolean {
+    return this.fits(() => this.decoder.decode(chunk, { stream: true }));
+  }
+
+  end(): boolean {
+    return this.fits(() => this.decoder.decode());
+  }
+
+  private fits(decode: () => string): boolean {
+    try {
+      return !hasUnprintable(decode());
+    } catch {
+      return false;
+    }
+  }
 }
 
 /** A NUL or another control character that no text editor writes (tab to carriage return and escape are). */
@@ -40,12 +109,16 @@ function hasUnprintable(text: string): boolean {
   return false;
 }
 
+function decoderOf(head: Buffer): TextDecoder {
+  const mark = head.subarray(0, 2).toString('latin1');
+  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding, { fatal: true });
+}
+
 /** UTF-8, or UTF-16 with its mark; null where the bytes are neither. */
 export function decodeText(bytes: Buffer): string | null {
-  const mark = bytes.subarray(0, 2).toString('latin1');
-  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : 'utf-8';
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    return decoderOf(bytes).decode(bytes);
   } catch {
     return null;
   }

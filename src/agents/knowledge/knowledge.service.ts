@@ -1,7 +1,8 @@
+import { createReadStream } from 'node:fs';
 import type { Principal } from '../../access/access.types.js';
 import type { Database, Sql } from '../../database/database.types.js';
 import { ApiError, invalid, notFound } from '../../errors.js';
-import type { FileService } from '../../files/files.types.js';
+import type { FileService, FileSource } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
@@ -34,22 +35,21 @@ class Knowledge implements KnowledgeService {
   async upload(
     principal: Principal,
     agentId: string,
-    file: { filename: string; content: AsyncIterable<Buffer> },
+    file: { filename: string; open(): FileSource },
   ): Promise<KnowledgeFile> {
     const plan = agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const bytes = await readLimited(file.content, plan.maxKnowledgeFileMb);
+    const source = file.open();
+    const sizeBytes = 'bytes' in source ? source.bytes.byteLength : source.sizeBytes;
+    checkSize(sizeBytes, plan.maxKnowledgeFileMb);
     const filename = baseName(file.filename);
-    const kind = kindOf(bytes, filename);
+    const content = 'bytes' in source ? [Buffer.from(source.bytes)] : createReadStream(source.path);
+    const kind = await kindOf(content, filename);
     if (kind === null) throw invalid('Unsupported file type', 'file');
+    const { orgId } = principal;
     const contentType = CONTENT_TYPES[kind];
-    const stored = await this.options.files.save({
-      orgId: principal.orgId,
-      bytes,
-      contentType,
-      extension: kind,
-    });
-    const values = [newId('kf'), principal.orgId, agentId, stored.id, filename, contentType, bytes.length];
+    const stored = await this.options.files.save({ ...source, orgId, contentType, extension: kind });
+    const values = [newId('kf'), orgId, agentId, stored.id, filename, contentType, sizeBytes];
     try {
       return await this.insert(principal, agentId, { values, max: plan.maxKnowledgeFiles });
     } catch (error) {
@@ -101,7 +101,7 @@ class Knowledge implements KnowledgeService {
   }
 
   async extract(input: { bytes: Buffer; filename: string }): Promise<string> {
-    const kind = kindOf(input.bytes, baseName(input.filename));
+    const kind = await kindOf([input.bytes], baseName(input.filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
     try {
       return await extractText(input.bytes, kind);
@@ -167,17 +167,10 @@ class Knowledge implements KnowledgeService {
   }
 }
 
-/** @throws ApiError payload_too_large while reading */
-async function readLimited(content: AsyncIterable<Buffer>, maxMb: number): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of content) {
-    size += part.length;
-    if (size > maxMb * MB)
-      throw new ApiError('payload_too_large', `File exceeds the maximum size of ${maxMb} MB`, {
-        param: 'file',
-      });
-    parts.push(part);
-  }
-  return Buffer.concat(parts, size);
+/** @throws ApiError payload_too_large */
+function checkSize(bytes: number, maxMb: number): void {
+  if (bytes > maxMb * MB)
+    throw new ApiError('payload_too_large', `File exceeds the maximum size of ${maxMb} MB`, {
+      param: 'file',
+    });
 }

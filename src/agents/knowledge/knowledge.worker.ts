@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.types.js';
+import { ApiError } from '../../errors.js';
 import type { FileService } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
 import { chunksOf } from './chunks.js';
@@ -101,7 +102,9 @@ class Worker implements KnowledgeWorker {
         return;
       }
       const known = error instanceof ExtractionError || error instanceof RangeError;
-      if (!known)
+      // Deleted while it waited: there is nothing left to be failed.
+      const gone = error instanceof ApiError && error.code === 'not_found';
+      if (!known && !gone)
         logger.error({ err: error, knowledgeFileId: claimed.id }, 'a knowledge file could not be read');
       await system.query(FAIL, [
         claimed.id,

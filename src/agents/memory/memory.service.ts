@@ -51,6 +51,10 @@ export function createMemoryService({ database }: { database: Database }): Memor
 class Memories implements MemoryService {
   constructor(private readonly database: Database) {}
 
+  async forgetAgent(agentId: string): Promise<void> {
+    await this.database.system.query('DELETE FROM agent_memories WHERE agent_id = $1', [agentId]);
+  }
+
   async remember({
     orgId,
     agentId,
@@ -79,7 +83,7 @@ class Memories implements MemoryService {
       endUser,
     ]);
     const table = new VectorTable(rows.map(({ embedding }) => embedding ?? vectorOf('')));
-    const near = table.nearest(vectorOf(query), limit).map(({ row }) => row);
+    const near = (await table.nearest(vectorOf(query), limit)).map(({ row }) => row);
     // A short memory is recalled whole: "what do you know of me" shares no word with it.
     const latest = rows.map((_, row) => row).filter((row) => !near.includes(row));
     return [...near, ...latest].slice(0, limit).map((row) => toMemory(rows[row] as MemoryRow));

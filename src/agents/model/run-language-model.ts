@@ -21,6 +21,8 @@ export interface RunLanguageModelOptions {
   meter: RunMeter;
   caller: ModelCaller;
   signal: AbortSignal;
+  /** A turn of the event loop of its own. */
+  turn(): Promise<void>;
   /** The answer without tool calls: the run's end. */
   onFinal(result: ModelCallResult): void;
 }
@@ -56,6 +58,7 @@ async function* guarded(options: RunLanguageModelOptions, call: LanguageModelV4C
 
 async function* round(options: RunLanguageModelOptions, call: LanguageModelV4CallOptions): Parts {
   const { session } = options;
+  await options.turn();
   yield { type: 'stream-start', warnings: [] };
   session.closeRound();
   session.state.rounds += 1;

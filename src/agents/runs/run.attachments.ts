@@ -27,7 +27,7 @@ const unsupported = (): ApiError => invalid('Unsupported attachment type', 'atta
 export async function readAttachments(
   { inputs, files, knowledge }: AttachmentOptions,
   call: CallContext,
-  attachments: AttachmentInput[],
+  { runId, attachments }: { runId: string; attachments: AttachmentInput[] },
 ): Promise<RunAttachment[]> {
   const { orgId, plan } = call.principal;
   const read: RunAttachment[] = [];
@@ -43,7 +43,7 @@ export async function readAttachments(
     if (type === 'image') {
       if (contentType === null || !IMAGE_TYPES.has(contentType)) throw unsupported();
       const extension = extensionOf(contentType);
-      const { id } = await files.save({ orgId, bytes, contentType, extension });
+      const { id } = await files.save({ orgId, runId, bytes, contentType, extension });
       read.push({ type, name, fileId: id, extension, contentType });
     } else read.push({ type, name, text: await textOf(knowledge, { bytes, contentType, filename: name }) });
   }

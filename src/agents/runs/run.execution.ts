@@ -14,8 +14,7 @@ import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
-import { endRun } from './run.moves.js';
-import type { Hold } from './run.moves.js';
+import type { Hold, RunWriter } from './run.moves.js';
 import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import type { RunRow } from './run.row.js';
 import { RunSession } from './run.session.js';
@@ -34,6 +33,16 @@ export interface ExecutionOptions {
   logger: Logger;
 }
 
+/** What the runs of one worker share. */
+export interface Workshop {
+  workerId: string;
+  writer: RunWriter;
+  /** Whose key a run goes by, as it is now. @throws ApiError unauthorized */
+  callerOf(keyId: string): Promise<Principal>;
+  /** Resolves in a turn of the event loop of its own: runs that start or go on at once leave room between them for everybody else. */
+  turn(): Promise<void>;
+}
+
 const TOOL_TIMEOUT_MS = 60_000;
 const MAX_PASSAGES = 5;
 const MAX_MEMORIES = 8;
@@ -50,9 +59,9 @@ export class RunExecution {
   constructor(
     private readonly options: ExecutionOptions,
     private readonly run: RunRow,
-    workerId: string,
+    private readonly workshop: Workshop,
   ) {
-    this.hold = { workerId, id: run.id, fence: run.fence };
+    this.hold = { workerId: workshop.workerId, orgId: run.org_id, id: run.id, fence: run.fence };
     this.ended = this.whole();
   }
 
@@ -71,7 +80,7 @@ export class RunExecution {
     const { logger } = this.options;
     let meter: RunMeter | null = null;
     try {
-      const principal = await this.options.authenticator.refresh({ keyId: this.run.key_id } as Principal);
+      const principal = await this.workshop.callerOf(this.run.key_id);
       meter = new RunMeter({ metering: this.options.metering, principal, run: this.run, logger });
       return await this.work(await this.open(meter), meter);
     } catch (error) {
@@ -87,12 +96,12 @@ export class RunExecution {
   }
 
   private async open(meter: RunMeter): Promise<RunSession> {
-    const { toolbox, logger, database } = this.options;
+    const { toolbox, logger } = this.options;
     const granted = this.run.agent.tools.flatMap((id) => toolbox.find(id) ?? []);
     const fresh = this.run.state === null;
     const state = this.run.state ?? { writes: 0, system: '', rounds: 0, messages: [], open: null };
     const session = new RunSession({
-      sql: database.system,
+      writer: this.workshop.writer,
       hold: this.hold,
       state,
       meter,
@@ -135,6 +144,7 @@ export class RunExecution {
       final = result;
     });
     const messages: ModelMessage[] = [...opening, ...session.state.messages];
+    await this.workshop.turn();
     const { stream } = await agent.stream({ messages, abortSignal: this.abort.signal });
     for await (const part of stream) if (part.type === 'error') session.fault ??= part.error;
     if (session.fault !== null) throw session.fault;
@@ -149,8 +159,17 @@ export class RunExecution {
     const { ToolLoopAgent } = await import('ai');
     const { agent: used } = this.run;
     const { caller } = this.options;
+    const { turn } = this.workshop;
     const signal = this.abort.signal;
-    const model = createRunLanguageModel({ model: this.modelOf(), session, meter, caller, signal, onFinal });
+    const model = createRunLanguageModel({
+      model: this.modelOf(),
+      session,
+      meter,
+      caller,
+      signal,
+      turn,
+      onFinal,
+    });
     const isLastRound = () => session.state.rounds >= used.maxIterations - 1;
     return new ToolLoopAgent({
       model,
@@ -231,7 +250,7 @@ export class RunExecution {
   }
 
   private async fail(error: unknown): Promise<'done' | 'left'> {
-    const { logger, database } = this.options;
+    const { logger } = this.options;
     const end = {
       operations: [],
       tokens: 0,
@@ -240,7 +259,7 @@ export class RunExecution {
       text: this.messageOf(error),
     };
     try {
-      return (await persist(() => endRun(database.system, this.hold, end), logger)) ? 'done' : 'left';
+      return (await persist(() => this.workshop.writer.end(this.hold, end), logger)) ? 'done' : 'left';
     } catch (cause) {
       logger.error({ err: cause, runId: this.run.id }, 'a run could not be ended');
       return 'left';

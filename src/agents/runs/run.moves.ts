@@ -1,4 +1,5 @@
 import type { Sql } from '../../database/database.types.js';
+import { createBatcher, wasRolledBack } from '../../jobs/index.js';
 import type { RunRow } from './run.row.js';
 import type { NewStep, RunState } from './run.types.js';
 import { storedJson } from './stored-json.js';
@@ -7,13 +8,14 @@ const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, tex
 const CLAIM = named('claim', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4::bigint)');
 const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id');
 const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
-const ADVANCE = named('advance', 'SELECT penstock_run_advance($1, $2, $3, $4::jsonb) AS moved');
-const END = named('end', 'SELECT penstock_run_end($1, $2, $3, $4::jsonb) AS moved');
+const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
+const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS moved');
 const SWEEP = named('sweep', 'SELECT penstock_runs_sweep() AS moved');
 
 /** The right to write: it holds while the row's worker and fence are these. */
 export interface Hold {
   workerId: string;
+  orgId: string;
   id: string;
   fence: number;
 }
@@ -59,26 +61,60 @@ export async function giveBackRuns(sql: Sql, workerId: string, holds: Hold[]): P
   await sql.query(GIVE_BACK, [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence)]);
 }
 
-/** @returns false where the run is not the worker's any more: nothing was changed */
-export async function advanceRun(sql: Sql, hold: Hold, work: Work & { state: RunState }): Promise<boolean> {
-  const [row] = await sql.query<{ moved: boolean }>(ADVANCE, [
-    hold.workerId,
-    hold.id,
-    hold.fence,
-    storedJson(work),
-  ]);
-  return row?.moved === true;
+/** A boundary of a step, with what another worker would go on from. */
+export type Advance = Work & { state: RunState };
+/** The last write of a run by its worker. */
+export type End = Work & { status: 'completed' | 'failed'; text: string };
+
+/** Writes of the runs in a worker's hands. Those of many runs that come together share a transaction. */
+export interface RunWriter {
+  /** @returns false where the run is not the worker's any more: nothing was changed */
+  advance(hold: Hold, work: Advance): Promise<boolean>;
+  /** Resolves once it is on the disk. @returns false where the run is not the worker's any more */
+  end(hold: Hold, end: End): Promise<boolean>;
 }
 
-/** The last write of a run by its worker. @returns false where the run is not the worker's any more */
-export async function endRun(
-  sql: Sql,
-  hold: Hold,
-  end: Work & { status: 'completed' | 'failed'; text: string },
-): Promise<boolean> {
-  const values = [hold.workerId, hold.id, hold.fence, storedJson(end)];
-  const [row] = await sql.query<{ moved: boolean }>(END, values);
-  return row?.moved === true;
+const MAX_BATCH = 16;
+
+interface Write {
+  hold: Hold;
+  json: string;
+}
+
+export function createRunWriter(sql: Sql): RunWriter {
+  const advances = createWrites(sql, ADVANCE);
+  const ends = createWrites(sql, END);
+  return {
+    advance: (hold, work) => advances.add({ hold, json: storedJson(work) }),
+    end: (hold, end) => ends.add({ hold, json: storedJson(end) }),
+  };
+}
+
+function createWrites(sql: Sql, statement: { name: string; text: string }) {
+  return createBatcher<Write, boolean>({
+    maxBatch: MAX_BATCH,
+    retryable: wasRolledBack,
+    async run(writes) {
+      // By organisation, in every process alike, so that no two batches lock balances crosswise.
+      const order = writes.map((_, index) => index).sort((a, b) => compare(writes[a], writes[b]));
+      const items = order.map((index) => itemOf(writes[index] as Write));
+      const rows = await sql.query<{ moved: boolean }>(statement, [
+        writes[0]?.hold.workerId ?? '',
+        `[${items.join(',')}]`,
+      ]);
+      const moved: boolean[] = [];
+      order.forEach((index, at) => (moved[index] = rows[at]?.moved === true));
+      return moved;
+    },
+  });
+}
+
+function compare(a: Write | undefined, b: Write | undefined): number {
+  return `${a?.hold.orgId}${a?.hold.id}` < `${b?.hold.orgId}${b?.hold.id}` ? -1 : 1;
+}
+
+function itemOf({ hold, json }: Write): string {
+  return `{"id":${JSON.stringify(hold.id)},"fence":${hold.fence},"work":${json}}`;
 }
 
 /** Fails runs whose worker was killed, and those whose time is over. */

@@ -2,8 +2,9 @@ import { invalid, notFound } from '../../errors.js';
 import type { Database, SqlValue } from '../../database/database.types.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { AgentRun, AgentRunService, Page, RunPosition, RunStatus, RunStep } from '../agents.types.js';
-import { isRunId, RUN_COLUMNS, toEvent, toRun, toStep } from './run.row.js';
-import type { EventRow, RunRow, StepRow } from './run.row.js';
+import { createRunReader } from './run.reader.js';
+import { isRunId, RUN_COLUMNS, toRun, toStep } from './run.row.js';
+import type { RunRow, StepRow } from './run.row.js';
 import { createRunStarter } from './run.start.js';
 import type { RunStartOptions } from './run.start.js';
 
@@ -16,10 +17,6 @@ const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
   ORDER BY id DESC LIMIT $5`;
 const STEPS = `SELECT run_id, step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
   WHERE run_id = ANY ($1) ORDER BY run_id, step_number`;
-const EVENTS = `SELECT ${RUN_COLUMNS.replace(/\w+/g, 'r.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.data AS e_data,
-    e.status AS e_status, e.total_steps AS e_total_steps, e.tokens_used AS e_tokens_used, e.credits_used AS e_credits_used
-  FROM agent_run_events e JOIN agent_runs r ON r.id = e.run_id
-  WHERE e.run_id = $1 AND e.sequence > $2 ORDER BY e.sequence LIMIT $3`;
 const KNOWN = `SELECT 1 FROM agents WHERE id = $1 UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
 const POSITIONS = {
   name: 'agent_runs_positions',
@@ -74,9 +71,7 @@ export function createRunService(options: RunStartOptions): AgentRunService {
       if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.status} run`);
       return toRun(outcome);
     },
-    async events(orgId, runId, ...range) {
-      return (await database.tenantQuery<EventRow>(orgId, EVENTS, [runId, ...range])).map(toEvent);
-    },
+    ...createRunReader(database),
   };
   return service;
 }

@@ -1,18 +1,16 @@
 import type { Logger } from 'pino';
-import type { Sql } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
-import { advanceRun, endRun } from './run.moves.js';
-import type { Hold, Work } from './run.moves.js';
+import type { Hold, RunWriter, Work } from './run.moves.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
 import { persist } from './run.write.js';
 import { markUntrusted } from './untrusted.js';
 
 export interface SessionOptions {
-  sql: Sql;
+  writer: RunWriter;
   hold: Hold;
   state: RunState;
   meter: RunMeter;
@@ -55,14 +53,14 @@ export class RunSession {
   async advance(work: Work): Promise<void> {
     this.state.writes += 1;
     const whole = { ...work, steps: [...this.held, ...work.steps], state: this.state };
-    await this.write(whole, () => advanceRun(this.options.sql, this.options.hold, whole));
+    await this.write(whole, () => this.options.writer.advance(this.options.hold, whole));
     this.held = [];
   }
 
   /** The last write. @throws RunLeft */
   async end(status: 'completed' | 'failed', text: string, work: Work): Promise<void> {
     const end = { ...work, steps: [...this.held, ...work.steps], status, text };
-    await this.write(end, () => endRun(this.options.sql, this.options.hold, end));
+    await this.write(end, () => this.options.writer.end(this.options.hold, end));
   }
 
   /** The round that is over becomes part of what was said. */

@@ -56,7 +56,10 @@ export function createRunStarter(
     let attachments: RunAttachment[] = [];
     if (checked.input.attachments.length > 0) {
       await admitCall(metering, call, {});
-      attachments = await readAttachments(options, call, checked.input.attachments);
+      attachments = await readAttachments(options, call, {
+        runId: draft.runId,
+        attachments: checked.input.attachments,
+      });
     }
     await admitCall(metering, call, {
       operation: {

@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Principal } from '../../access/access.types.js';
 import { newId } from '../../ids.js';
 import { RunExecution } from './run.execution.js';
-import type { ExecutionOptions } from './run.execution.js';
-import { claimRuns, giveBackRuns, renewRuns, sweepRuns } from './run.moves.js';
+import type { ExecutionOptions, Workshop } from './run.execution.js';
+import { claimRuns, createRunWriter, giveBackRuns, renewRuns, sweepRuns } from './run.moves.js';
 
 /** Takes runs and executes them. */
 export interface RunWorker {
@@ -36,6 +37,7 @@ class Worker implements RunWorker {
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly offs: (() => void)[] = [];
   private readonly leaseMs: number;
+  private readonly workshop: Workshop;
   private stopping = false;
   private claiming: Promise<void> | null = null;
   private wanted = false;
@@ -43,6 +45,9 @@ class Worker implements RunWorker {
 
   constructor(private readonly options: RunWorkerOptions) {
     this.leaseMs = options.leaseMs ?? 30_000;
+    const writer = createRunWriter(options.database.system);
+    const callerOf = shared((keyId) => options.authenticator.refresh({ keyId } as Principal));
+    this.workshop = { workerId: this.id, writer, callerOf, turn: createTurns() };
   }
 
   get size(): number {
@@ -106,7 +111,7 @@ class Worker implements RunWorker {
           leaseMs: this.leaseMs,
           limitMs: TIME_LIMIT_MS,
         });
-        for (const row of claimed) this.begin(new RunExecution(this.options, row, this.id));
+        for (const row of claimed) this.begin(new RunExecution(this.options, row, this.workshop));
         if (claimed.length > 0) this.wanted = true;
       }
     } catch (error) {
@@ -161,4 +166,20 @@ class Worker implements RunWorker {
       for (const execution of executions) execution.stop();
     }
   }
+}
+
+/** Hands out the turns of the event loop, one to each who asks, in order. */
+function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => (last = last.then(() => nextTurn()));
+}
+
+/** Runs that begin together look their key up once; who comes after the answer looks again. */
+function shared<Value>(look: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
+  const under = new Map<string, Promise<Value>>();
+  return (key) => {
+    const known = under.get(key) ?? look(key).finally(() => under.delete(key));
+    under.set(key, known);
+    return known;
+  };
 }

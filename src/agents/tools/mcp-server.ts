@@ -1,6 +1,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -15,10 +19,17 @@ const CALL_TIMEOUT_MS = 60_000;
 const RECONNECT_MS = 15_000;
 const MAX_TEXT = 50_000;
 const MAX_NAME = 64;
+/** Pages of a server's list, and tools, that are read of it. */
+const MAX_PAGES = 20;
+const MAX_TOOLS = 500;
+
+type Tool = Awaited<ReturnType<Client['listTools']>>['tools'][number];
+type CallResult = Awaited<ReturnType<Client['callTool']>>;
 
 /** One MCP server: connected as long as it lets itself be connected to, its tools as agents use them. */
 export class McpServer {
   private client: Client | null = null;
+  private connecting: Promise<void> | null = null;
   private listed: AgentTool[] = [];
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
@@ -36,23 +47,28 @@ export class McpServer {
   }
 
   /** Never rejects: a server that is away is tried again. */
-  async connect(): Promise<void> {
+  connect(): Promise<void> {
+    return (this.connecting ??= this.open().finally(() => {
+      this.connecting = null;
+    }));
+  }
+
+  private async open(): Promise<void> {
     const client = new Client({ name: 'penstock', version: '1' });
     try {
-      const timeout = { timeout: CONNECT_TIMEOUT_MS };
-      await client.connect(this.transport(), timeout);
-      const { tools } = await client.listTools(undefined, timeout);
+      await client.connect(this.transport(), { timeout: CONNECT_TIMEOUT_MS });
+      const tools = await listTools(client);
       if (this.closed) return await client.close();
       this.client = client;
       this.listed = tools.flatMap((tool) => this.toolOf(tool));
-      client.onclose = () => this.lost();
+      client.onclose = () => this.lost(client);
     } catch (error) {
       await client.close().catch(() => undefined);
       this.logger.warn(
         { err: error, server: this.name },
         'an MCP server cannot be reached; it is tried again',
       );
-      this.lost();
+      this.lost(this.client);
     }
   }
 
@@ -63,7 +79,8 @@ export class McpServer {
     await this.outbound.close();
   }
 
-  private lost(): void {
+  private lost(client: Client | null): void {
+    if (this.client !== client) return;
     this.client = null;
     if (this.closed) return;
     clearTimeout(this.timer);
@@ -124,17 +141,35 @@ export class McpServer {
     ];
   }
 
-  private async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<string> {
-    if (this.client === null) throw new ToolError('The MCP server cannot be reached now');
-    let result: Awaited<ReturnType<Client['callTool']>>;
+  /** One call; made again on a new connection where the old one's server never saw it. */
+  private async request(
+    call: { name: string; arguments: Record<string, unknown> },
+    signal: AbortSignal,
+    again = true,
+  ): Promise<CallResult> {
+    if (this.client === null) await this.connect();
+    const { client } = this;
+    if (client === null) throw new ToolError('The MCP server cannot be reached now');
     try {
-      const options = { signal, timeout: CALL_TIMEOUT_MS };
-      result = await this.client.callTool({ name, arguments: input }, undefined, options);
+      return await client.callTool(call, undefined, { signal, timeout: CALL_TIMEOUT_MS });
     } catch (error) {
       if (signal.aborted) throw error;
-      this.logger.warn({ err: error, server: this.name, tool: name }, 'an MCP tool failed');
+      const retried = again && neverArrived(error);
+      if (retried || isBroken(error)) await this.drop(client);
+      if (retried) return await this.request(call, signal, false);
+      this.logger.warn({ err: error, server: this.name, tool: call.name }, 'an MCP tool failed');
       throw new ToolError('The MCP server failed', error);
     }
+  }
+
+  /** The next call connects anew. */
+  private async drop(client: Client): Promise<void> {
+    this.lost(client);
+    await client.close().catch(() => undefined);
+  }
+
+  private async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<string> {
+    const result = await this.request({ name, arguments: input }, signal);
     const content = Array.isArray(result.content)
       ? (result.content as { type: string; text?: unknown }[])
       : [];
@@ -146,6 +181,34 @@ export class McpServer {
       throw new ToolError(text === '' ? 'The MCP tool failed' : text.slice(0, 2000));
     return text;
   }
+}
+
+/** All that a server offers, within reason. */
+async function listTools(client: Client): Promise<Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
+    const answer = await client.listTools(cursor === undefined ? undefined : { cursor }, {
+      timeout: CONNECT_TIMEOUT_MS,
+    });
+    tools.push(...answer.tools);
+    cursor = answer.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return tools.slice(0, MAX_TOOLS);
+}
+
+/** The connection's fault, and not an answer of the server's to the call. */
+function isBroken(error: unknown): boolean {
+  return !(error instanceof McpError) || error.code === (ErrorCode.ConnectionClosed as number);
+}
+
+/** A server that was started anew does not know the session any more, or was not there at all: it never saw the call. */
+function neverArrived(error: unknown): boolean {
+  if (error instanceof StreamableHTTPError) return error.code === 404;
+  for (let fault = error; fault instanceof Error; fault = fault.cause)
+    if ((fault as NodeJS.ErrnoException).code === 'ECONNREFUSED') return true;
+  return false;
 }
 
 /** The tool's JSON Schema; where it cannot be read, any object. The server checks again. */

@@ -13,10 +13,10 @@ interface MadeFile {
 /** Stores what a tool made. The step holds the reference, signed where it is shown; the model reads an address it can pass on. */
 export async function storeMade(
   files: FileService,
-  { orgId }: ToolContext,
+  { orgId, runId }: ToolContext,
   file: MadeFile,
 ): Promise<{ reference: { $file: string }; url: string }> {
-  const stored = await files.save({ orgId, ...file });
+  const stored = await files.save({ orgId, runId, ...file });
   const { id, extension } = stored;
   return { reference: fileReference(stored), url: files.url({ orgId, id, extension }) };
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ChatCall } from '../providers.types.js';
 import { planCall, readProgress } from './agent-plan.js';
-import type { AgentProgress, PlannedCall } from './agent-plan.js';
+import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';
+import { factsOf, pointsIn } from './agent-text.js';
 import { cut, piecesOf, prose } from './prose.js';
 import type { Piece } from './prose.js';
 import { readPrompt } from './prompt.js';
@@ -33,21 +34,42 @@ const LONG_EXCERPT = 500;
 /** Tokens of a tool call besides its arguments: the name and the frame around it. */
 const TOOL_CALL_FRAME = 4;
 
+/** What an answer of the sandbox within another one need not say again. */
+const NOTICE = /This is the Penstock sandbox \([^)]*\); no language model was asked\. ?/g;
+
 function excerpt(text: string, length = EXCERPT): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = text.replace(NOTICE, '').replace(/\s+/g, ' ').trim();
   const points = [...line.slice(0, length * 2)];
   return points.length > length ? `${points.slice(0, length).join('')}…` : points.join('');
+}
+
+/** What became of tools whose answer is an address; the others' is quoted. */
+const MADE: Record<string, string> = {
+  generate_chart: 'I drew the chart:',
+  generate_image: 'I made the picture:',
+  create_document: 'I wrote the document:',
+};
+
+function madePart({ name, result }: DoneCall): string | null {
+  const url = /https?:\/\/\S+/.exec(result)?.[0];
+  const made = MADE[name];
+  return made === undefined || url === undefined ? null : `${made} ${url}`;
 }
 
 /** What the tools answered: an agent's tools by name. */
 function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
   const known = done.filter(({ name }) => name !== 'tool');
+  const made = known.map(madePart);
+  if (known.length > 0 && made.every((part) => part !== null)) return made;
   if (known.length === 0 || known.length < prompt.toolResults.length)
     return prompt.toolResults.length === 0
       ? []
       : [`The tool answered: "${excerpt(prompt.toolResults.join(' '))}".`];
-  if (known.length === 1) return [`The tool answered: "${excerpt(known[0]!.result, LONG_EXCERPT)}".`];
-  return known.map(({ name, result }) => `The tool ${name} answered: "${excerpt(result, LONG_EXCERPT)}".`);
+  const [only] = known;
+  if (known.length === 1 && only) return [`The tool answered: "${excerpt(only.result, LONG_EXCERPT)}".`];
+  return known.map(
+    (call, at) => made[at] ?? `The tool ${call.name} answered: "${excerpt(call.result, LONG_EXCERPT)}".`,
+  );
 }
 
 function openingOf(modelId: string, prompt: ReadPrompt, progress: AgentProgress): string {
@@ -58,6 +80,8 @@ function openingOf(modelId: string, prompt: ReadPrompt, progress: AgentProgress)
   for (const memory of prompt.memories) parts.push(`I remember that you told me: "${excerpt(memory)}".`);
   parts.push(...toolParts(prompt, progress));
   prompt.sources.forEach((source, index) => parts.push(`According to "${excerpt(source)}" [${index + 1}].`));
+  const points = progress.offered.length > 0 || progress.done.length > 0 ? pointsIn(prompt.userText) : [];
+  if (points.length >= 3) parts.push(factsOf(points));
   if (prompt.userText !== '') parts.push(`You wrote: "${excerpt(prompt.userText)}".`);
   return parts.join(' ');
 }
@@ -86,7 +110,8 @@ function demandedTool(
 function plannedTool(call: ChatCall, prompt: ReadPrompt, progress: AgentProgress): PlannedCall | null {
   if (progress.offered.length === 0 || call.body['tool_choice'] === 'none') return null;
   if (call.body['response_format'] != null && prompt.toolResults.length === 0) return null;
-  if (prompt.steps === null) return planCall(prompt.userText, progress);
+  const answered = prompt.passages.length > 0 || prompt.memories.length > 0;
+  if (prompt.steps === null) return planCall(prompt.userText, progress, { answered });
   const scripted = prompt.steps[progress.rounds]?.toolCall;
   return scripted === undefined
     ? null
@@ -159,6 +184,8 @@ export function answerTo(call: ChatCall, tokenizer: Tokenizer): SandboxAnswer {
       ? prose({
           opening: openingOf(call.modelId, prompt, progress),
           tokens: prompt.directive.tokens,
+          // What tools did is answer enough; filler would only hide it.
+          sentences: progress.done.length > 0 ? 0 : null,
           tokenizer,
           random,
         })

@@ -50,14 +50,16 @@ export function* filler(random: Random): Generator<Piece, never> {
   }
 }
 
-/** The opening that tells what this is, then filler up to `tokens` (or, without a number, a few sentences). */
+/** The opening that tells what this is, then filler up to `tokens` (or, without a number, `sentences`; null: a few). */
 export function* prose(options: {
   opening: string;
   tokens: number | undefined;
+  sentences: number | null;
   tokenizer: Tokenizer;
   random: Random;
 }): Generator<Piece, void> {
-  const sentences = 2 + options.random.int(4);
+  const few = 2 + options.random.int(4);
+  const sentences = options.sentences ?? few;
   let left = options.tokens ?? Number.POSITIVE_INFINITY;
   for (const piece of options.tokenizer.split(options.opening)) {
     if (piece.tokens > left) return;

@@ -1,0 +1,106 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Database, Sql } from '../../database/database.types.js';
+import { vectorOf, VectorTable } from './vectors.js';
+
+/** Names a passage. */
+export interface PassageKey {
+  fileId: string;
+  position: number;
+}
+
+/** Whose passages. */
+export interface Shelf {
+  orgId: string;
+  agentId: string;
+  /** Changes with every file that is added, finished or deleted. */
+  version: string;
+}
+
+/** The passages nearest to a text by their vectors, best first. Both ways are exact: every passage of the agent is compared. */
+export interface NearestPassages {
+  nearest(shelf: Shelf, query: string, limit: number): Promise<PassageKey[]>;
+}
+
+/** By the database where it has pgvector (src/database/vectors.ts), else in this process. */
+export async function openNearest(database: Database): Promise<NearestPassages> {
+  const [column] = await database.system.query<{ type: string }>(
+    `SELECT format_type(atttypid, NULL) AS type FROM pg_attribute
+     WHERE attrelid = 'knowledge_chunks'::regclass AND attname = 'nearby' AND NOT attisdropped`,
+  );
+  return column === undefined
+    ? createScan(database.system)
+    : createDatabaseScan(database.system, column.type);
+}
+
+function createDatabaseScan(sql: Sql, type: string): NearestPassages {
+  const statement = {
+    name: 'knowledge_nearest',
+    text: `SELECT c.file_id AS "fileId", c.position FROM knowledge_chunks c
+      JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
+      WHERE c.org_id = $1 AND c.agent_id = $2 AND c.nearby <=> $3::${type} < 0.95
+      ORDER BY c.nearby <=> $3::${type}, c.file_id, c.position LIMIT $4`,
+  };
+  return {
+    nearest({ orgId, agentId }, query, limit) {
+      const vector = new Int8Array(vectorOf(query));
+      return sql.query<PassageKey>(statement, [orgId, agentId, `[${vector.join(',')}]`, limit]);
+    },
+  };
+}
+
+const VECTORS = `SELECT c.file_id, c.position, c.embedding FROM knowledge_chunks c
+  JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
+  WHERE c.org_id = $1 AND c.agent_id = $2 AND c.embedding IS NOT NULL`;
+
+/** Vectors kept at hand by one process. */
+const CACHE_BYTES = 128 * 1024 * 1024;
+
+interface Cached {
+  version: string;
+  keys: PassageKey[];
+  table: VectorTable;
+}
+
+/** An agent's vectors stay in memory as long as its files do not change; the least used ones go first. */
+function createScan(sql: Sql): NearestPassages {
+  const cache = new Map<string, Cached>();
+  let bytes = 0;
+
+  const forget = (agentId: string): void => {
+    bytes -= cache.get(agentId)?.table.bytes ?? 0;
+    cache.delete(agentId);
+  };
+  const keep = (agentId: string, made: Cached): void => {
+    forget(agentId);
+    cache.set(agentId, made);
+    bytes += made.table.bytes;
+    for (const oldest of cache.keys()) {
+      if (bytes <= CACHE_BYTES || oldest === agentId) return;
+      forget(oldest);
+    }
+  };
+  const read = async ({ orgId, agentId, version }: Shelf): Promise<Cached> => {
+    const known = cache.get(agentId);
+    if (known?.version === version) {
+      cache.delete(agentId);
+      cache.set(agentId, known);
+      return known;
+    }
+    const rows = await sql.query<{ file_id: string; position: number; embedding: Buffer }>(VECTORS, [
+      orgId,
+      agentId,
+    ]);
+    const keys = rows.map(({ file_id: fileId, position }) => ({ fileId, position }));
+    await turn();
+    const made = { version, keys, table: new VectorTable(rows.map(({ embedding }) => embedding)) };
+    keep(agentId, made);
+    return made;
+  };
+  return {
+    async nearest(shelf, query, limit) {
+      const { keys, table } = await read(shelf);
+      const found = await table.nearest(vectorOf(query), limit);
+      return found.flatMap(({ row }) => keys[row] ?? []);
+    },
+  };
+}

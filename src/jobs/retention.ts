@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+
+const EVERY_MS = 600_000;
+
+/** Forgets finished things after their time (decisions.md 6, "Jobs"). */
+export interface Retention {
+  /** Begins to sweep, at once and then every ten minutes. */
+  start(): void;
+  /** One sweep; answers how many were forgotten. */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** @param options `forgetSome` forgets one batch and answers how many those were; 0 ends the sweep. */
+export function createRetention(options: {
+  what: string;
+  forgetSome(): Promise<number>;
+  logger: Logger;
+}): Retention {
+  const { what, forgetSome, logger } = options;
+  let timer: NodeJS.Timeout | null = null;
+  let closed = false;
+  let running: Promise<unknown> = Promise.resolve();
+
+  async function sweep(): Promise<number> {
+    let forgotten = 0;
+    while (!closed) {
+      const some = await forgetSome();
+      if (some === 0) break;
+      forgotten += some;
+    }
+    return forgotten;
+  }
+
+  const tick = (): void => {
+    running = sweep().then(
+      (count) => count > 0 && logger.info({ count }, `finished ${what} were forgotten`),
+      (error: unknown) =>
+        logger.warn({ err: error }, `forgetting finished ${what} failed; it is tried again later`),
+    );
+  };
+  return {
+    start() {
+      tick();
+      timer = setInterval(tick, EVERY_MS);
+    },
+    sweep,
+    async close() {
+      closed = true;
+      if (timer) clearInterval(timer);
+      await running;
+    },
+  };
+}

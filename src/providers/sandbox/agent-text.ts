@@ -1,0 +1,88 @@
+/** What the sandbox makes out of a user's words: what they are about, and the numbers in them. */
+
+export interface Question {
+  /** The user's own words, without documents that were attached. */
+  text: string;
+  /** Attached documents, then the words: where numbers are looked for. */
+  material: string;
+  /** A few words: for titles, pictures and searches. */
+  topic: string;
+  /** The first address in the words. */
+  url: string | null;
+}
+
+export interface Point {
+  label: string;
+  value: number;
+}
+
+const URL_IN_TEXT = /https?:\/\/[^\s<>"')\]]+/;
+const ATTACHED = /<untrusted source="[^"]*">\n([^]*?)\n<\/untrusted>/g;
+const MAX_TOPIC = 80;
+const POLITE = /^(please|can you|could you|would you|i want you to|i'd like you to|help me)\s+/i;
+const ORDER =
+  /^(?:(?:write|draft|compose|prepare|make|create|generate|draw|paint|plan|search|look up|find(?: out)?|research|read|summari[sz]e|review|announce|show|give|tell)\b\s*(?:me|us)?\s*)/i;
+/** `a short blog post about`, `the web for`: what is wanted before what it is about. */
+const FORM =
+  /^(?:(?:a|an|the|some|our|new|short|long|brief|bar|line|pie|area|scatter|blog|briefing|social media)\s+)*(?:post|posts|article|paper|report|document|briefing|chart|graph|plot|picture|image|illustration|logo|poem|essay|e-?mail|launch|plan|web|internet|news)\s+(?:about|on|of|for|with|from)\s+/i;
+
+const line = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+/** Whole words, at most so many characters. */
+export function shortened(text: string, length: number): string {
+  const points = [...line(text)];
+  if (points.length <= length) return points.join('');
+  const cut = points.slice(0, length).join('');
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2)).replace(/[\s,;:.]+$/, '')}…`;
+}
+
+export function questionOf(userText: string): Question {
+  const text = userText
+    .replace(ATTACHED, '')
+    .replace(/\[Attached image: [^\]]*\]/g, '')
+    .trim();
+  const attached = [...userText.matchAll(ATTACHED)].map(([, inside = '']) => inside);
+  const url = URL_IN_TEXT.exec(text)?.[0].replace(/[.,;!?]+$/, '') ?? null;
+  return { text, material: [...attached, text].join('\n'), topic: topicOf(text), url };
+}
+
+/** The words without their polite beginning, the order, and what comes after the first clause. */
+function topicOf(text: string): string {
+  const words = line(text.replace(URL_IN_TEXT, ' ')).replace(POLITE, '');
+  const [head = words] = words.split(/(?<=\p{L}{2})[:;.?!](?:\s|$)|,\s+(?:with|and|in|as)\s/u);
+  const subject = head
+    .replace(ORDER, '')
+    .replace(FORM, '')
+    .replace(/^(?:the|a|an)\s+/i, '');
+  const plain = subject.replace(/\s+(?:by|until|before|within|in)\s+(?:the\s+)?\d.*$/i, '');
+  const first = plain
+    .replace(/\s+(?:as|into) (?:a|an) (?:pdf|csv|markdown|document|file|report)\b.*$/i, '')
+    .trim();
+  return shortened(first === '' ? words : first, MAX_TOPIC);
+}
+
+/** The first letter large: a title. */
+export const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s*[:=]?\s*(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
+const MAX_POINTS = 50;
+
+/** Numbers with the words before them: `apples 3, pears 5` or `apples: 3`. */
+export function pointsIn(text: string): Point[] {
+  return [...text.matchAll(ROW)]
+    .map(([, label = '', value]) => ({
+      label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
+      value: Number(value),
+    }))
+    .slice(0, MAX_POINTS);
+}
+
+/** What can be said of numbers without a model: sums and extremes, computed. */
+export function factsOf(points: Point[]): string {
+  const sum = points.reduce((total, { value }) => total + value, 0);
+  const sorted = [...points].sort((a, b) => b.value - a.value);
+  const rounded = (value: number): string => String(Math.round(value * 100) / 100);
+  const named = (point: Point | undefined): string =>
+    point === undefined ? '' : `${point.label} (${point.value})`;
+  return `Of ${points.length} values the highest is ${named(sorted[0])}, the lowest ${named(sorted.at(-1))}; they add up to ${rounded(sum)}, ${rounded(sum / points.length)} on average.`;
+}
