@@ -41,7 +41,9 @@ export async function startPenstock(options: PenstockOptions = {}): Promise<Test
     PORT: '0',
   };
   const config = loadConfig(env);
-  const app = await boot({ config, logger: pino({ level: config.logLevel }) });
+  // Most faults of the suites are asked for: they stay out of the runner's output unless TEST_LOG_LEVEL wants them.
+  const level = options.env?.['LOG_LEVEL'] ?? process.env['TEST_LOG_LEVEL'] ?? 'fatal';
+  const app = await boot({ config, logger: pino({ level }) });
   const origin = `http://127.0.0.1:${app.port}`;
   const client = createTestClient(origin);
   return {
