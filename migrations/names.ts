@@ -17,6 +17,7 @@ export const MIGRATION_NAMES = [
   '0012_heard_events',
   '0013_spoken_texts',
   '0014_runs',
+  '0015_word_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -1,6 +1,8 @@
 import type { Database } from '../../database/database.types.js';
 import { createBatcher } from '../../jobs/index.js';
 import type { Passage } from '../agents.types.js';
+import { createFullText } from './full-text.js';
+import type { FullText } from './full-text.js';
 import { openNearest } from './nearest.js';
 import type { NearestPassages, PassageKey } from './nearest.js';
 
@@ -8,7 +10,6 @@ import type { NearestPassages, PassageKey } from './nearest.js';
 const CANDIDATES = 40;
 /** Reciprocal rank fusion: how much the very first ranks weigh. */
 const FUSION = 60;
-const MAX_WORDS = 32;
 /** Agents whose files are looked for together. */
 const MAX_BATCH = 100;
 
@@ -22,19 +23,15 @@ const VERSIONS = {
     ) v WHERE v.version IS NOT NULL`,
 };
 
-const FULL_TEXT = {
-  name: 'knowledge_full_text',
-  text: `SELECT c.file_id AS "fileId", c.position FROM knowledge_chunks c
-    JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-    WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ to_tsquery('simple', $3)
-    ORDER BY ts_rank_cd(c.search, to_tsquery('simple', $3), 1) DESC, c.file_id, c.position LIMIT $4`,
-};
-
 const TEXTS = {
   name: 'knowledge_texts',
-  text: `SELECT c.file_id, c.position, c.text, f.filename FROM knowledge_chunks c JOIN knowledge_files f ON f.id = c.file_id
-    WHERE c.org_id = $1 AND c.agent_id = $2 AND f.status = 'completed'
-      AND (c.file_id, c.position) IN (SELECT * FROM unnest($3::text[], $4::int[]))`,
+  // Each by its key, whatever the planner knows of a table that was just filled.
+  text: `SELECT k.file_id, k.position, c.text, f.filename FROM unnest($3::text[], $4::int[]) k (file_id, position)
+    JOIN knowledge_files f ON f.id = k.file_id AND f.status = 'completed'
+    CROSS JOIN LATERAL (
+      SELECT text FROM knowledge_chunks p
+      WHERE p.file_id = k.file_id AND p.position = k.position AND p.org_id = $1 AND p.agent_id = $2 LIMIT 1
+    ) c`,
 };
 
 interface Asked {
@@ -42,33 +39,14 @@ interface Asked {
   agentOrgId: string;
 }
 
-/** They stand in most passages: ranking all of those costs much and tells nothing. */
-const STOP_WORDS = new Set(
-  (
-    'a about all also an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it its ' +
-    'just like may me more most my no not of on or other our out over she should so some such than that the their them then there these they ' +
-    'this to up us was we were what when where which while who why will with would you your'
-  ).split(' '),
-);
-
-/** `a | b:* | c`: any word counts, longer ones also as the beginning of another. Null where the query has no word. */
-function tsQueryOf(query: string): string | null {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]{2,40}/gu) ?? [];
-  const telling = words.filter((word) => !STOP_WORDS.has(word));
-  const unique = [...new Set(telling.length > 0 ? telling : words)]
-    .sort((a, b) => b.length - a.length)
-    .slice(0, MAX_WORDS);
-  return unique.length === 0
-    ? null
-    : unique.map((word) => (word.length >= 4 ? `${word}:*` : word)).join(' | ');
-}
-
 /** Hybrid retrieval: full text and vectors, fused by reciprocal rank. */
 export class Retrieval {
   private nearest: Promise<NearestPassages> | null = null;
+  private readonly fullText: FullText;
   private readonly versions: ReturnType<typeof createBatcher<Asked, string | null>>;
 
   constructor(private readonly database: Database) {
+    this.fullText = createFullText(database.system);
     this.versions = createBatcher({
       run: (items) => this.readVersions(items),
       retryable: () => false,
@@ -84,9 +62,10 @@ export class Retrieval {
   }: Asked & { query: string; limit: number }): Promise<Passage[]> {
     const version = await this.versions.add({ agentId, agentOrgId: orgId });
     if (version === null) return [];
+    const shelf = { orgId, agentId, version };
     const [byWords, byVector] = await Promise.all([
-      this.fullText(orgId, agentId, query),
-      this.near({ orgId, agentId, version }, query),
+      this.fullText.search(shelf, query, CANDIDATES),
+      this.near(shelf, query),
     ]);
     const ranked = fuse([byWords, byVector]).slice(0, limit);
     return await this.passages(orgId, agentId, ranked);
@@ -108,12 +87,6 @@ export class Retrieval {
     const found: (string | null)[] = items.map(() => null);
     for (const { nth, version } of rows) found[nth - 1] = version;
     return found;
-  }
-
-  private async fullText(orgId: string, agentId: string, query: string): Promise<PassageKey[]> {
-    const words = tsQueryOf(query);
-    if (words === null) return [];
-    return await this.database.system.query<PassageKey>(FULL_TEXT, [orgId, agentId, words, CANDIDATES]);
   }
 
   private async passages(

@@ -7,6 +7,9 @@ export const DIMENSIONS = 512;
 /** Rows that are compared in one go: some two milliseconds. */
 const SLICE = 4096;
 
+/** Less is chance: two texts of one language share some features. */
+const LEAST_COSINE = 0.05;
+
 /** A text's vector, one signed byte for each feature. */
 export function vectorOf(text: string): Buffer {
   const vector = featureVector(text, DIMENSIONS);
@@ -39,29 +42,46 @@ export class VectorTable {
 
   /** Rows by cosine, best first; those that share nothing are left out. Long tables leave the event loop to others in between. */
   async nearest(query: Buffer, limit: number): Promise<{ row: number; cosine: number }[]> {
-    const wanted = new Int8Array(query.buffer, query.byteOffset, query.byteLength);
+    const wanted = featuresOf(new Int8Array(query.buffer, query.byteOffset, query.byteLength));
     let found: { row: number; cosine: number }[] = [];
     for (let from = 0; from < this.lengths.length; from += SLICE) {
       if (from > 0) await turn();
-      found.push(...this.slice(wanted, from));
-      found = found.sort((a, b) => b.cosine - a.cosine).slice(0, limit);
+      const worst = found.length < limit ? LEAST_COSINE : (found.at(-1)?.cosine ?? LEAST_COSINE);
+      found.push(...this.slice(wanted, from, worst));
+      found = found.sort((a, b) => b.cosine - a.cosine || a.row - b.row).slice(0, limit);
     }
     return found;
   }
 
-  private slice(wanted: Int8Array, from: number): { row: number; cosine: number }[] {
-    const length = lengthOf(wanted);
+  private slice(
+    { cells: used, values, length }: Features,
+    from: number,
+    worst: number,
+  ): { row: number; cosine: number }[] {
     const to = Math.min(from + SLICE, this.lengths.length);
     const found: { row: number; cosine: number }[] = [];
     for (let row = from; row < to; row++) {
+      const start = row * DIMENSIONS;
       let dot = 0;
-      for (let at = 0, cell = row * DIMENSIONS; at < DIMENSIONS; at++, cell++)
-        dot += (wanted[at] as number) * (this.cells[cell] as number);
+      for (let at = 0; at < used.length; at++)
+        dot = (dot + (values[at] as number) * (this.cells[start + (used[at] as number)] as number)) | 0;
       const cosine = dot / (length * (this.lengths[row] as number) || 1);
-      if (cosine > 0.05) found.push({ row, cosine });
+      if (cosine > worst) found.push({ row, cosine });
     }
     return found;
   }
+}
+
+/** The features that a vector has: few of all, for a question is short. */
+interface Features {
+  cells: Int32Array;
+  values: Int32Array;
+  length: number;
+}
+
+function featuresOf(vector: Int8Array): Features {
+  const cells = Int32Array.from(vector.keys()).filter((at) => vector[at] !== 0);
+  return { cells, values: cells.map((at) => vector[at] as number), length: lengthOf(vector) };
 }
 
 function lengthOf(vector: Int8Array): number {

@@ -1,0 +1,120 @@
+import type { Sql } from '../../database/database.types.js';
+import type { PassageKey, Shelf } from './nearest.js';
+
+const MAX_WORDS = 32;
+/** Passages that are ranked for one question. Ranking costs some 30 µs a passage, and words that stand everywhere tell them apart badly. */
+const MAX_RANKED = 200;
+/** Common words that must stand together where there is no rare one: more say little more, and each costs a walk over its passages. */
+const MAX_TOGETHER = 2;
+/** Agents whose common words are remembered. */
+const MAX_SHELVES = 1000;
+
+const COUNTS = {
+  name: 'knowledge_word_counts',
+  text: `SELECT t.nth::int - 1 AS nth, (
+      SELECT count(*)::int FROM (
+        SELECT 1 FROM knowledge_chunks c
+        WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ to_tsquery('simple', t.term) LIMIT $4
+      ) found
+    ) AS passages FROM unnest($3::text[]) WITH ORDINALITY t (term, nth)`,
+};
+
+const RANKED = {
+  name: 'knowledge_full_text',
+  text: `SELECT c.file_id AS "fileId", c.position FROM (
+      SELECT file_id, position, search FROM knowledge_chunks
+      WHERE org_id = $1 AND agent_id = $2 AND search @@ to_tsquery('simple', $3) LIMIT $5
+    ) c JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
+    ORDER BY ts_rank_cd(c.search, to_tsquery('simple', $4), 1) DESC, c.file_id, c.position LIMIT $6`,
+};
+
+/** They stand in most passages: ranking all of those costs much and tells nothing. */
+const STOP_WORDS = new Set(
+  (
+    'a about all also an and any are as at be been but by can could did do does for from had has have he her his how i if in into is it its ' +
+    'just like may me more most my no not of on or other our out over she should so some such than that the their them then there these they ' +
+    'this to up us was we were what when where which while who why will with would you your'
+  ).split(' '),
+);
+
+/** The question's words, each a term of a `tsquery`: longer ones also count as the beginning of another. */
+function termsOf(question: string): string[] {
+  const words = question.toLowerCase().match(/[\p{L}\p{N}]{2,40}/gu) ?? [];
+  const telling = words.filter((word) => !STOP_WORDS.has(word));
+  const unique = [...new Set(telling.length > 0 ? telling : words)]
+    .sort((a, b) => b.length - a.length)
+    .slice(0, MAX_WORDS);
+  return unique.map((word) => (word.length >= 4 ? `${word}:*` : word));
+}
+
+/**
+ * Which passages are worth ranking: those with a rare word, and those with all the common ones. A question of common words alone is
+ * answered from the passages of the rarest, so that it costs no more than another. Null where no passage has any of them.
+ */
+function candidatesOf(terms: readonly string[], counts: readonly number[]): string | null {
+  const held = terms
+    .map((term, at) => ({ term, passages: counts[at] ?? 0 }))
+    .filter(({ passages }) => passages > 0)
+    .sort((a, b) => a.passages - b.passages);
+  let budget = MAX_RANKED;
+  const rare = held.filter(({ passages }) => (budget -= passages) >= 0).map(({ term }) => term);
+  const common = held.slice(rare.length, rare.length + MAX_TOGETHER).map(({ term }) => term);
+  if (held.length === 0) return null;
+  if (common.length === 0) return rare.join(' | ');
+  const together = `(${common.join(' & ')})`;
+  return rare.length > 0 ? `${rare.join(' | ')} | ${together}` : together;
+}
+
+export interface FullText {
+  /** Passages that hold the question's words, best first (cover density, longer passages weighing less). */
+  search(shelf: Shelf, question: string, limit: number): Promise<PassageKey[]>;
+}
+
+export function createFullText(sql: Sql): FullText {
+  const commonWords = createMemory();
+
+  /** How many passages hold each term, {@link MAX_RANKED} + 1 at most. */
+  const count = async (shelf: Shelf, terms: readonly string[]): Promise<number[]> => {
+    const common = commonWords(shelf);
+    const asked = terms.filter((term) => !common.has(term));
+    const values = [shelf.orgId, shelf.agentId, asked, MAX_RANKED + 1];
+    const rows = asked.length === 0 ? [] : await sql.query<{ nth: number; passages: number }>(COUNTS, values);
+    const counted = new Map(rows.map(({ nth, passages }) => [asked[nth], passages]));
+    for (const [term, passages] of counted) if (term !== undefined && passages > MAX_RANKED) common.add(term);
+    return terms.map((term) => (common.has(term) ? MAX_RANKED + 1 : (counted.get(term) ?? 0)));
+  };
+
+  return {
+    async search(shelf, question, limit) {
+      const terms = termsOf(question);
+      if (terms.length === 0) return [];
+      const counts = await count(shelf, terms);
+      const candidates = candidatesOf(terms, counts);
+      if (candidates === null) return [];
+      const ranked = (among: string) => {
+        const values = [shelf.orgId, shelf.agentId, among, terms.join(' | '), MAX_RANKED, limit];
+        return sql.query<PassageKey>(RANKED, values);
+      };
+      const found = await ranked(candidates);
+      if (found.length > 0) return found;
+      // Common words that never stand together: any passage of the rarest is as good as another.
+      const least = Math.min(...counts.filter((passages) => passages > 0));
+      return await ranked(terms[counts.indexOf(least)] ?? candidates);
+    },
+  };
+}
+
+/** The words that stand in too many passages to be ranked by, for each agent: counting those costs the most, and they are asked for often. */
+function createMemory(): (shelf: Shelf) => Set<string> {
+  const shelves = new Map<string, { version: string; words: Set<string> }>();
+  return ({ agentId, version }) => {
+    const known = shelves.get(agentId);
+    if (known?.version === version) return known.words;
+    shelves.delete(agentId);
+    const words = new Set<string>();
+    shelves.set(agentId, { version, words });
+    const oldest = shelves.keys().next();
+    if (shelves.size > MAX_SHELVES && oldest.done !== true) shelves.delete(oldest.value);
+    return words;
+  };
+}
