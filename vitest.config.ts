@@ -11,7 +11,8 @@ export default defineConfig({
     exclude: ['test/faults/**', '**/node_modules/**'],
     globalSetup: ['test/support/build-setup.ts', 'test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: many tests wait for leases, retries and restarts.
+    maxWorkers: 3,
     // A few that start several processes, or wait for the product's own time limits, say so in their files.
     testTimeout: 30_000,
     hookTimeout: 60_000,
