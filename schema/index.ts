@@ -13,5 +13,6 @@ export { JobProgress, JobType } from './job/job.type.js';
 export { createDocuments } from './documents/index.js';
 export type { DocumentRequest, Documents } from './documents/index.js';
 export { createGraphqlHandler } from './http/handler.js';
-export type { GraphqlHandler, GraphqlHandlerOptions } from './http/handler.js';
+export type { GraphqlHandler } from './http/handler.js';
+export type { GraphqlHandlerOptions } from './http/handler.types.js';
 export { paramOf as graphqlParamOf, parseRequest as parseGraphqlRequest } from './http/request.js';

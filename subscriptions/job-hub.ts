@@ -7,12 +7,10 @@ import type { Tool } from '../src/vocabulary.js';
 import { JobChannel, RECENT } from './job-channel.js';
 import { JobCursor } from './job-cursor.js';
 import { JobUpdates } from './job-updates.js';
+import type { JobLookup } from './job-updates.js';
 import { ReadTogether } from './read-together.js';
 
 const SWEEP_MS = 2_000;
-
-/** Positions of many jobs in one read; unknown ids are left out. */
-export type JobLookup = (jobIds: string[]) => Promise<JobPosition[]>;
 
 export interface JobHubDependencies {
   jobs: Pick<JobService, 'getMany' | 'events'>;

@@ -4,7 +4,9 @@ import type { JobEvent } from '../src/jobs/jobs.types.js';
 import type { Tool } from '../src/vocabulary.js';
 import { BoundedQueue } from './bounded-queue.js';
 import { isTerminal, type JobChannel } from './job-channel.js';
-import type { JobLookup } from './job-hub.js';
+
+/** Positions of many jobs in one read; unknown ids are left out. */
+export type JobLookup = (jobIds: string[]) => Promise<JobPosition[]>;
 
 const QUEUE_CAPACITY = 256;
 const REMEMBERED = 4096;

@@ -8,7 +8,7 @@ import type { Job } from '../../src/jobs/jobs.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
 import { apiErrorOf, presentError } from '../errors.js';
-import type { GraphqlHandlerOptions } from './handler.js';
+import type { GraphqlHandlerOptions } from './handler.types.js';
 import type { GraphqlRequest } from './request.js';
 
 /** One request's context, with what its answer shows. */

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { GraphQLError, GraphQLSchema } from 'graphql';
+import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
-import type { Logger } from 'pino';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
+import type { HttpAnswer } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -17,23 +16,14 @@ import {
 } from '../../src/http/index.js';
 import type { Job } from '../../src/jobs/jobs.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
-import type { Services } from '../../src/services.js';
-import type { Documents } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
+import type { GraphqlHandlerOptions } from './handler.types.js';
 import type { GraphqlRequest } from './request.js';
 import { paramOf, parseRequest } from './request.js';
 
 /** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
-
-export interface GraphqlHandlerOptions {
-  schema: GraphQLSchema;
-  documents: Documents;
-  services: Services;
-  edge: HttpEdge;
-  logger: Logger;
-}
 
 export interface GraphqlHandler {
   /** Serves GET and POST /graphql. Never rejects. */

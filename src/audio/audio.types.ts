@@ -1,4 +1,3 @@
-import type { KnownSpeech } from './listen/sound-print.js';
 import type { PresetVoice, VoiceEngine } from './voice/voices.js';
 
 /** Containers that speech is made in (contract 4.6); music takes the first two. */
@@ -126,4 +125,19 @@ export interface Audio {
   /** Listens to a recording. @throws UnreadableAudioError */
   transcribe(task: Omit<TranscribeTask, 'kind'>, options?: AudioOptions): Promise<Transcript>;
   close(): void;
+}
+
+/** A stretch of decoded sound, one array for each channel. */
+export interface Decoded {
+  channels: readonly Float32Array[];
+  sampleRate: number;
+}
+
+/** What is remembered of a speech, so that it is known again whatever container, codec and tags it comes in. */
+export interface KnownSpeech {
+  text: string;
+  /** Of the whole. */
+  seconds: number;
+  /** Loudness of its first half minute, a byte for each step of the envelope. */
+  print: Uint8Array;
 }

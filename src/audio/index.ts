@@ -4,4 +4,3 @@ export type * from './audio.types.js';
 export { unspeakable } from './voice/speakable.js';
 export { PRESET_VOICES } from './voice/voices.js';
 export type { PresetVoice, VoiceEngine } from './voice/voices.js';
-export type { KnownSpeech } from './listen/sound-print.js';

@@ -1,5 +1,5 @@
 export { createGenerationService } from './pipeline.js';
-export type { GenerationOptions } from './pipeline.js';
+export type { GenerationOptions } from './pipeline.types.js';
 export { jobHandlersOf } from './pipeline-handlers.js';
 export { createImageEditKind } from './image-edit.js';
 export { createImageKind } from './image.js';

@@ -6,7 +6,7 @@ import type { OperationRequest } from '../metering/metering.types.js';
 import type { Model } from '../models/models.types.js';
 import { admitCall } from './call-admission.js';
 import type { GenerationKind } from './generation.types.js';
-import type { GenerationOptions } from './pipeline.js';
+import type { GenerationOptions } from './pipeline.types.js';
 import { checkRequest } from './pipeline-checks.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'logger'>;

@@ -1,26 +1,11 @@
-import type { Logger } from 'pino';
-import type { FileService } from '../files/files.types.js';
-import type { Job, JobService } from '../jobs/jobs.types.js';
+import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
-import type { Metering } from '../metering/metering.types.js';
-import type { ModelCatalogue } from '../models/models.types.js';
 import type { Tool } from '../vocabulary.js';
-import type { GenerationAnswer, GenerationKind, GenerationService } from './generation.types.js';
+import type { GenerationAnswer, GenerationService } from './generation.types.js';
 import { acceptedAnswer, completedAnswer, unfinishedError } from './pipeline-answer.js';
 import { checkRequest } from './pipeline-checks.js';
 import { createStarter } from './pipeline-start.js';
-
-export interface GenerationOptions {
-  kinds: readonly GenerationKind<unknown>[];
-  models: ModelCatalogue;
-  metering: Metering;
-  jobs: JobService;
-  files: FileService;
-  config: { jobs: { syncTimeoutMs: number } };
-  logger: Logger;
-  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions.md 6). */
-  draining: AbortSignal;
-}
+import type { GenerationOptions } from './pipeline.types.js';
 
 /** Admission, job, waiting and answer of every kind of generation, in the order of decisions.md 1. */
 export function createGenerationService(options: GenerationOptions): GenerationService {

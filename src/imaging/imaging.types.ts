@@ -1,22 +1,5 @@
 import type { EditedImage, EditTask } from './edits/edit.js';
 
-/** Operations of contract 4.3. */
-export const EDIT_OPERATIONS = [
-  'inpainting',
-  'outpainting',
-  'backgroundRemoval',
-  'backgroundReplace',
-  'objectRemoval',
-  'superResolution',
-  'faceEnhancement',
-  'colorization',
-  'styleTransfer',
-] as const;
-export type EditOperation = (typeof EDIT_OPERATIONS)[number];
-
-/** More would take gigabytes to work on; the header is asked before anything is decoded. */
-export const MAX_EDIT_PIXELS = 17_000_000;
-
 /** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
 export type ImagingTask =
   | { kind: 'render'; svg: string; width: number; height: number }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
 import { UnreadableAudioError } from '../audio.types.js';
 import { BitReader } from './bit-reader.js';
-import type { Decoded } from './decode.js';
+import type { Decoded } from '../audio.types.js';
 
 /** The inner parts of the `aac` package (its own front needs a player framework). */
 interface ChannelStream {

@@ -1,13 +1,8 @@
 import decode from 'audio-decode';
 import { UnreadableAudioError } from '../audio.types.js';
+import type { Decoded } from '../audio.types.js';
 import { decodeAacPackets } from './aac-packets.js';
 import type { Probed } from './probe.js';
-
-/** A stretch of decoded sound, one array for each channel. */
-export interface Decoded {
-  channels: readonly Float32Array[];
-  sampleRate: number;
-}
 
 /** Fed in small pieces: even the best compressed silence then decodes to little at a time. */
 const PIECE_BYTES = 4096;

@@ -1,17 +1,9 @@
+import type { KnownSpeech } from '../audio.types.js';
 import type { Samples } from '../voice/flite.js';
 import { levelsOf } from './envelope.js';
 import type { Envelope } from './envelope.js';
 import { speechSpans } from './spans.js';
 import type { Span } from './spans.js';
-
-/** What is remembered of a speech, so that it is known again whatever container, codec and tags it comes in. */
-export interface KnownSpeech {
-  text: string;
-  /** Of the whole. */
-  seconds: number;
-  /** Loudness of its first half minute, a byte for each step of the envelope. */
-  print: Uint8Array;
-}
 
 /** A known speech found in a recording. */
 export interface Recognized extends Span {

@@ -3,6 +3,7 @@ import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerOddities, sendFault, writeFault } from './odd-requests.js';
+import type { Route } from './odd-requests.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -13,7 +14,6 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const IDLE_GRACE_MS = 1_000;
 const DRAIN_CHECK_MS = 50;
 
-export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */

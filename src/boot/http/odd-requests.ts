@@ -2,7 +2,8 @@ import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import { whenBodyIsWanted } from '../../http/index.js';
 import { newId } from '../../ids.js';
-import type { Route } from './http-server.js';
+
+export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Requests that Node hands over apart from others, or refuses without a body. */
 export function answerOddities(server: Server, answer: Route): void {

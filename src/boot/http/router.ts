@@ -9,7 +9,7 @@ import type { AccessLog } from './access-log.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { requestIdOf } from './http-edge.js';
-import type { Route } from './http-server.js';
+import type { Route } from './odd-requests.js';
 
 /** Never rejects. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTracer } from '../../../subscriptions/index.js';
 import { formatTraceparent, parseTraceparent } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
-import type { Route } from '../http/http-server.js';
+import type { Route } from '../http/odd-requests.js';
 
 /** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
 export interface RouteNames {

@@ -1,4 +1,4 @@
-import type { EditOperation } from '../imaging.types.js';
+import type { EditOperation } from '../operations.js';
 import { foreground } from './background.js';
 import { fillByExample } from './exemplar.js';
 import { addGrain, fillMasked } from './fill.js';

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { MAX_EDIT_PIXELS } from '../imaging.types.js';
+import { MAX_EDIT_PIXELS } from '../operations.js';
 
 /** Decoded pixels, four bytes each: red, green, blue, alpha. */
 export interface Raster {

@@ -1,0 +1,18 @@
+import type { Logger } from 'pino';
+import type { FileService } from '../files/files.types.js';
+import type { JobService } from '../jobs/jobs.types.js';
+import type { Metering } from '../metering/metering.types.js';
+import type { ModelCatalogue } from '../models/models.types.js';
+import type { GenerationKind } from './generation.types.js';
+
+export interface GenerationOptions {
+  kinds: readonly GenerationKind<unknown>[];
+  models: ModelCatalogue;
+  metering: Metering;
+  jobs: JobService;
+  files: FileService;
+  config: { jobs: { syncTimeoutMs: number } };
+  logger: Logger;
+  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions.md 6). */
+  draining: AbortSignal;
+}
