@@ -134,7 +134,7 @@ export function toCatalogue(data: PlansData): PlanCatalogue {
   const plans = Object.fromEntries(
     Object.entries(data.plans).map(([code, plan]) => [code, toPlan(code as PlanCode, plan)]),
   ) as PlanCatalogue['plans'];
-  return { plans, endpointLimits: data.endpointLimits };
+  return { plans, endpointLimits: { ...data.endpointLimits } };
 }
 
 /** A plan's monthly allowance as the database stores amounts: hundredths in the order of BUCKETS, -1 for unlimited. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const GRACE_MS = 3000;
+/** Longer than `fetch` keeps an idle connection of the test's own (4 s). */
+const GRACE_MS = 6000;
 /** Kinds of handle that a product must give back; names of `process.getActiveResourcesInfo()`. */
 const WATCHED = [
   'TCPServerWrap',
@@ -28,7 +29,7 @@ function leaked(before: Map<string, number>): string[] {
 
 /**
  * Remembers what keeps this process alive now.
- * @returns a check for the end: what was opened since must be gone within 3 s. @throws Error naming what was left
+ * @returns a check for the end: what was opened since must be gone within 6 s. @throws Error naming what was left
  */
 export function watchLeaks(): () => Promise<void> {
   // The process's own streams are opened by whoever names them first, perhaps a package that is loaded later.
