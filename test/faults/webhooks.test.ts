@@ -72,6 +72,12 @@ test(`${EVENTS} events to a receiver that fails the first two attempts of each a
       timeoutMs: 60_000 + EVENTS * 40,
       everyMs: 500,
       what: 'all deliveries',
+    }).catch(async (error: unknown) => {
+      const [hook] = await cluster.installation.sql(
+        'SELECT enabled, consecutive_failures FROM webhooks WHERE org_id = $1',
+        [orgId],
+      );
+      throw new Error(`${String(error)}: ${JSON.stringify([await statuses(orgId), hook])}`);
     });
     expect(attempts.size).toBe(EVENTS);
     const gaps = [...attempts.values()].flatMap((times) =>
