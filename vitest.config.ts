@@ -11,6 +11,8 @@ export default defineConfig({
     exclude: ['test/faults/**', '**/node_modules/**'],
     globalSetup: ['test/support/build-setup.ts', 'test/support/global-setup.ts'],
     pool: 'forks',
+    // A worker loads the product once for all its files: no file changes what modules share, and the leak check sees to the rest.
+    isolate: false,
     // One more than the cores of a small machine: many tests wait for leases, retries and restarts.
     maxWorkers: 3,
     // A few that start several processes, or wait for the product's own time limits, say so in their files.

@@ -9,6 +9,7 @@ export default mergeConfig(
       include: ['test/faults/**/*.test.ts'],
       exclude: ['**/node_modules/**'],
       fileParallelism: false,
+      isolate: true,
       maxWorkers: 1,
       testTimeout: 300_000,
       hookTimeout: 120_000,
