@@ -66,4 +66,6 @@ export interface InputFetcher {
   }): Promise<FetchedInput>;
   /** Only the form check, for fields that are passed on to an upstream. */
   checkForm(value: string, field: string): void;
+  /** The form check of what `fetch` is to read later: this installation's own signed URLs pass, wherever it lives. */
+  checkInput(input: { orgId: string; value: string; field: string }): Promise<void>;
 }

@@ -25,7 +25,15 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     egress.checkUrl(request.value, { field: request.field });
     return await download(egress, request);
   };
+  const checkForm: InputFetcher['checkForm'] = (value, field) => {
+    if (/^data:/i.test(value) || !SCHEME.test(value)) return;
+    egress.checkUrl(value, { field });
+  };
   return {
+    checkForm,
+    async checkInput({ orgId, value, field }) {
+      if ((await files.resolveOwn(orgId, value)) === null) checkForm(value, field);
+    },
     async fetch(request) {
       const { value } = request;
       const bytes = /^data:/i.test(value)
@@ -34,10 +42,6 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
           ? await fetchUrl(request)
           : decodeBase64(value, request);
       return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
-    },
-    checkForm(value, field) {
-      if (/^data:/i.test(value) || !SCHEME.test(value)) return;
-      egress.checkUrl(value, { field });
     },
   };
 }

@@ -308,22 +308,6 @@ describe('a run', () => {
     expect(other.last.output).not.toContain('Ada');
   });
 
-  test('shows attached images to the model and reads attached documents', async () => {
-    const id = await makeAgent(penstock, key);
-    const pixel =
-      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
-    const text = `data:text/plain;base64,${Buffer.from('The gate opens at nine.').toString('base64')}`;
-    const run = await runAgent(penstock, key, id, {
-      input: 'Look',
-      attachments: [
-        { type: 'image', url: pixel, name: 'pixel.png' },
-        { type: 'document', url: text, name: 'gate.txt' },
-      ],
-    });
-    expect(run.last.output).toContain('I see 1 image');
-    expect(run.last.output).toContain('The gate opens at nine.');
-  });
-
   test.each([
     [{}, 'input is required'],
     [{ input: 'x'.repeat(10_001) }, 'input must be at most 10000 characters'],

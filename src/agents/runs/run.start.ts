@@ -87,7 +87,8 @@ async function check(
   if (found !== null && !isTierAllowed(principal.plan, found))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
   const input = parseRun(body);
-  for (const { url } of input.attachments) inputs.checkForm(url, 'url');
+  const { orgId } = principal;
+  for (const { url } of input.attachments) await inputs.checkInput({ orgId, value: url, field: 'url' });
   const model = models.resolve('chat', agent.model);
   const known = knownTools();
   const used = {

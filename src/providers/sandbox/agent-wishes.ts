@@ -38,6 +38,10 @@ const TEXT =
 const DOCUMENT =
   /\b(document|report|pdf|markdown|csv|spreadsheet|briefing|paper|memo|file|minutes|protocol|invoice)\b/i;
 
+/** What is there already, to be looked at or read: `the attached document`, `this picture`. */
+const GIVEN =
+  /\b(?:attached|enclosed|uploaded|given|this|that|these|those|my|above)\s+(?:\w+\s+)?(?:pictures?|photos?|photographs?|images?|screenshots?|drawings?|documents?|reports?|pdf|csv|papers?|memos?|files?|invoices?|minutes)\b/gi;
+
 const MINUTES = /\b(minutes|protocol)\b/i;
 
 /** In the order in which an agent would do them; each at most once. */
@@ -91,7 +95,7 @@ export const WISHES: readonly Wish[] = [
   {
     tool: 'generate_image',
     thought: 'A picture is wanted: I make it.',
-    fits: ({ text }) => PICTURE.test(text) || (/\b(?:draw|paint)\b/i.test(text) && !CHART.test(text)),
+    fits: ({ text }) => PICTURE.test(wanted(text)) || (/\b(?:draw|paint)\b/i.test(text) && !CHART.test(text)),
     input: ({ topic }) => ({ prompt: topic }),
   },
   {
@@ -103,11 +107,13 @@ export const WISHES: readonly Wish[] = [
   {
     tool: 'create_document',
     thought: 'A document is wanted: I write it.',
-    fits: ({ text }) => DOCUMENT.test(text),
+    fits: ({ text }) => DOCUMENT.test(wanted(text)),
     input: documentOf,
   },
 ];
 
+/** The words without the things that they were given with. */
+const wanted = (text: string): string => text.replace(GIVEN, ' ');
 const hasSeries = (text: string): boolean => pointsIn(text).length >= SERIES;
 const addressIn = (text: string): string | null => /https?:\/\/[^\s<>"')\]\\]+/.exec(text)?.[0] ?? null;
 
@@ -152,12 +158,18 @@ function documentOf(asked: Asked): Record<string, unknown> {
   const minutes = MINUTES.test(text);
   const title = minutes ? 'Minutes' : titled(topic);
   const points = pointsIn(material);
-  if (format === 'csv')
-    return { format, title, rows: [['label', 'value'], ...points.map(({ label, value }) => [label, value])] };
+  if (format === 'csv') return { format, title, rows: tableOf(points, material) };
   const numbers = points.length >= SERIES ? [`## Numbers\n\n${rowsOf(points)}\n\n${factsOf(points)}`] : [];
   const body = minutes ? [minutesOf(material)] : [`## Request\n\n${material.slice(0, MAX_MATERIAL / 2)}`];
   const content = [`# ${title}`, ...body, ...numbers, ...(minutes ? [] : findings(asked))].join('\n\n');
   return { format, title, content: content.slice(0, MAX_MATERIAL) };
+}
+
+/** The numbers that were named, else the lines: a table is never a heading alone. */
+function tableOf(points: Point[], material: string): (string | number)[][] {
+  if (points.length > 0) return [['label', 'value'], ...points.map(({ label, value }) => [label, value])];
+  const lines = material.split('\n').filter((text) => text.trim() !== '');
+  return [['text'], ...lines.map((text) => [text.trim()])];
 }
 
 const rowsOf = (points: Point[]): string =>

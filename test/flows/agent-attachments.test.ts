@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeAgent, runAgent } from '../support/agents.js';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+
+let penstock: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  penstock = await startPenstock();
+  ({ key } = await penstock.createOrg({ plan: 'cli_team' }));
+});
+afterAll(() => penstock?.close());
+
+test('a run shows attached images to the model and reads attached documents', async () => {
+  const id = await makeAgent(penstock, key);
+  const pixel =
+    'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+  const text = `data:text/plain;base64,${Buffer.from('The gate opens at nine.').toString('base64')}`;
+  const run = await runAgent(penstock, key, id, {
+    input: 'Look',
+    attachments: [
+      { type: 'image', url: pixel, name: 'pixel.png' },
+      { type: 'document', url: text, name: 'gate.txt' },
+    ],
+  });
+  expect(run.last.output).toContain('I see 1 image');
+  expect(run.last.output).toContain('The gate opens at nine.');
+});
+
+test('a run takes a file that was made here by its address, its own organisation’s only', async () => {
+  const owner = await penstock.createOrg({ plan: 'business_monthly' });
+  const made = await penstock.rest<{ data: { url: string }[] }>('POST', '/images/generations', {
+    key: owner.key,
+    body: { prompt: 'a weir', size: '512x512' },
+  });
+  const body = { input: 'Look', attachments: [{ type: 'image', url: made.body.data[0]!.url }] };
+  const id = await makeAgent(penstock, owner.key);
+  expect((await runAgent(penstock, owner.key, id, body)).last.output).toContain('I see 1 image');
+  const stranger = await penstock.createOrg({ plan: 'business_monthly' });
+  const theirs = await makeAgent(penstock, stranger.key);
+  expect(await penstock.rest('POST', `/agents/${theirs}/run`, { key: stranger.key, body })).toMatchObject({
+    status: 400,
+    body: { error: 'Invalid URL', param: 'url' },
+  });
+});
+
+test.each([
+  ['What is on the attached picture?', []],
+  ['Sum up the attached document', []],
+  ['Draw a picture of a mill', ['generate_image']],
+  ['Write a report as PDF on this document', ['generate_text', 'create_document']],
+])('a run makes what is wanted, and not again what was given: %s', async (input, called) => {
+  const id = await makeAgent(penstock, key, {
+    tools: ['generate_text', 'generate_image', 'create_document'],
+  });
+  const { steps } = await runAgent(penstock, key, id, { input });
+  expect(steps.filter(({ type }) => type === 'tool_call').map(({ tool }) => tool)).toEqual(called);
+});
