@@ -1,5 +1,5 @@
 import type { ClassType } from 'type-graphql';
-import { Field, ObjectType } from 'type-graphql';
+import { Arg, Field, Int, ObjectType } from 'type-graphql';
 import { invalid } from '../src/errors.js';
 
 @ObjectType({ simpleResolvers: true, description: 'Where a page ends.' })
@@ -69,6 +69,17 @@ export function toConnection<Node extends { id: string }>(page: {
     nextCursor,
   };
 }
+
+/** The argument `first` of a growing list. */
+export const First = (defaultValue = 20) =>
+  Arg('first', () => Int, { nullable: true, defaultValue, description: '1 to 100.' });
+
+/** The argument `after` of a growing list. */
+export const After = () =>
+  Arg('after', () => String, {
+    nullable: true,
+    description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+  });
 
 /** A page's size; null is 20. @throws ApiError invalid_request unless 1 ≤ first ≤ 100 */
 export function checkFirst(first: number | null): number {

@@ -1,6 +1,6 @@
-import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Agent } from '../../src/agents/agents.types.js';
-import { checkFirst, toConnection } from '../connection.js';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { requireAgents, Scope } from '../guard.js';
@@ -31,13 +31,8 @@ export class AgentResolver {
         'Of the templates only those of one category: research, content, coding, analysis, support or productivity.',
     })
     templateCategory: string | null | undefined,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 50, description: '1 to 100.' })
-    first: number | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First(50) first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<Agent>> {
     requireAgents(call);
     const page = await services.agents.list(call.principal, {

@@ -1,6 +1,6 @@
-import { Arg, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from 'type-graphql';
+import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { AgentRun, RunStep } from '../../src/agents/agents.types.js';
-import { checkFirst, toConnection } from '../connection.js';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { Metered, Scope } from '../guard.js';
@@ -40,13 +40,8 @@ export class AgentRunResolver {
       description: 'Only runs that are running, completed, failed or cancelled.',
     })
     status: string | null | undefined,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
-    first: number | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<AgentRun>> {
     const page = await services.agentRuns.list(call.principal, agentId, {
       ...(status == null ? {} : { status }),

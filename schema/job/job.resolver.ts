@@ -1,7 +1,7 @@
-import { Arg, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from 'type-graphql';
+import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { Job } from '../../src/jobs/jobs.types.js';
 import type { Tool } from '../../src/vocabulary.js';
-import { checkFirst, toConnection } from '../connection.js';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { JobTool } from '../enums.js';
@@ -46,13 +46,8 @@ export class JobResolver {
       description: 'Only jobs that are not finished.',
     })
     pending: boolean | null,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
-    first: number | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<Job>> {
     const page = await services.jobs.list(call.principal.orgId, {
       ...(tool == null ? {} : { tool }),

@@ -1,8 +1,8 @@
-import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { KnowledgeFile, Memory } from '../../src/agents/index.js';
 import type { FileSource } from '../../src/files/files.types.js';
 import { invalid } from '../../src/errors.js';
-import { checkFirst, toConnection } from '../connection.js';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { Scope } from '../guard.js';
@@ -90,14 +90,8 @@ export class KnowledgeResolver {
       description: "Only what this end user told; default: everybody's.",
     })
     user: string | null | undefined,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' }) first:
-      | number
-      | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<Memory>> {
     await services.agents.get(call.principal, agentId);
     const page = await services.memories.list(call.principal, agentId, {

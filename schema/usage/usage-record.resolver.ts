@@ -1,5 +1,5 @@
-import { Arg, Ctx, Int, Query, Resolver } from 'type-graphql';
-import { checkFirst, toConnection } from '../connection.js';
+import { Arg, Ctx, Query, Resolver } from 'type-graphql';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { Scope } from '../guard.js';
@@ -15,13 +15,8 @@ export class UsageRecordResolver {
     @Ctx() { call, services }: GraphqlContext,
     @Arg('since', () => DateTime, { nullable: true, description: 'Only operations from this time on.' })
     since: Date | null | undefined,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' })
-    first: number | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<UsageRecordType>> {
     const page = await services.metering.usageRecords({
       orgId: call.principal.orgId,

@@ -1,6 +1,6 @@
-import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { Delivery, Webhook } from '../../src/webhooks/index.js';
-import { checkFirst, toConnection } from '../connection.js';
+import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { WebhookDeliveryStatus } from '../enums.js';
@@ -50,14 +50,8 @@ export class WebhookResolver {
       description: 'Only deliveries that stand like this.',
     })
     status: string | null | undefined,
-    @Arg('first', () => Int, { nullable: true, defaultValue: 20, description: '1 to 100.' }) first:
-      | number
-      | null,
-    @Arg('after', () => String, {
-      nullable: true,
-      description: 'The cursor after which the page begins: `nextCursor` of the page before.',
-    })
-    after: string | null | undefined,
+    @First() first: number | null,
+    @After() after: string | null | undefined,
   ): Promise<Connection<Delivery>> {
     const page = await services.webhooks.deliveries(call.principal, webhookId, {
       first: checkFirst(first),
