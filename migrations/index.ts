@@ -15,6 +15,7 @@ import { Migration0012 } from './0012_heard_events.js';
 import { Migration0013 } from './0013_spoken_texts.js';
 import { Migration0014 } from './0014_runs.js';
 import { Migration0015 } from './0015_word_index.js';
+import { Migration0016 } from './0016_job_orders.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -35,6 +36,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0013_spoken_texts': Migration0013,
   '0014_runs': Migration0014,
   '0015_word_index': Migration0015,
+  '0016_job_orders': Migration0016,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

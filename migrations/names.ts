@@ -18,6 +18,7 @@ export const MIGRATION_NAMES = [
   '0013_spoken_texts',
   '0014_runs',
   '0015_word_index',
+  '0016_job_orders',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -1,7 +1,9 @@
 import { ApiError } from '../errors.js';
+import type { JobContext } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
-import type { Provider, ProviderRegistry } from '../providers/index.js';
+import type { OrderLog, Provider, ProviderRegistry } from '../providers/index.js';
+import { engineName, orderLogOf } from './orders.js';
 import type { Routed, Router } from './routing.js';
 import { callUpstream } from './upstream-call.js';
 
@@ -30,10 +32,11 @@ export function engineOf<Kind extends EngineKind>(
 
 interface EngineCall<Kind extends EngineKind, T> {
   kind: Kind;
-  signal: AbortSignal;
+  /** The attempt at the job that the work is for. */
+  job: Pick<JobContext, 'signal' | 'orders'>;
   /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
   check(target: Model, engine: Engine<Kind>): void;
-  ask(engine: Engine<Kind>): PromiseLike<T>;
+  ask(engine: Engine<Kind>, orders: OrderLog): PromiseLike<T>;
 }
 
 /**
@@ -43,7 +46,7 @@ interface EngineCall<Kind extends EngineKind, T> {
 export async function callEngine<Kind extends EngineKind, T>(
   router: Router,
   model: Model,
-  { kind, signal, check, ask }: EngineCall<Kind, T>,
+  { kind, job: { signal, orders }, check, ask }: EngineCall<Kind, T>,
 ): Promise<Routed<T>> {
   return await callUpstream(router, model, {
     signal,
@@ -51,7 +54,7 @@ export async function callEngine<Kind extends EngineKind, T>(
       const engine = engineAt(provider, kind, target);
       if (engine === undefined) throw unable(`The provider has no models for ${kind}`);
       if (target.id !== model.id) assertSuited(target, () => check(target, engine));
-      return await ask(engine);
+      return await ask(engine, orderLogOf(orders, engineName(provider, target)));
     },
   });
 }

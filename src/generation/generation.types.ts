@@ -52,6 +52,8 @@ export interface GenerationKind<Input> {
   inputParams(input: Input, model: Model): Record<string, unknown>;
   /** Runs in a worker. */
   run(context: JobContext, input: Record<string, unknown>, model: Model): Promise<JobOutcome>;
+  /** Takes back what an upstream was ordered to make for a job that ended without it: `engine` as in the job's orders. @throws UpstreamError */
+  withdraw?(engine: string, reference: string): Promise<void>;
   /** `data` of the synchronous answer where it is not the stored one (files still as references). */
   present?(job: Job, data: unknown): Promise<unknown>;
   /** `usage` of the synchronous answer from the settlement: charged in hundredths, remaining in units (-1: unlimited). */

@@ -1,6 +1,6 @@
 import type { EditedImage, EditOperation, Imaging } from '../imaging/index.js';
 import { UpstreamError } from '../providers/index.js';
-import type { ImageEditor } from '../providers/index.js';
+import type { ImageEditor, OrderLog } from '../providers/index.js';
 import type { ImageEditInput } from './image-edit-input.js';
 
 interface UpstreamEdit {
@@ -9,6 +9,7 @@ interface UpstreamEdit {
   image: Buffer;
   mask: Buffer | undefined;
   signal: AbortSignal;
+  orders: OrderLog;
 }
 
 /** What an upstream that takes words is told, where the words are not the caller's alone. */
@@ -35,7 +36,7 @@ function bordersOf({ operation, direction = 'all', expand_pixels: by = 0 }: Imag
  * @throws UpstreamError, UnreadableImageError
  */
 export async function editUpstream(
-  { imaging, editor, image, mask, signal }: UpstreamEdit,
+  { imaging, editor, image, mask, signal, orders }: UpstreamEdit,
   input: ImageEditInput,
 ): Promise<EditedImage> {
   if (editor === undefined)
@@ -64,6 +65,7 @@ export async function editUpstream(
     strength,
     modelInputs,
     signal,
+    orders,
   });
   return await imaging.finishEdit({ bytes, width, height, transparent, ...(kept ? { kept } : {}) }, signal);
 }

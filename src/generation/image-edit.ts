@@ -15,6 +15,7 @@ import type { GenerationKind } from './generation.types.js';
 import { checkImageEditInput, parseImageEditInput } from './image-edit-input.js';
 import type { ImageEditInput } from './image-edit-input.js';
 import { editUpstream } from './image-edit-upstream.js';
+import { createWithdrawal, engineName, orderLogOf } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { priceOfUnits } from './unit-price.js';
@@ -53,6 +54,7 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageEditInput, model }),
+    withdraw: createWithdrawal(given.providers, 'edit'),
     usage: (charged, remaining, job) => ({
       edits_used: (charged.image_edits ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -193,7 +195,7 @@ async function readReference(files: FileService, orgId: string, reference: unkno
 
 async function editImage(
   options: ImageEditKindOptions & { router: Router },
-  { job, signal, progress }: JobContext,
+  { job, signal, progress, orders }: JobContext,
   { input, model }: Work,
 ): Promise<Routed<EditedImage>> {
   const { files, imaging, router } = options;
@@ -209,7 +211,8 @@ async function editImage(
         if (provider.id !== SANDBOX_ID) {
           const editor = engineAt(provider, 'edit', target);
           progress(10);
-          return await editUpstream({ imaging, editor, image, mask, signal }, input);
+          const log = orderLogOf(orders, engineName(provider, target));
+          return await editUpstream({ imaging, editor, image, mask, signal, orders: log }, input);
         }
         const words = input.prompt ?? input.new_background ?? '';
         const { rest, report } = await followDirective(words, {

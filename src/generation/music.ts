@@ -11,6 +11,7 @@ import { easeProgress } from './image-progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { checkMusicInput, parseMusicInput } from './music-input.js';
 import type { MusicInput } from './music-input.js';
+import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { storeSound } from './sound-output.js';
@@ -48,6 +49,7 @@ export function createMusicKind(given: MusicKindOptions): GenerationKind<MusicIn
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as MusicInput, model }),
+    withdraw: createWithdrawal(given.providers, 'music'),
     usage: (charged, remaining, job) => ({
       tracks_used: (charged.music_tracks ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -103,18 +105,19 @@ async function run(
 
 async function play(
   options: MusicKindOptions & { router: Router },
-  { job, signal }: JobContext,
+  context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
 ): Promise<Routed<MusicMade>> {
+  const { job, signal } = context;
   const given = input.source_audio;
   const bytes = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
   const source =
     bytes === null ? null : { bytes, mediaType: (await options.audio.probe(bytes, { signal })).contentType };
   return await callEngine(options.router, model, {
     kind: 'music',
-    signal,
+    job: context,
     check: (target, { capabilities: can }) => checkMusicInput(input, { model: target, can }),
-    ask: (music) =>
+    ask: (music, orders) =>
       music.generate({
         prompt: input.prompt,
         negativePrompt: input.negative_prompt ?? null,
@@ -124,6 +127,7 @@ async function play(
         modelInputs: input.model_inputs ?? {},
         signal,
         onProgress: report,
+        orders,
       }),
   });
 }

@@ -13,6 +13,7 @@ export function jobHandlersOf(
     concurrency: kind.concurrency,
     timeLimitMs: kind.timeLimitMs,
     failureMessage: kind.failureMessage,
+    ...(kind.withdraw === undefined ? {} : { withdraw: kind.withdraw }),
     async run(context) {
       // The catalogue may have been read anew since the job was made.
       const model = models.find(context.job.model);

@@ -113,9 +113,10 @@ async function run(
 
 async function speak(
   options: SpeechKindOptions & { router: Router },
-  { job, signal }: JobContext,
+  context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
 ): Promise<Routed<SpeechMade>> {
+  const { job, signal } = context;
   const sample = input.reference_audio;
   const reference =
     typeof sample === 'object'
@@ -124,7 +125,7 @@ async function speak(
   try {
     return await callEngine(options.router, model, {
       kind: 'speech',
-      signal,
+      job: context,
       check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
       ask: async (speech) =>
         soundOf(

@@ -131,12 +131,13 @@ interface Listening extends Work {
 
 async function listen(
   options: TranscriptionKindOptions & { router: Router },
-  { job, signal }: JobContext,
+  context: JobContext,
   { input, model, bytes, facts, report }: Listening,
 ): Promise<Routed<Transcription>> {
+  const { job, signal } = context;
   return await callEngine(options.router, model, {
     kind: 'transcription',
-    signal,
+    job: context,
     check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
     ask: async (transcription) =>
       await transcription.transcribe({

@@ -15,6 +15,7 @@ import { callEngine, engineOf } from './engine.js';
 import type { Engine } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
+import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './video-input.js';
@@ -54,6 +55,7 @@ export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoIn
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as VideoInput, model }),
+    withdraw: createWithdrawal(given.providers, 'video'),
     usage: (charged, remaining) => ({
       credits_used: (charged.credits ?? 0) / 100,
       seconds_used: (charged.video_seconds ?? 0) / 100,
@@ -158,17 +160,19 @@ async function callOptions(files: FileService, orgId: string, input: VideoInput)
 
 async function make(
   { files, router }: VideoKindOptions & { router: Router },
-  { job, signal }: JobContext,
+  context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
 ): Promise<Routed<Uint8Array>> {
-  const options = await callOptions(files, job.orgId, input);
+  const { signal } = context;
+  const options = await callOptions(files, context.job.orgId, input);
   try {
     return await callEngine(router, model, {
       kind: 'video',
-      signal,
+      job: context,
       check: (target, { capabilities: can }) => checkVideoInput(input, { model: target, can }),
-      ask: async (engine) => {
-        const { videos } = await engine.doGenerate({ ...options, abortSignal: signal, onProgress: report });
+      ask: async (engine, orders) => {
+        const call = { ...options, abortSignal: signal, onProgress: report, orders };
+        const { videos } = await engine.doGenerate(call);
         return bytesOf(videos[0]);
       },
     });

@@ -7,6 +7,7 @@ import type { JobHandler } from './jobs.types.js';
 import { claimJobs } from './moves/claim.js';
 import type { ClaimedJob, ClaimSlot } from './moves/claim.js';
 import { createCompletion } from './moves/complete.js';
+import { takeLeftOrders } from './moves/orders.js';
 import { giveBack, sweepJobs } from './moves/requeue.js';
 import { renewLeases } from './moves/running.js';
 import { createProgressReporter } from './progress.js';
@@ -39,6 +40,8 @@ export interface JobWorkerOptions {
   heartbeatMs?: number;
   /** Looks for jobs and lost leases without a hint; default 2,000. */
   sweepMs?: number;
+  /** A job's own worker has so long to take back what it ordered when the job ends without it; default 15,000. */
+  withdrawAfterMs?: number;
 }
 
 /** How long a stopping worker lets its jobs run (decisions.md 9). */
@@ -193,10 +196,23 @@ class Worker implements JobWorker {
   private async sweep(): Promise<void> {
     try {
       await sweepJobs(this.options.database.system);
+      await this.withdrawLeft();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of jobs failed; the next one tries again');
     }
     this.wake();
+  }
+
+  /** Takes back what was ordered for jobs that ended while no worker held them. */
+  private async withdrawLeft(): Promise<void> {
+    const { database, withdrawAfterMs = 15_000, logger } = this.options;
+    for (const { jobId, tool, engine, reference } of await takeLeftOrders(database.system, withdrawAfterMs))
+      this.handlers
+        .get(tool)
+        ?.withdraw?.(engine, reference)
+        .catch((error: unknown) =>
+          logger.warn({ err: error, jobId, engine }, 'an order could not be taken back'),
+        );
   }
 
   /** Prolongs the leases in hand. What is not ours any more is aborted, as is everything once no renewal came through in time. */

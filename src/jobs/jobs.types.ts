@@ -81,8 +81,23 @@ export interface JobOutcome {
   fileIds: string[];
 }
 
+/**
+ * What upstreams were ordered to make for a job, by the name of the engine that takes such orders. Orders outlive the attempt that placed
+ * them: the next one takes them over.
+ */
+export interface JobOrders {
+  find(engine: string): string | null;
+  /** Durable once it resolves. False where the job is not this attempt's any more. */
+  note(engine: string, reference: string): Promise<boolean>;
+  /** Forgets an order that was taken back, whoever holds the job. */
+  withdrawn(engine: string, reference: string): Promise<void>;
+  /** Whether the aborted attempt's job goes on elsewhere: its worker stops, or lost it. */
+  handedOver(): boolean;
+}
+
 export interface JobContext {
   job: Job;
+  orders: JobOrders;
   /** Aborted on cancellation, lost lease, time limit and shutdown. */
   signal: AbortSignal;
   /** 0 to 100; never goes down within an attempt; throttled. */
@@ -97,6 +112,8 @@ export interface JobHandler {
   /** Thrown ApiErrors give their message as errorMessage; anything else `failureMessage`. */
   failureMessage: string;
   run(context: JobContext): Promise<JobOutcome>;
+  /** Takes an order back that a job left at an upstream when it ended without a worker. */
+  withdraw?(engine: string, reference: string): Promise<void>;
 }
 
 export interface JobPage {

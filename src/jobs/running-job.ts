@@ -6,6 +6,8 @@ import type { ErrorCode } from '../errors.js';
 import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.js';
 import { failJob } from './moves/finish.js';
+import { forgetOrders } from './moves/orders.js';
+import { createJobOrders } from './orders.js';
 
 /** Why an attempt was stopped from outside. */
 export type StopReason = 'cancelled' | 'lost' | 'timeout' | 'shutdown';
@@ -32,6 +34,7 @@ export class RunningJob {
   readonly job: Job;
   /** Settles when the attempt is over and its slot is free; never rejects. */
   readonly ended: Promise<void>;
+  private readonly orders: ReturnType<typeof createJobOrders>;
   private readonly abort = new AbortController();
   private reason: StopReason | null = null;
   private over = false;
@@ -39,6 +42,8 @@ export class RunningJob {
 
   constructor(private readonly options: AttemptOptions) {
     this.job = options.claimed.job;
+    const handedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
+    this.orders = createJobOrders({ ...options, handedOver });
     this.ended = this.run();
   }
 
@@ -78,7 +83,7 @@ export class RunningJob {
     const progress = (percent: number): void => {
       if (!this.over) this.options.progress(job, percent);
     };
-    const context = { job, signal: abort.signal, progress };
+    const context = { job, signal: abort.signal, progress, orders: this.orders };
     const work = (async () => handler.run(context))();
     const deaf = (async (): Promise<never> => {
       await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
@@ -94,14 +99,22 @@ export class RunningJob {
     if (this.reason !== null && this.reason !== 'timeout') return;
     const { logger, handler } = this.options;
     if (this.reason === 'timeout') return this.fail('Job timed out', 'server_error');
-    if (error instanceof ApiError) return this.fail(error.message, error.code);
-    logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
-    return this.fail(handler.failureMessage, 'server_error');
+    if (!(error instanceof ApiError))
+      logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
+    if (error instanceof ApiError) await this.fail(error.message, error.code);
+    else await this.fail(handler.failureMessage, 'server_error');
+    await this.forgetOrders();
   }
 
   private async fail(message: string, code: ErrorCode): Promise<void> {
     const { sql, workerId } = this.options;
     await this.write(() => failJob(sql, { workerId, attempt: this.job, message, code }));
+  }
+
+  /** What the upstream itself ended needs no taking back. Where this is lost, it is asked in vain, no more. */
+  private async forgetOrders(): Promise<void> {
+    if (!this.orders.any()) return;
+    await forgetOrders(this.options.sql, this.job.id).catch(() => undefined);
   }
 
   /** Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone. */

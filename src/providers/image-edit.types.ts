@@ -1,5 +1,7 @@
+import type { OrderLog, Ordering } from './order.types.js';
+
 /** Edits one picture. */
-export interface ImageEditor {
+export interface ImageEditor extends Ordering {
   capabilities: ImageEditCapabilities;
   /** The edited picture in any format that can be read. @throws UpstreamError */
   edit(call: ImageEditCall): Promise<Uint8Array>;
@@ -35,4 +37,6 @@ export interface ImageEditCall {
   strength: number;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
   signal: AbortSignal;
+  /** Where models whose work is ordered note their orders. */
+  orders?: OrderLog;
 }

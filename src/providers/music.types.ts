@@ -1,3 +1,5 @@
+import type { OrderLog, Ordering } from './order.types.js';
+
 /** A call for music, every option checked against the model's capabilities beforehand. */
 export interface MusicCall {
   prompt: string;
@@ -10,6 +12,8 @@ export interface MusicCall {
   signal: AbortSignal;
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
+  /** Where models whose work is ordered note their orders. */
+  orders?: OrderLog;
 }
 
 export interface MusicMade {
@@ -29,7 +33,7 @@ export interface MusicCapabilities {
   modelInputs: readonly string[];
 }
 
-export interface MusicModel {
+export interface MusicModel extends Ordering {
   capabilities: MusicCapabilities;
   /** @throws UpstreamError */
   generate(call: MusicCall): Promise<MusicMade>;

@@ -3,6 +3,7 @@ import type {
   Experimental_VideoModelV4CallOptions as VideoModelV4CallOptions,
   Experimental_VideoModelV4Result as VideoModelV4Result,
 } from '@ai-sdk/provider';
+import type { OrderLog, Ordering } from './order.types.js';
 
 /** Modes of contract 4.4. */
 export const VIDEO_MODES = ['text_to_video', 'image_to_video', 'video_to_video'] as const;
@@ -15,6 +16,8 @@ export type VideoMode = (typeof VIDEO_MODES)[number];
 export type VideoCallOptions = VideoModelV4CallOptions & {
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
+  /** Where models whose work is ordered note their orders. */
+  orders?: OrderLog;
 };
 
 /** What a model takes in one mode. Lists in the model's own order; null: any value of the contract. */
@@ -51,7 +54,8 @@ export interface VideoCapabilities {
   decodesHere: boolean;
 }
 
-export type VideoModel = Omit<VideoModelV4, 'doGenerate'> & {
-  doGenerate(options: VideoCallOptions): PromiseLike<VideoModelV4Result>;
-  capabilities: VideoCapabilities;
-};
+export type VideoModel = Omit<VideoModelV4, 'doGenerate'> &
+  Ordering & {
+    doGenerate(options: VideoCallOptions): PromiseLike<VideoModelV4Result>;
+    capabilities: VideoCapabilities;
+  };

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import type { ApiClient, Fields } from './api-client.js';
-import { finalFault, followOperation } from './operation.js';
+import { finalFault, followOrder } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { outputAddress } from './output-file.js';
 import type { Predictor } from './predictions.types.js';
@@ -36,22 +36,28 @@ export function createFal(api: ApiClient, limits: OperationLimits): Predictor {
       throw error;
     }
   };
+  const withdraw = (path: string, signal: AbortSignal) =>
+    api.json({ method: 'PUT', path: `${path}/cancel`, signal });
   return {
-    async predict(modelId, input, { signal, onProgress }) {
-      const queued = await api.json({ method: 'POST', path: `/${modelId}`, body: input, signal });
-      const path = requestPath(api, modelId, queued);
-      return await followOperation({
-        check: async (within) => {
+    predict: async (modelId, input, { signal, onProgress, orders: log }) =>
+      await followOrder({
+        async place() {
+          const body = await input();
+          const queued = await api.json({ method: 'POST', path: `/${modelId}`, body, signal: undefined });
+          return requestPath(api, modelId, queued);
+        },
+        async check(path, within) {
           const status = await api.json({ method: 'GET', path: `${path}/status?logs=1`, signal: within });
           if (ENDED.has(String(status['status']))) return await resultAt(path, within);
           return { done: false, percent: percentOf(status['logs']) };
         },
-        cancel: (within) => api.json({ method: 'PUT', path: `${path}/cancel`, signal: within }),
+        withdraw,
         limits,
         signal,
         onProgress,
-      });
-    },
+        log,
+      }),
+    withdraw,
     upload: ({ bytes, mediaType }) =>
       Promise.resolve(`data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`),
     file: (output, signal) => api.file(outputAddress(output), signal),

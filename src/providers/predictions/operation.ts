@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OrderLog } from '../order.types.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
 
@@ -8,45 +9,82 @@ export type OperationState<T> = { done: true; value: T } | { done: false; percen
 export interface OperationLimits {
   /** Between two questions about it. */
   pollMs: number;
-  /** From the order to the end. */
+  /** From the order, or from taking it over, to the end. */
   generationMs: number;
 }
 
-export interface FollowOptions<T> {
+export interface OrderedWork<T> {
+  /** Gives the upstream the order. Not cut off: an order whose name nobody read could neither be followed nor taken back. */
+  place(): Promise<string>;
   /** @throws UpstreamError */
-  check(signal: AbortSignal): Promise<OperationState<T>>;
+  check(reference: string, signal: AbortSignal): Promise<OperationState<T>>;
   /** Tells the upstream that nobody wants it any more. */
-  cancel(signal: AbortSignal): Promise<unknown>;
+  withdraw(reference: string, signal: AbortSignal): Promise<unknown>;
   limits: OperationLimits;
   signal: AbortSignal;
   onProgress?: ((percent: number) => void) | undefined;
+  log?: OrderLog | undefined;
 }
 
 /** Questions in a row that may fail: the work goes on meanwhile, and ordering it again would cost again. */
 const MAX_FAULTS = 5;
-const CANCEL_MS = 5000;
+const WITHDRAW_MS = 5000;
+/** An upstream that does not know an order (any more). */
+const UNKNOWN = new Set([404, 410]);
 
 /**
- * Asks until the work is done. Work that nobody waits for any more, or that takes too long, is cancelled upstream.
- * @throws UpstreamError never one that asks for another try at the same upstream
+ * Orders work, or takes over the order that was placed before, and asks until it is done. Work that nobody waits for any more, or that
+ * takes too long, is taken back; what another worker will go on with is left alone.
+ * @throws UpstreamError never one that asks for another order at the same upstream, once there was one
  */
-export async function followOperation<T>(options: FollowOptions<T>): Promise<T> {
-  const outcome = await ask(options);
+export async function followOrder<T>(work: OrderedWork<T>): Promise<T> {
+  if (work.signal.aborted) throw abortedError();
+  const earlier = work.log?.earlier() ?? null;
+  if (earlier !== null) {
+    try {
+      return await follow(earlier, work);
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || !UNKNOWN.has(error.options.status ?? 0)) throw error;
+    }
+  }
+  const reference = await work.place();
+  if ((await work.log?.placed(reference)) === false) {
+    await takeBack(reference, work);
+    throw abortedError();
+  }
+  return await follow(reference, work);
+}
+
+async function follow<T>(reference: string, work: OrderedWork<T>): Promise<T> {
+  const outcome = await ask(reference, work);
   if ('value' in outcome) return outcome.value;
-  await options.cancel(AbortSignal.timeout(CANCEL_MS)).catch(() => undefined);
-  throw outcome.abandoned;
+  const { abandoned } = outcome;
+  if (abandoned.fault !== 'aborted' || work.log?.goesOn() !== true) await takeBack(reference, work);
+  throw abandoned;
+}
+
+async function takeBack<T>(reference: string, { withdraw, log }: OrderedWork<T>): Promise<void> {
+  try {
+    await withdraw(reference, AbortSignal.timeout(WITHDRAW_MS));
+    await log?.withdrawn(reference);
+  } catch {
+    // Of a cancelled job it stays noted: a worker's sweep tries once more.
+  }
 }
 
 type Outcome<T> = { value: T } | { abandoned: UpstreamError };
 
 /** @throws UpstreamError what the upstream itself ended with */
-async function ask<T>({ check, limits, signal, onProgress }: FollowOptions<T>): Promise<Outcome<T>> {
+async function ask<T>(
+  reference: string,
+  { check, limits, signal, onProgress }: OrderedWork<T>,
+): Promise<Outcome<T>> {
   const end = performance.now() + limits.generationMs;
   let faults = 0;
   while (performance.now() < end) {
     if (signal.aborted) return { abandoned: abortedError() };
     try {
-      const state = await check(signal);
+      const state = await check(reference, signal);
       if (state.done) return { value: state.value };
       if (state.percent !== undefined) onProgress?.(Math.min(Math.max(state.percent, 0), 99));
       faults = 0;

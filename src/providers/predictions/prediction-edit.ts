@@ -33,13 +33,18 @@ export function createPredictionEditor({ predictor, modelId, fields }: Predictio
       mask: 'white',
     },
     async edit(call) {
-      const { signal, mask } = call;
-      const image = await png(call.image, signal);
-      const painted =
-        mask === undefined || fields.inputs['mask'] === undefined ? null : await png(mask, signal);
-      const given = { image, ...(painted === null ? {} : { mask: painted }) };
-      const input = inputOf(fields, { ...valuesOf(call), ...given });
-      return await predictor.file(await predictor.predict(modelId, input, { signal }), signal);
+      const { signal, mask, orders } = call;
+      const input = async () => {
+        const image = await png(call.image, signal);
+        const painted =
+          mask === undefined || fields.inputs['mask'] === undefined ? null : await png(mask, signal);
+        const given = { image, ...(painted === null ? {} : { mask: painted }) };
+        return inputOf(fields, { ...valuesOf(call), ...given });
+      };
+      return await predictor.file(await predictor.predict(modelId, input, { signal, orders }), signal);
+    },
+    async withdraw(reference, signal) {
+      await predictor.withdraw(reference, signal);
     },
   };
 }

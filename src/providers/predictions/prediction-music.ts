@@ -42,13 +42,18 @@ export function createPredictionMusic({ predictor, modelId, fields }: Prediction
       modelInputs: Object.keys(fields.inputs).filter((name) => !OURS.has(name)),
     },
     async generate(call) {
-      const { source, signal, onProgress } = call;
+      const { source, signal, onProgress, orders } = call;
       const mode = source === null ? 'text_to_music' : 'audio_to_audio';
       const { upstreamId, without } = modeOf(fields, modelId, mode);
-      const given = source === null ? {} : { source_audio: await predictor.upload(source, signal) };
-      const input = inputOf(fields, { ...valuesOf(call), ...given }, without);
-      const output = await predictor.predict(upstreamId, input, { signal, onProgress });
+      const input = async () => {
+        const given = source === null ? {} : { source_audio: await predictor.upload(source, signal) };
+        return inputOf(fields, { ...valuesOf(call), ...given }, without);
+      };
+      const output = await predictor.predict(upstreamId, input, { signal, onProgress, orders });
       return { bytes: await predictor.file(output, signal), durationSeconds: null };
+    },
+    async withdraw(reference, signal) {
+      await predictor.withdraw(reference, signal);
     },
   };
 }

@@ -84,11 +84,16 @@ export function createPredictionVideo(model: PredictionModel): VideoModel {
       const { upstreamId, without } = modeOf(fields, modelId, mode);
       const source = sourceOf(mode === 'image_to_video' ? options.image : options.inputReferences?.[0]);
       const named = SOURCES[mode];
-      const given = source && named ? { [named]: await predictor.upload(source, signal) } : {};
-      const input = inputOf(fields, { ...valuesOf(options), ...given }, without);
-      const { onProgress } = options;
-      const output = await predictor.predict(upstreamId, input, { signal, onProgress });
+      const input = async () => {
+        const given = source && named ? { [named]: await predictor.upload(source, signal) } : {};
+        return inputOf(fields, { ...valuesOf(options), ...given }, without);
+      };
+      const { onProgress, orders } = options;
+      const output = await predictor.predict(upstreamId, input, { signal, onProgress, orders });
       return madeVideo(await predictor.file(output, signal), modelId);
+    },
+    async withdraw(reference, signal) {
+      await predictor.withdraw(reference, signal);
     },
   };
 }

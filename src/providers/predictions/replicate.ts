@@ -2,10 +2,10 @@ import { multipartOf } from '../upstream/multipart.js';
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import { isFields } from './api-client.js';
 import type { ApiClient, Fields } from './api-client.js';
-import { finalFault, followOperation } from './operation.js';
+import { finalFault, followOrder } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { outputAddress } from './output-file.js';
-import type { Predictor } from './predictions.types.js';
+import type { PredictionInput, Predictor } from './predictions.types.js';
 
 /** A larger file is uploaded first; smaller ones stand in the input. */
 const INLINE_BYTES = 256 * 1024;
@@ -30,26 +30,40 @@ export function createReplicate(
   api: ApiClient,
   { limits, secrets }: { limits: OperationLimits; secrets: readonly string[] },
 ): Predictor {
+  const pathOf = (id: string): string => `/predictions/${encodeURIComponent(id)}`;
+  const withdraw = (id: string, signal: AbortSignal) =>
+    api.json({ method: 'POST', path: `${pathOf(id)}/cancel`, signal });
+  /** The prediction as the order's answer has it: quick models have ended by then. */
+  const order = async (modelId: string, input: PredictionInput): Promise<[string, Fields]> => {
+    const [model = '', version] = modelId.split(':');
+    const path = version === undefined ? `/models/${model}/predictions` : '/predictions';
+    const body = { input: await input(), ...(version === undefined ? {} : { version }) };
+    const made = await api.json({ method: 'POST', path, body, signal: undefined });
+    if (typeof made['id'] !== 'string' || made['id'] === '') throw brokenAnswer('no prediction');
+    return [made['id'], made];
+  };
   return {
-    async predict(modelId, input, { signal, onProgress }) {
-      const [model = '', version] = modelId.split(':');
-      const path = version === undefined ? `/models/${model}/predictions` : '/predictions';
-      const body = { input, ...(version === undefined ? {} : { version }) };
-      const made = await api.json({ method: 'POST', path, body, signal });
-      const { id } = made;
-      if (typeof id !== 'string' || id === '') throw brokenAnswer('no prediction');
-      const first = stateOf(made, secrets);
-      if (first.done) return first.value;
-      const own = `/predictions/${encodeURIComponent(id)}`;
-      return await followOperation({
-        check: async (within) =>
-          stateOf(await api.json({ method: 'GET', path: own, signal: within }), secrets),
-        cancel: (within) => api.json({ method: 'POST', path: `${own}/cancel`, signal: within }),
+    async predict(modelId, input, { signal, onProgress, orders: log }) {
+      let made: Fields | null = null;
+      return await followOrder({
+        async place() {
+          const [id, prediction] = await order(modelId, input);
+          made = prediction;
+          return id;
+        },
+        async check(id, within) {
+          const prediction = made ?? (await api.json({ method: 'GET', path: pathOf(id), signal: within }));
+          made = null;
+          return stateOf(prediction, secrets);
+        },
+        withdraw,
         limits,
         signal,
         onProgress,
+        log,
       });
     },
+    withdraw,
     async upload({ bytes, mediaType }, signal) {
       if (bytes.length <= INLINE_BYTES)
         return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;

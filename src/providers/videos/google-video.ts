@@ -1,7 +1,7 @@
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
-import { finalFault, followOperation } from '../predictions/operation.js';
+import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import { UpstreamError } from '../providers.types.js';
@@ -78,20 +78,18 @@ function addressOf(made: unknown): string {
 
 /** Veo over the Gemini API (`:predictLongRunning`). */
 export function createGoogleVideo(upstream: VideoUpstream): VideoModel {
-  const { api, limits, modelId, secrets } = upstream;
-  return videoModel(upstream, capabilitiesOf(modelId), async (call) => {
-    const { abortSignal: signal, onProgress } = call;
-    const path = `/models/${modelId}:predictLongRunning`;
-    const { name } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal });
-    if (typeof name !== 'string' || name === '') throw brokenAnswer('no operation');
-    const address = await followOperation({
-      check: async (within) =>
-        stateOf(await api.json({ method: 'GET', path: `/${name}`, signal: within }), secrets),
-      cancel: (within) => api.json({ method: 'POST', path: `/${name}:cancel`, signal: within }),
-      limits,
-      signal,
-      onProgress,
-    });
-    return await api.file(address, signal);
+  const { api, modelId, secrets } = upstream;
+  return videoModel(upstream, capabilitiesOf(modelId), {
+    async place(call) {
+      const path = `/models/${modelId}:predictLongRunning`;
+      const body = bodyOf(call, modelId);
+      const { name } = await api.json({ method: 'POST', path, body, signal: undefined });
+      if (typeof name !== 'string' || name === '') throw brokenAnswer('no operation');
+      return name;
+    },
+    check: async (name, signal) =>
+      stateOf(await api.json({ method: 'GET', path: `/${name}`, signal }), secrets),
+    withdraw: (name, signal) => api.json({ method: 'POST', path: `/${name}:cancel`, signal }),
+    fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }

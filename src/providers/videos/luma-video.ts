@@ -1,6 +1,6 @@
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import type { Fields } from '../predictions/api-client.js';
-import { finalFault, followOperation } from '../predictions/operation.js';
+import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import { resolutionOf } from '../video-calls.js';
@@ -43,20 +43,17 @@ function stateOf(generation: Fields, secrets: readonly string[]): OperationState
 
 /** Luma's Dream Machine. */
 export function createLumaVideo(upstream: VideoUpstream): VideoModel {
-  const { api, limits, modelId, secrets } = upstream;
-  return videoModel(upstream, CAPABILITIES, async (call) => {
-    const { abortSignal: signal, onProgress } = call;
-    const path = '/dream-machine/v1/generations';
-    const { id } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal });
-    if (typeof id !== 'string' || id === '') throw brokenAnswer('no generation');
-    const own = `${path}/${encodeURIComponent(id)}`;
-    const address = await followOperation({
-      check: async (within) => stateOf(await api.json({ method: 'GET', path: own, signal: within }), secrets),
-      cancel: (within) => api.json({ method: 'DELETE', path: own, signal: within }),
-      limits,
-      signal,
-      onProgress,
-    });
-    return await api.file(address, signal);
+  const { api, modelId, secrets } = upstream;
+  const path = '/dream-machine/v1/generations';
+  const own = (id: string): string => `${path}/${encodeURIComponent(id)}`;
+  return videoModel(upstream, CAPABILITIES, {
+    async place(call) {
+      const { id } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal: undefined });
+      if (typeof id !== 'string' || id === '') throw brokenAnswer('no generation');
+      return id;
+    },
+    check: async (id, signal) => stateOf(await api.json({ method: 'GET', path: own(id), signal }), secrets),
+    withdraw: (id, signal) => api.json({ method: 'DELETE', path: own(id), signal }),
+    fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }

@@ -2,7 +2,7 @@ import { multipartOf } from '../upstream/multipart.js';
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
-import { finalFault, followOperation } from '../predictions/operation.js';
+import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
@@ -59,19 +59,17 @@ function stateOf(video: Fields, secrets: readonly string[]): OperationState<null
 
 /** Videos of OpenAI's API (`POST /videos`, then its state, then its content). */
 export function createOpenAiVideo(upstream: VideoUpstream): VideoModel {
-  const { api, limits, modelId, secrets } = upstream;
-  return videoModel(upstream, capabilitiesOf(modelId), async (call) => {
-    const { abortSignal: signal, onProgress } = call;
-    const { id } = await api.json({ method: 'POST', path: '/videos', body: formOf(call, modelId), signal });
-    if (typeof id !== 'string' || id === '') throw brokenAnswer('no video');
-    const path = `/videos/${encodeURIComponent(id)}`;
-    await followOperation({
-      check: async (within) => stateOf(await api.json({ method: 'GET', path, signal: within }), secrets),
-      cancel: (within) => api.json({ method: 'DELETE', path, signal: within }),
-      limits,
-      signal,
-      onProgress,
-    });
-    return await api.bytes({ method: 'GET', path: `${path}/content`, signal });
+  const { api, modelId, secrets } = upstream;
+  const own = (id: string): string => `/videos/${encodeURIComponent(id)}`;
+  return videoModel(upstream, capabilitiesOf(modelId), {
+    async place(call) {
+      const body = formOf(call, modelId);
+      const { id } = await api.json({ method: 'POST', path: '/videos', body, signal: undefined });
+      if (typeof id !== 'string' || id === '') throw brokenAnswer('no video');
+      return id;
+    },
+    check: async (id, signal) => stateOf(await api.json({ method: 'GET', path: own(id), signal }), secrets),
+    withdraw: (id, signal) => api.json({ method: 'DELETE', path: own(id), signal }),
+    fetch: ({ reference }, signal) => api.bytes({ method: 'GET', path: `${own(reference)}/content`, signal }),
   });
 }

@@ -1,5 +1,6 @@
 import type { ApiClient } from '../predictions/api-client.js';
-import type { OperationLimits } from '../predictions/operation.js';
+import { followOrder } from '../predictions/operation.js';
+import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { madeVideo } from '../video-calls.js';
 import type { VideoCallOptions, VideoCapabilities, VideoModel } from '../video.types.js';
 
@@ -16,12 +17,40 @@ export interface VideoUpstream {
 /** A call whose signal is there. */
 export type VideoCall = VideoCallOptions & { abortSignal: AbortSignal };
 
-/** The specification's model around one function that makes a video. */
+/** How a maker's API takes an order, by what names the order there. */
+export interface VideoOrders {
+  /** @throws UpstreamError */
+  place(call: VideoCall): Promise<string>;
+  /** Its value is the video's address; null where the order names it. @throws UpstreamError */
+  check(reference: string, signal: AbortSignal): Promise<OperationState<string | null>>;
+  /** Absent: the API has no way to take an order back. */
+  withdraw?(reference: string, signal: AbortSignal): Promise<unknown>;
+  /** @throws UpstreamError */
+  fetch(made: { reference: string; address: string | null }, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** The specification's model around a maker's orders. */
 export function videoModel(
-  { providerId, modelId }: Pick<VideoUpstream, 'providerId' | 'modelId'>,
+  { providerId, modelId, limits }: VideoUpstream,
   capabilities: VideoCapabilities,
-  make: (call: VideoCall) => Promise<Uint8Array>,
+  orders: VideoOrders,
 ): VideoModel {
+  const make = async (call: VideoCall): Promise<Uint8Array> => {
+    const { abortSignal: signal, onProgress, orders: log } = call;
+    const made = await followOrder({
+      place: () => orders.place(call),
+      async check(reference, within) {
+        const state = await orders.check(reference, within);
+        return state.done ? { done: true, value: { reference, address: state.value } } : state;
+      },
+      withdraw: async (reference, within) => await orders.withdraw?.(reference, within),
+      limits,
+      signal,
+      onProgress,
+      log,
+    });
+    return await orders.fetch(made, signal);
+  };
   return {
     specificationVersion: 'v4',
     provider: providerId,
@@ -31,6 +60,9 @@ export function videoModel(
     async doGenerate(options) {
       const abortSignal = options.abortSignal ?? new AbortController().signal;
       return madeVideo(await make({ ...options, abortSignal }), modelId);
+    },
+    async withdraw(reference, signal) {
+      await orders.withdraw?.(reference, signal);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
-import { finalFault, followOperation } from '../predictions/operation.js';
+import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
@@ -49,20 +49,19 @@ function stateOf(request: Fields, secrets: readonly string[]): OperationState<st
 
 /** Videos of xAI (`POST /videos/generations`, then `GET /videos/{id}`). It has no way to take an order back. */
 export function createXaiVideo(upstream: VideoUpstream): VideoModel {
-  const { api, limits, modelId, secrets } = upstream;
-  return videoModel(upstream, CAPABILITIES, async (call) => {
-    const { abortSignal: signal, onProgress } = call;
-    const body = bodyOf(call, modelId);
-    const { request_id: id } = await api.json({ method: 'POST', path: '/videos/generations', body, signal });
-    if (typeof id !== 'string' || id === '') throw brokenAnswer('no request');
-    const path = `/videos/${encodeURIComponent(id)}`;
-    const address = await followOperation({
-      check: async (within) => stateOf(await api.json({ method: 'GET', path, signal: within }), secrets),
-      cancel: () => Promise.resolve(),
-      limits,
-      signal,
-      onProgress,
-    });
-    return await api.file(address, signal);
+  const { api, modelId, secrets } = upstream;
+  return videoModel(upstream, CAPABILITIES, {
+    async place(call) {
+      const path = '/videos/generations';
+      const body = bodyOf(call, modelId);
+      const { request_id: id } = await api.json({ method: 'POST', path, body, signal: undefined });
+      if (typeof id !== 'string' || id === '') throw brokenAnswer('no request');
+      return id;
+    },
+    async check(id, signal) {
+      const path = `/videos/${encodeURIComponent(id)}`;
+      return stateOf(await api.json({ method: 'GET', path, signal }), secrets);
+    },
+    fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }

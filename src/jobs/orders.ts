@@ -1,0 +1,43 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../database/database.types.js';
+import type { JobOrders } from './jobs.types.js';
+import type { ClaimedJob } from './moves/claim.js';
+import { forgetOrder, noteOrder } from './moves/orders.js';
+
+interface JobOrdersOptions {
+  claimed: ClaimedJob;
+  workerId: string;
+  sql: Sql;
+  logger: Logger;
+  handedOver(): boolean;
+}
+
+/** The orders of one attempt. Within it they are known even where the database could not be told: it then is one kill that costs twice. */
+export function createJobOrders({
+  claimed,
+  workerId,
+  sql,
+  logger,
+  handedOver,
+}: JobOrdersOptions): JobOrders & { any(): boolean } {
+  const { job } = claimed;
+  const orders = new Map(Object.entries(claimed.orders));
+  return {
+    any: () => orders.size > 0,
+    find: (engine) => orders.get(engine) ?? null,
+    async note(engine, reference) {
+      orders.set(engine, reference);
+      try {
+        return await noteOrder(sql, { workerId, attempt: job, engine, reference });
+      } catch (error) {
+        logger.warn({ err: error, jobId: job.id }, 'an order at an upstream could not be noted');
+        return true;
+      }
+    },
+    async withdrawn(engine, reference) {
+      orders.delete(engine);
+      await forgetOrder(sql, job.id, { engine, reference });
+    },
+    handedOver,
+  };
+}
