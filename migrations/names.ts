@@ -19,6 +19,7 @@ export const MIGRATION_NAMES = [
   '0014_runs',
   '0015_word_index',
   '0016_job_orders',
+  '0017_consecutive_failures',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

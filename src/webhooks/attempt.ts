@@ -13,6 +13,8 @@ const MAX_BODY_BYTES = 65_536;
 
 export interface AttemptResult {
   ok: boolean;
+  /** By `performance.now()`. */
+  endedAt: number;
   attempt: DeliveryAttempt;
 }
 
@@ -43,6 +45,7 @@ export async function attemptDelivery(
     rest: Pick<DeliveryAttempt, 'statusCode' | 'error' | 'responseBody'>,
   ): AttemptResult => ({
     ok,
+    endedAt: performance.now(),
     attempt: { startedAt: new Date(started).toISOString(), durationMs: Date.now() - started, ...rest },
   });
   const [secret, next] = secretsOf(delivery, secrets);

@@ -1,5 +1,6 @@
 import type { Sql } from '../database/database.types.js';
 import type { AttemptResult } from './attempt.js';
+import type { DatabaseClock } from './database-clock.js';
 import type { SecretBox } from './secret-box.js';
 import type { ClaimedDelivery } from './webhook.types.js';
 
@@ -16,7 +17,6 @@ export interface ClaimedRow {
   secret: Buffer;
   next_secret: Buffer | null;
   rotating: boolean;
-  /** Attempts that its webhook may have in flight on one process. */
   places?: number;
 }
 
@@ -50,10 +50,11 @@ const RECORD = {
 /** Writes finished attempts in one statement; ones whose claim was lost change nothing. */
 export async function recordAttempts(
   sql: Sql,
-  delaysMs: number[],
   attempts: FinishedAttempt[],
+  { delaysMs, clock }: { delaysMs: number[]; clock: DatabaseClock },
 ): Promise<void> {
-  await sql.query(RECORD, [JSON.stringify(attempts), delaysMs, DISABLE_AFTER]);
+  const batch = attempts.map(({ endedAt, ...rest }) => ({ ...rest, endedAt: clock.at(endedAt) }));
+  await sql.query(RECORD, [JSON.stringify(batch), delaysMs, DISABLE_AFTER]);
 }
 
 const CLAIM = {
@@ -79,7 +80,7 @@ export async function claimDeliveries(sql: Sql, request: ClaimRequest): Promise<
   return rows.map(toClaimed);
 }
 
-/** The earliest of each webhook that has something waiting and is enabled. */
+/** The earliest that nobody has claimed of each webhook that has something waiting and is enabled. */
 const NEXT_DUE = {
   name: 'webhook_next_due',
   text: `WITH RECURSIVE waiting (webhook_id) AS (
@@ -91,10 +92,10 @@ const NEXT_DUE = {
     )
     SELECT ceil(extract(epoch FROM min(n.at) - clock_timestamp()) * 1000)::float8 AS ms
     FROM waiting t JOIN webhooks w ON w.id = t.webhook_id CROSS JOIN LATERAL (
-      SELECT GREATEST(d.next_attempt_at + CASE WHEN d.scheduled_attempts = 0 THEN $1 * interval '1 ms' ELSE interval '0' END,
-        COALESCE(d.claimed_until, d.next_attempt_at)) AS at
+      SELECT d.next_attempt_at + CASE WHEN d.scheduled_attempts = 0 THEN $1 * interval '1 ms' ELSE interval '0' END AS at
       FROM webhook_deliveries d
       WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_attempt_at IS NOT NULL
+        AND (d.claimed_until IS NULL OR d.claimed_until < clock_timestamp())
       ORDER BY d.next_attempt_at LIMIT 1
     ) n WHERE w.enabled`,
 };
@@ -105,8 +106,18 @@ export async function nextDueMs(sql: Sql, firstDelayMs: number): Promise<number 
   return row?.ms ?? null;
 }
 
+/** Ten failures whose last word was an attempt that nobody wrote: its process was killed. */
+const DISABLE_LEFT = `UPDATE webhooks w SET enabled = false, disabled_reason = $1::int || ' consecutive failed attempts'
+  WHERE w.enabled AND w.consecutive_failures >= $1::int AND NOT EXISTS (
+    SELECT 1 FROM webhook_deliveries d
+    WHERE d.webhook_id = w.id AND d.claim IS NOT NULL AND d.claimed_until >= clock_timestamp())`;
+
 /** A disabled webhook's deliveries fail after three days; old events and deliveries are forgotten. */
 export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<void> {
+  await sql.query(DISABLE_LEFT, [DISABLE_AFTER]);
+  // A test whose process was killed is nobody's to send again.
+  await sql.query(`UPDATE webhook_deliveries d SET status = 'failed', claim = NULL, claimed_until = NULL
+    WHERE d.status = 'pending' AND d.event_type = 'webhook.test' AND d.created_at < clock_timestamp() - interval '2 minutes'`);
   await sql.query(`UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL FROM webhooks w
     WHERE w.id = d.webhook_id AND NOT w.enabled AND d.status = 'pending' AND d.created_at < clock_timestamp() - interval '3 days'`);
   await sql.query(

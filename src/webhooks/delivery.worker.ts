@@ -3,6 +3,7 @@ import type { Database } from '../database/database.types.js';
 import { newId } from '../ids.js';
 import { attemptDelivery } from './attempt.js';
 import type { AttemptDependencies, AttemptResult } from './attempt.js';
+import { DatabaseClock } from './database-clock.js';
 import {
   claimDeliveries,
   nextDueMs,
@@ -26,7 +27,7 @@ const SWEEP_MS = 60_000;
 const FLUSH_MS = 5;
 
 export interface DeliveryWorkerOptions extends AttemptDependencies {
-  database: Database;
+  database: Pick<Database, 'hints' | 'system'>;
   config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
   logger: Logger;
   /** Stands around each attempt: counts it, traces it. */
@@ -58,11 +59,14 @@ class Worker implements DeliveryWorker {
   private sweeper: NodeJS.Timeout | null = null;
   private unsubscribe: (() => void) | null = null;
   private claiming: Promise<void> | null = null;
+  private readonly clock = new DatabaseClock();
   private again = false;
   /** Webhooks whose places were all taken when their last delivery was claimed: more may wait. */
   private readonly full = new Set<string>();
   /** Places became free since the last claim. */
   private placesLeft = false;
+  /** Deliveries were due that the last claim could not take. */
+  private crowded = false;
   private closed = false;
 
   constructor(private readonly options: DeliveryWorkerOptions) {}
@@ -99,6 +103,7 @@ class Worker implements DeliveryWorker {
     this.timer = null;
     let waitMs = POLL_MS;
     try {
+      await this.clock.synchronise(this.options.database.system);
       let claimed = 0;
       while (this.again && !this.closed) {
         this.again = false;
@@ -109,10 +114,14 @@ class Worker implements DeliveryWorker {
         if (now > 0 && now === limit) this.again = true;
       }
       // Whoever leaves a place wakes us; only where that may take long is it worth to ask what is due next.
-      if (claimed > 0 && this.full.size > 0) waitMs = CROWDED_MS;
+      this.crowded = claimed > 0 && this.full.size > 0;
+      if (this.crowded) waitMs = CROWDED_MS;
       else {
         const due = await nextDueMs(this.options.database.system, this.firstDelayMs);
-        if (due !== null) waitMs = Math.min(POLL_MS, Math.max(due, this.flights.size > 0 ? CROWDED_MS : 1));
+        // Due, and not taken: its webhook's places are taken, maybe by another process.
+        this.crowded = due !== null && due <= 0;
+        if (due !== null)
+          waitMs = Math.min(POLL_MS, Math.max(due, this.crowded || this.flights.size > 0 ? CROWDED_MS : 1));
       }
     } catch (error) {
       this.again = false;
@@ -129,6 +138,7 @@ class Worker implements DeliveryWorker {
   private async claim(limit: number): Promise<number> {
     if (limit <= 0) return 0;
     const claim = newId('clm');
+    const claimedAt = performance.now();
     const deliveries = await claimDeliveries(this.options.database.system, {
       claim,
       busy: Object.fromEntries(this.busy),
@@ -137,16 +147,23 @@ class Worker implements DeliveryWorker {
       claimMs: CLAIM_MS,
       firstDelayMs: this.firstDelayMs,
     });
-    for (const delivery of deliveries) this.launch(delivery, claim);
+    const taken = new Map<string, number>();
+    for (const delivery of deliveries) {
+      const { webhookId, places } = delivery;
+      taken.set(webhookId, (taken.get(webhookId) ?? 0) + 1);
+      if (taken.get(webhookId) === places) this.full.add(webhookId);
+      this.launch(delivery, { claim, claimedAt });
+    }
     return deliveries.length;
   }
 
-  private launch(delivery: ClaimedDelivery, claim: string): void {
-    const { webhookId, places } = delivery;
-    const inFlight = (this.busy.get(webhookId) ?? 0) + 1;
-    this.busy.set(webhookId, inFlight);
-    if (inFlight >= places) this.full.add(webhookId);
-    const flight = this.attempt(delivery).then((result) => {
+  private launch(
+    delivery: ClaimedDelivery,
+    { claim, claimedAt }: { claim: string; claimedAt: number },
+  ): void {
+    const { webhookId } = delivery;
+    this.busy.set(webhookId, (this.busy.get(webhookId) ?? 0) + 1);
+    const flight = this.attempt(delivery, claimedAt).then((result) => {
       const left = (this.busy.get(webhookId) ?? 1) - 1;
       if (left > 0) this.busy.set(webhookId, left);
       else this.busy.delete(webhookId);
@@ -159,8 +176,12 @@ class Worker implements DeliveryWorker {
     this.flights.add(flight);
   }
 
-  /** Null: not attempted; its claim runs out, and a process that can open the secret takes it. */
-  private async attempt(delivery: ClaimedDelivery): Promise<AttemptResult | null> {
+  /**
+   * Null: not attempted. Its claim runs out, and a process takes it that can open the secret, or was not stopped since it claimed: after
+   * that long somebody else may be at it, with a secret that this one has not heard of.
+   */
+  private async attempt(delivery: ClaimedDelivery, claimedAt: number): Promise<AttemptResult | null> {
+    if (performance.now() - claimedAt > CLAIM_MS / 2) return null;
     try {
       const { observe = (_, attempt) => attempt() } = this.options;
       return await observe(delivery, () => attemptDelivery(delivery, this.options));
@@ -188,7 +209,10 @@ class Worker implements DeliveryWorker {
       const batch = this.finished.splice(0, 500);
       retries ||= batch.some((attempt) => !attempt.ok);
       try {
-        await recordAttempts(database.system, config.webhooks.retryDelaysMs, batch);
+        await recordAttempts(database.system, batch, {
+          delaysMs: config.webhooks.retryDelaysMs,
+          clock: this.clock,
+        });
       } catch (error) {
         this.finished.unshift(...batch);
         logger.warn({ err: error }, 'webhook attempts could not be written');
@@ -196,7 +220,7 @@ class Worker implements DeliveryWorker {
       }
     }
     // A retry is due again at a time that only the database knows; places are given away together, in one claim.
-    if (retries || this.placesLeft) this.wake();
+    if (retries || this.placesLeft || this.crowded) this.wake();
     this.placesLeft = false;
   }
 

@@ -65,11 +65,13 @@ export function toDelivery(row: DeliveryRow): Delivery {
 export const INSERT = `INSERT INTO webhooks (id, org_id, name, url, events, enabled, custom_headers, secret)
   VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8) RETURNING ${WEBHOOK_COLUMNS}`;
 
-/** Null leaves a column as it is. Enabling clears the failure count (decisions.md 6). */
+/** Null leaves a column as it is. Enabling clears the failure count (decisions.md 6), and no attempt counts that ended before. */
 export const UPDATE = `UPDATE webhooks SET
     name = COALESCE($3, name), url = COALESCE($4, url), events = COALESCE($5, events), enabled = COALESCE($6, enabled),
     custom_headers = COALESCE($7::jsonb, custom_headers),
     consecutive_failures = CASE WHEN $6 THEN 0 ELSE consecutive_failures END,
+    failure_times = CASE WHEN $6 THEN '{}' ELSE failure_times END,
+    failures_after = CASE WHEN $6 THEN clock_timestamp() ELSE failures_after END,
     disabled_reason = CASE WHEN $6 THEN NULL ELSE disabled_reason END,
     updated_at = CASE WHEN $8 THEN clock_timestamp() ELSE updated_at END
   WHERE org_id = $1 AND id = $2 RETURNING ${WEBHOOK_COLUMNS}`;
@@ -93,5 +95,5 @@ export const CLAIM_ONE = `UPDATE webhook_deliveries d SET claim = $4, claimed_un
 
 /** Attempts of a webhook that were claimed before a time and are not recorded yet; a claim holds for 60 seconds. */
 export const IN_FLIGHT = `SELECT 1 FROM webhook_deliveries d
-  WHERE d.webhook_id = $1 AND d.claimed_until > clock_timestamp() AND d.claimed_until <= $2::timestamptz + interval '60 seconds'
+  WHERE d.webhook_id = $1 AND d.claim IS NOT NULL AND d.claimed_until > clock_timestamp() AND d.claimed_until <= $2::timestamptz + interval '60 seconds'
   LIMIT 1`;

@@ -8,6 +8,7 @@ import type { FileService } from '../files/files.types.js';
 import { newId } from '../ids.js';
 import { attemptDelivery } from './attempt.js';
 import type { AttemptDependencies } from './attempt.js';
+import { DatabaseClock } from './database-clock.js';
 import { recordAttempts, toClaimed } from './delivery.queries.js';
 import type { ClaimedRow } from './delivery.queries.js';
 import type { SecretBox } from './secret-box.js';
@@ -45,6 +46,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
 
 class Webhooks implements WebhookService {
   private readonly attempts: AttemptDependencies;
+  private readonly clock = new DatabaseClock();
 
   constructor(private readonly options: WebhookServiceOptions) {
     const { egress, files, secrets } = options;
@@ -230,6 +232,7 @@ class Webhooks implements WebhookService {
   ): Promise<Delivery> {
     const { system } = this.options.database;
     const claim = newId('clm');
+    await this.clock.synchronise(system);
     const [row] = await system.query<ClaimedRow>(sql.CLAIM_ONE, [
       principal.orgId,
       webhookId,
@@ -243,9 +246,11 @@ class Webhooks implements WebhookService {
     const result = await attemptDelivery(toClaimed(row), this.attempts).catch((cause: unknown) => {
       throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1, cause });
     });
-    await recordAttempts(system, this.options.config.webhooks.retryDelaysMs, [
-      { id: deliveryId, claim, kind, ...result },
-    ]);
+    const { retryDelaysMs: delaysMs } = this.options.config.webhooks;
+    await recordAttempts(system, [{ id: deliveryId, claim, kind, ...result }], {
+      delaysMs,
+      clock: this.clock,
+    });
     return await this.delivery(principal, webhookId, deliveryId);
   }
 

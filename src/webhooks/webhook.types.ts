@@ -72,7 +72,7 @@ export interface ClaimedDelivery {
   nextSecret: Buffer | null;
   /** A rotation's overlap is under way: sign with both secrets. */
   rotating: boolean;
-  /** Attempts that its webhook may have in flight on one process. */
+  /** Deliveries of its webhook that its claim could have taken; more may wait where it took as many. */
   places: number;
 }
 
