@@ -131,6 +131,7 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
     file: config.providersFile,
     env: config.variables,
     tokenizer,
+    imaging,
     sandboxImage: createSandboxImage(imaging),
     sandboxVideo: createSandboxVideo({ imaging, video }),
     audio,

@@ -9,6 +9,9 @@ import { cutOut, finishEdit, maskOf } from './edits/upstream-edit.js';
 import { answerTasks } from '../processes/index.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { ImagingTask } from './imaging.types.js';
+import { look } from './look/look.js';
+import type { PictureFacts } from './look/look.js';
+import { readMark, withMark } from './look/mark.js';
 
 /** More than the largest result (1792 × 1024, four times as long on each side). */
 const MAX_PIXELS = 40_000_000;
@@ -28,18 +31,26 @@ interface Output {
   height: number;
 }
 
-async function perform(request: ImagingTask): Promise<Output> {
+async function perform(request: ImagingTask): Promise<Output | PictureFacts> {
   switch (request.kind) {
     case 'render':
-      return await raster(sharp(Buffer.from(request.svg), { limitInputPixels: MAX_PIXELS }), (image) =>
-        image.resize(request.width, request.height, { fit: 'fill' }).removeAlpha(),
+      return marked(
+        request.madeFor ?? null,
+        await raster(sharp(Buffer.from(request.svg), { limitInputPixels: MAX_PIXELS }), (image) =>
+          image.resize(request.width, request.height, { fit: 'fill' }).removeAlpha(),
+        ),
       );
     case 'fit':
-      return await raster(sharp(request.bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }), (image) =>
-        image.autoOrient().resize(request.width, request.height, { fit: 'cover', kernel: 'lanczos3' }),
+      return marked(
+        readMark(request.bytes),
+        await raster(sharp(request.bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }), (image) =>
+          image.autoOrient().resize(request.width, request.height, { fit: 'cover', kernel: 'lanczos3' }),
+        ),
       );
     case 'inspect':
       return await inspect(request);
+    case 'look':
+      return await look(request.bytes, MAX_PIXELS);
     case 'edit':
       return await edit(request.task);
     case 'cutOut':
@@ -61,7 +72,15 @@ async function inspect({ bytes, maxPixels }: { bytes: Uint8Array; maxPixels: num
   return { bytes: new Uint8Array(0), width: autoOrient.width, height: autoOrient.height };
 }
 
-async function raster(image: Sharp, change: (image: Sharp) => Sharp): Promise<Output> {
+interface Drawn extends Output {
+  bytes: Buffer;
+}
+
+/** What the sandbox made says so, in every size. */
+const marked = (madeFor: string | null, drawn: Drawn): Drawn =>
+  madeFor === null ? drawn : { ...drawn, bytes: withMark(drawn.bytes, madeFor) };
+
+async function raster(image: Sharp, change: (image: Sharp) => Sharp): Promise<Drawn> {
   const { data, info } = await change(image).png(PNG).toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }

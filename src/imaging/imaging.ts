@@ -5,6 +5,7 @@ import type { ProcessPoolOptions } from '../processes/index.js';
 import { writeFontConfig } from './fonts.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
+import type { PictureFacts } from './look/look.js';
 
 const HEAP_MB = 256;
 const TASK_TIMEOUT_MS = 60_000;
@@ -40,6 +41,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
       const { width, height } = await run(readers, { kind: 'inspect', bytes, maxPixels }, signal);
       return { width, height };
     },
+    look: async (bytes, signal) => await ask<PictureFacts>(readers, { kind: 'look', bytes }, signal),
     edit: async (task, signal) => await run(photos, { kind: 'edit', task }, signal),
     cutOut: async (task, signal) => await run(photos, { kind: 'cutOut', ...task }, signal),
     maskOf: async (bytes, signal) => await run(photos, { kind: 'maskOf', bytes }, signal),
@@ -55,10 +57,19 @@ async function run(
   task: ImagingTask,
   signal: AbortSignal | undefined,
 ): Promise<RasterImage> {
+  const image = await ask<Omit<RasterImage, 'bytes'> & { bytes: Uint8Array }>(pool, task, signal);
+  const { buffer, byteOffset, byteLength } = image.bytes;
+  return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
+}
+
+/** @throws UnreadableImageError */
+async function ask<Answer>(
+  pool: ProcessPool,
+  task: ImagingTask,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
   try {
-    const image = (await pool.run(task, { signal })) as { bytes: Uint8Array; width: number; height: number };
-    const { buffer, byteOffset, byteLength } = image.bytes;
-    return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
+    return (await pool.run(task, { signal })) as Answer;
   } catch (error) {
     if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
       throw new UnreadableImageError(error.message);

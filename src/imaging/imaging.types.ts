@@ -1,11 +1,13 @@
 import type { EditedImage, EditTask } from './edits/edit.js';
+import type { PictureFacts } from './look/look.js';
 
 /** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
 export type ImagingTask =
-  | { kind: 'render'; svg: string; width: number; height: number }
+  | { kind: 'render'; svg: string; width: number; height: number; madeFor?: string }
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
   /** Size from the header; decoded once, to nothing, where it is within the limit. */
   | { kind: 'inspect'; bytes: Uint8Array; maxPixels: number }
+  | { kind: 'look'; bytes: Uint8Array }
   | { kind: 'edit'; task: EditTask }
   | ({ kind: 'cutOut' } & CutOut)
   | { kind: 'maskOf'; bytes: Uint8Array }
@@ -50,7 +52,12 @@ export class UnreadableImageError extends Error {
 /** Pixel work, in child processes off the event loop. Aborting a task kills the process that runs it. */
 export interface Imaging {
   /** Draws our own SVG, exactly of this size, as PNG. */
-  render(svg: string, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
+  render(
+    svg: string,
+    /** `madeFor`: the prompt, which the file then tells (see {@link PictureFacts}). */
+    options: { width: number; height: number; madeFor?: string },
+    signal?: AbortSignal,
+  ): Promise<RasterImage>;
   /**
    * An upstream's or a stranger's image, brought to exactly this size (covering it, cut around the middle), as PNG.
    * @throws UnreadableImageError
@@ -65,6 +72,8 @@ export interface Imaging {
     bytes: Uint8Array,
     options: { maxPixels: number; signal?: AbortSignal },
   ): Promise<{ width: number; height: number }>;
+  /** What can be measured of a picture. @throws UnreadableImageError */
+  look(bytes: Uint8Array, signal?: AbortSignal): Promise<PictureFacts>;
   /** One operation of contract 4.3. @throws UnreadableImageError */
   edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
   /** As PNG. @throws UnreadableImageError */

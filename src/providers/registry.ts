@@ -3,6 +3,7 @@ import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
 import type { Audio } from '../audio/index.js';
 import type { Egress } from '../egress/index.js';
+import type { Imaging } from '../imaging/index.js';
 import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment, SANDBOX_ID } from './providers-file.js';
 import type { ProvidersFile } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
@@ -13,6 +14,7 @@ import { createSandboxTranscription } from './sandbox/transcription-model.js';
 import { createSandboxMusic } from './sandbox/music-model.js';
 import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
+import { createSandboxEyes } from './sandbox/vision.js';
 import type { Tokenizer } from './sandbox/tokens.js';
 import { openUpstream } from './open-upstream.js';
 import type { OpenProvider } from './open-upstream.js';
@@ -25,6 +27,8 @@ export interface RegistryOptions {
   tokenizer: Tokenizer;
   /** The sandbox's images. */
   sandboxImage?: (modelId: string) => ImageModelV4;
+  /** Looks at pictures for the sandbox; without it the sandbox counts them. */
+  imaging?: Pick<Imaging, 'look'>;
   /** The sandbox's videos. */
   sandboxVideo?: (modelId: string) => VideoModel;
   /** The sandbox's sound; without it the sandbox has none. */
@@ -34,12 +38,14 @@ export interface RegistryOptions {
   logger: Logger;
 }
 
-function openSandbox({ tokenizer, sandboxImage, sandboxVideo, audio }: RegistryOptions): OpenProvider {
+function openSandbox(options: RegistryOptions): OpenProvider {
+  const { tokenizer, sandboxImage, sandboxVideo, audio, imaging, egress } = options;
+  const eyes = imaging && createSandboxEyes({ imaging, egress });
   const nothing = (): Promise<void> => Promise.resolve();
   return {
     id: SANDBOX_ID,
     retry: { retries: 0, backoffMs: 0 },
-    chat: createSandboxChat(tokenizer),
+    chat: createSandboxChat(tokenizer, eyes),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
     ...(sandboxVideo ? { video: sandboxVideo } : {}),

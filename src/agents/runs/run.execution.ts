@@ -15,6 +15,7 @@ import { ToolError } from '../tools/tool.types.js';
 import { RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import type { Hold, RunWriter } from './run.moves.js';
+import { materialOf } from './run.material.js';
 import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import type { RunRow } from './run.row.js';
 import { RunSession } from './run.session.js';
@@ -218,6 +219,8 @@ export class RunExecution {
       temperature,
       maxTokens,
       meter,
+      material: (query: string, limit: number) =>
+        materialOf(this.run, this.options.knowledge, { query, limit }),
       signal,
     };
     try {

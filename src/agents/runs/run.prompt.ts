@@ -32,7 +32,7 @@ export function systemPrompt(run: RunRow, memories: Memory[], passages: Passage[
   return parts.join('\n\n');
 }
 
-const nameOf = ({ filename, position }: Passage): string => `${filename}, passage ${position + 1}`;
+export const nameOf = ({ filename, position }: Passage): string => `${filename}, passage ${position + 1}`;
 
 /** The step that shows what was used; without the text where the files are another organisation's. */
 export function passagesStep(passages: Passage[], own: boolean): string {

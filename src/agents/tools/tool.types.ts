@@ -11,8 +11,18 @@ export interface ToolContext {
   temperature: number;
   maxTokens: number;
   meter: RunMeter;
+  /** What the agent's files and the run's documents say on something, best first. */
+  material(query: string, limit: number): Promise<Material[]>;
   /** Aborted when the run ends otherwise, and when the tool's time is over. */
   signal: AbortSignal;
+}
+
+/** A passage of what the run was given. */
+export interface Material {
+  /** `notes.md, passage 3`. */
+  source: string;
+  /** Null where the caller may not read it. */
+  text: string | null;
 }
 
 /** What a tool gives back. Files stand as `{"$file": …}` and are signed where they are shown. */

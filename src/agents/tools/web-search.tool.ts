@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { SANDBOX_ID } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
 import { SearchError } from '../../search/index.js';
 import { defineTool } from './define-tool.js';
 import { ToolError } from './tool.types.js';
-import type { AgentTool } from './tool.types.js';
+import type { AgentTool, ToolContext, ToolOutcome } from './tool.types.js';
 
 /** Contract 4.8: web search through the search provider that the operator configured. */
 export function createWebSearchTool({ search }: { search: Search }): AgentTool {
@@ -15,10 +16,15 @@ export function createWebSearchTool({ search }: { search: Search }): AgentTool {
       query: z.string().trim().min(1).max(400).describe('What to search for'),
       limit: z.int().min(1).max(10).default(5).describe('How many results'),
     }),
-    async run({ query, limit }, { signal }) {
-      if (search.provider === null) throw new ToolError('Web search is not configured on this installation');
+    async run({ query, limit }, context) {
+      if (search.provider === null) {
+        // A real model would take what the sandbox has for what the web says.
+        if (context.model.upstream?.providerId === SANDBOX_ID)
+          return await fromMaterial(query, limit, context);
+        throw new ToolError('Web search is not configured on this installation');
+      }
       try {
-        const results = await search.search(query, { limit, signal });
+        const results = await search.search(query, { limit, signal: context.signal });
         const text = results.map(({ title, url, snippet }, i) => `[${i + 1}] ${title} — ${url}\n${snippet}`);
         return {
           output: { query, results: results.map((result) => ({ ...result })) },
@@ -30,4 +36,28 @@ export function createWebSearchTool({ search }: { search: Search }): AgentTool {
       }
     },
   });
+}
+
+const NOTICE =
+  'Sandbox result: this installation has no search provider, so the web was not searched ' +
+  '(SEARXNG_URL, BRAVE_API_KEY or TAVILY_API_KEY gives it one).';
+const MAX_SNIPPET = 600;
+
+/** The sandbox's search: what the run itself was given, and plainly said to be nothing else. */
+async function fromMaterial(query: string, limit: number, context: ToolContext): Promise<ToolOutcome> {
+  const results = (await context.material(query, limit)).map(({ source, text }) => ({
+    title: source,
+    url: null,
+    snippet: (text ?? '').replace(/\s+/g, ' ').trim().slice(0, MAX_SNIPPET),
+  }));
+  const list = results.map(({ title, snippet }, i) => `[${i + 1}] ${title}\n${snippet}`);
+  const found =
+    list.length === 0
+      ? 'Nothing that this run was given says anything on it.'
+      : `What this run was given says:\n${list.join('\n')}`;
+  return {
+    output: { query, sandbox: true, notice: NOTICE, results },
+    text: `${NOTICE} ${found}`,
+    source: `sandbox search for ${query}`,
+  };
 }

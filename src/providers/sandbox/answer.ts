@@ -72,9 +72,13 @@ function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
   );
 }
 
-function openingOf(modelId: string, prompt: ReadPrompt, progress: AgentProgress): string {
+function openingOf(
+  modelId: string,
+  { prompt, progress, seen }: { prompt: ReadPrompt; progress: AgentProgress; seen: readonly string[] },
+): string {
   const parts = [`This is the Penstock sandbox (${modelId}); no language model was asked.`];
   if (prompt.images > 0) parts.push(`I see ${prompt.images} image${prompt.images === 1 ? '' : 's'}.`);
+  parts.push(...seen);
   for (const { source, text } of prompt.passages)
     parts.push(`Your files say [${source}]: "${excerpt(text)}".`);
   for (const memory of prompt.memories) parts.push(`I remember that you told me: "${excerpt(memory)}".`);
@@ -169,8 +173,11 @@ function toolAnswer(options: {
   };
 }
 
-/** Works out the whole answer to a call. The tokenizer must be loaded. */
-export function answerTo(call: ChatCall, tokenizer: Tokenizer): SandboxAnswer {
+/** Works out the whole answer to a call. The tokenizer must be loaded; `seen` is what the latest message's pictures show. */
+export function answerTo(
+  call: ChatCall,
+  { tokenizer, seen }: { tokenizer: Tokenizer; seen: readonly string[] },
+): SandboxAnswer {
   const seed = JSON.stringify([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
   const prompt = readPrompt(call.body);
   const random = createRandom(seed);
@@ -182,10 +189,10 @@ export function answerTo(call: ChatCall, tokenizer: Tokenizer): SandboxAnswer {
   const pieces =
     json === null
       ? prose({
-          opening: openingOf(call.modelId, prompt, progress),
+          opening: openingOf(call.modelId, { prompt, progress, seen }),
           tokens: prompt.directive.tokens,
-          // What tools did is answer enough; filler would only hide it.
-          sentences: progress.done.length > 0 ? 0 : null,
+          // What tools did and what pictures show is answer enough; filler would only hide it.
+          sentences: progress.done.length > 0 || seen.length > 0 ? 0 : null,
           tokenizer,
           random,
         })

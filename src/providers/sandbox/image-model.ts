@@ -63,7 +63,7 @@ async function draw({ options, prompt, signal, report, imaging }: Drawing): Prom
       width,
       height,
     });
-    images.push((await render(imaging, svg, { width, height, signal })).bytes);
+    images.push((await render(imaging, svg, { width, height, madeFor: prompt, signal })).bytes);
     report((100 * (index + 1)) / options.n);
   }
   return images;
@@ -72,7 +72,7 @@ async function draw({ options, prompt, signal, report, imaging }: Drawing): Prom
 async function render(
   imaging: Imaging,
   svg: string,
-  { signal, ...size }: { width: number; height: number; signal: AbortSignal },
+  { signal, ...size }: { width: number; height: number; madeFor: string; signal: AbortSignal },
 ) {
   try {
     return await imaging.render(svg, size, signal);

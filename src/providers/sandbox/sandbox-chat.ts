@@ -7,6 +7,7 @@ import { answerTo } from './answer.js';
 import type { SandboxAnswer } from './answer.js';
 import type { Piece } from './prose.js';
 import type { Tokenizer } from './tokens.js';
+import type { SandboxEyes } from './vision.js';
 
 /** Pieces handed out before the event loop gets its turn. */
 const BURST = 64;
@@ -153,10 +154,10 @@ class SandboxChunks implements ChatChunks {
 }
 
 /** Chat without a network or a model: deterministic answers that say what they are (issue: the sandbox). */
-export function createSandboxChat(tokenizer: Tokenizer): ChatProvider {
+export function createSandboxChat(tokenizer: Tokenizer, eyes?: SandboxEyes): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();
-    const answer = answerTo(call, tokenizer);
+    const answer = answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
     await pause(answer.delayMs, call.signal);
     return answer;
   };
