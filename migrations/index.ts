@@ -17,6 +17,7 @@ import { Migration0014 } from './0014_runs.js';
 import { Migration0015 } from './0015_word_index.js';
 import { Migration0016 } from './0016_job_orders.js';
 import { Migration0017 } from './0017_consecutive_failures.js';
+import { Migration0018 } from './0018_webhook_plans.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -39,6 +40,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0015_word_index': Migration0015,
   '0016_job_orders': Migration0016,
   '0017_consecutive_failures': Migration0017,
+  '0018_webhook_plans': Migration0018,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

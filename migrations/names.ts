@@ -20,6 +20,7 @@ export const MIGRATION_NAMES = [
   '0015_word_index',
   '0016_job_orders',
   '0017_consecutive_failures',
+  '0018_webhook_plans',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -4,7 +4,7 @@ import { createDemo } from '../access/index.js';
 import type { Config } from '../config.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
 import type { Services } from '../services.js';
-import { createDeliveryWorker } from '../webhooks/index.js';
+import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
 import { openFaces, type Faces } from './faces.js';
 import { openFoundation, startRelay, type Foundation } from './foundation.js';
@@ -63,6 +63,7 @@ interface Starting extends StartOptions {
 async function run({ config, logger, closers, server }: Starting): Promise<RunningPenstock> {
   const drain = new AbortController();
   const foundation = await openFoundation({ config, logger, closers });
+  await storeWebhookPlans(foundation.database.system, foundation.plans);
   const demo = await createDemo(foundation);
   const composition = await compose(foundation, closers, drain.signal);
   const stopWork =
@@ -172,8 +173,12 @@ async function serve(serving: Serving): Promise<Faces | null> {
   return faces;
 }
 
-async function reload({ plans, providers, logger }: Foundation): Promise<void> {
-  const files = { PLANS_FILE: () => plans.reload(), PROVIDERS_FILE: () => providers.reload() };
+async function reload({ database, plans, providers, logger }: Foundation): Promise<void> {
+  const readPlans = async (): Promise<void> => {
+    await plans.reload();
+    await storeWebhookPlans(database.system, plans);
+  };
+  const files = { PLANS_FILE: readPlans, PROVIDERS_FILE: () => providers.reload() };
   for (const [name, read] of Object.entries(files)) {
     try {
       await read();

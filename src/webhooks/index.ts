@@ -1,6 +1,7 @@
 export { createDeliveryWorker } from './delivery.worker.js';
 export { resealSecrets, sweepDeliveries } from './delivery.queries.js';
 export type { DeliveryObserver, DeliveryWorker, DeliveryWorkerOptions } from './delivery.worker.js';
+export { storeWebhookPlans } from './plans.js';
 export { createSecretBox } from './secret-box.js';
 export type { SecretBox } from './secret-box.js';
 export { signatureHeaders } from './signature.js';

@@ -97,3 +97,7 @@ export const CLAIM_ONE = `UPDATE webhook_deliveries d SET claim = $4, claimed_un
 export const IN_FLIGHT = `SELECT 1 FROM webhook_deliveries d
   WHERE d.webhook_id = $1 AND d.claim IS NOT NULL AND d.claimed_until > clock_timestamp() AND d.claimed_until <= $2::timestamptz + interval '60 seconds'
   LIMIT 1`;
+
+/** Codes of the plans that have webhooks; events of organisations with any other become no deliveries. */
+export const SET_PLANS =
+  'UPDATE installation SET webhook_plans = $1::text[] WHERE webhook_plans IS DISTINCT FROM $1::text[]';

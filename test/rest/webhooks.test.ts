@@ -131,6 +131,37 @@ test('the Free plan has no webhooks', async () => {
   });
 });
 
+test('after a downgrade to Free a webhook hears of that change and of nothing more, until a paid plan recovers what it missed', async () => {
+  const org = await penstock.createOrg({ plan: 'pro_monthly' });
+  const arrived = () =>
+    receiver.requests
+      .map((request) => JSON.parse(request.body))
+      .filter((event) => event.orgId === org.orgId)
+      .map((event) => event.type);
+  const events = ['chat.message.created', 'subscription.updated', 'subscription.created'];
+  const body = { ...registration(), events };
+  const created = await penstock.rest<Shown>('POST', '/webhooks', { key: org.key, body });
+  const path = `/webhooks/${created.body.webhook.id}`;
+  const change = (plan: string) => penstock.cli('org', 'plan', '--org', org.orgId, '--plan', plan);
+  const chat = async (): Promise<void> => {
+    const messages = [{ role: 'user', content: 'hello' }];
+    const answer = await penstock.rest('POST', '/chat/completions', { key: org.key, body: { messages } });
+    expect(answer.status).toBe(200);
+  };
+  await change('free');
+  await chat();
+  expect(await penstock.rest('GET', path, { key: org.key })).toMatchObject({ status: 403 });
+  const since = new Date(Date.now() - 3_600_000).toISOString();
+  await eventually(() => arrived().includes('subscription.updated'));
+  await change('pro_monthly');
+  await eventually(() => arrived().includes('subscription.created'));
+  expect(arrived().sort()).toEqual(['subscription.created', 'subscription.updated']);
+  expect((await penstock.rest('POST', `${path}/recover`, { key: org.key, body: { since } })).body).toEqual({
+    recovered: 1,
+  });
+  await eventually(() => arrived().includes('chat.message.created'));
+});
+
 test('over the plan’s number the answer is 402', async () => {
   const pro = await penstock.createOrg({ plan: 'pro_monthly' });
   const create = () => penstock.rest('POST', '/webhooks', { key: pro.key, body: registration() });
