@@ -4,6 +4,8 @@ import { SET_PLANS } from './webhook.queries.js';
 
 /** Tells the database which plans have webhooks, for events become deliveries there. At each start, and when PLANS_FILE was read again. */
 export async function storeWebhookPlans(sql: Sql, { plans }: PlanCatalogue): Promise<void> {
-  const codes = Object.values(plans).flatMap(({ code, webhooks }) => (webhooks === null || webhooks.max === 0 ? [] : [code]));
+  const codes = Object.values(plans).flatMap(({ code, webhooks }) =>
+    webhooks === null || webhooks.max === 0 ? [] : [code],
+  );
   await sql.query(SET_PLANS, [codes.toSorted()]);
 }
