@@ -4,6 +4,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentFlacOf } from '../support/audio.js';
+import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const WINDOW = { limit: 10_000, windowSeconds: 60 };
@@ -83,30 +84,6 @@ const FIELDS: Field[] = [
   ['/webhooks', 'url', (url) => ({ name: 'x', url, events: ['generation.completed'], enabled: true })],
 ];
 
-const FORMS = [
-  'http://user:secret@127.0.0.1:PORT/',
-  'http://user@example.com/',
-  'http://2130706433:PORT/',
-  'http://0x7f000001:PORT/',
-  'http://017700000001:PORT/',
-  'http://127.1:PORT/',
-  'http://１２７.0.0.1:PORT/',
-  'http://0:PORT/',
-  'http://[::ffff:127.0.0.1]:PORT/',
-  'http://[64:ff9b::a9fe:a9fe]/',
-  'http://[::1]:PORT/',
-  'http://localhost.:PORT/',
-  'http://LOCALHOST:PORT/',
-  'http://127.0.0.1:PORT/',
-  'http:\\\\127.0.0.1:PORT\\',
-  '//127.0.0.1:PORT/',
-  'http://169.254.169.254/latest/meta-data',
-  'http://10.0.0.1/',
-  'http://metadata.google.internal/',
-  'file:///etc/passwd',
-  'ftp://example.com/x',
-];
-
 const post = (path: string, body: object) =>
   server.rest<{ error?: string; param?: string }>('POST', path.replace(':id', agentId), {
     key: org.key,
@@ -117,7 +94,7 @@ describe('an address that would make the server somebody’s proxy', () => {
   it.each(FIELDS)(
     'is refused on %s in %s, in every spelling, and nothing is connected to',
     async (path, param, body) => {
-      for (const form of FORMS) {
+      for (const form of HOSTILE_URLS) {
         const url = form.replace('PORT', String(sinkPort));
         const answer = await post(path, body(url));
         expect([form, answer.status, answer.body.error, answer.body.param]).toEqual([
