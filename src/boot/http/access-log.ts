@@ -36,8 +36,11 @@ export function createAccessLog(logger: Logger): AccessLog {
   };
 }
 
+/** What callers put into a path by mistake: their key, a webhook's secret. */
+const SECRETS = /\b(sk|whsec)_[0-9a-f]{8,}/gi;
+
 /** A query can hold a signature, and a path what a stranger put there. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
-  return (end < 0 ? url : url.slice(0, end)).slice(0, 200);
+  return (end < 0 ? url : url.slice(0, end)).slice(0, 200).replace(SECRETS, '$1_[removed]');
 }
