@@ -13,7 +13,7 @@ import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
 import { listen, type HttpServer } from './http/http-server.js';
 import { createRouter } from './http/router.js';
-import { observeDeliveries, observeHandlers, observeHttp } from './telemetry/index.js';
+import { observeDeliveries, observeHandlers, observeHttp, observeRuns } from './telemetry/index.js';
 import { compose, type Composition } from './services.js';
 
 /** Time that requests, streams and jobs have to end after a stop was asked for (decisions.md 9). */
@@ -123,7 +123,10 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   closers.add('the webhook deliveries', () => deliveries.close());
   const worker = createJobWorker({ database, handlers, concurrency, logger });
   worker.start();
-  const runs = createRunWorker(composition.agents.execution);
+  const runs = createRunWorker({
+    ...composition.agents.execution,
+    ...(tracer && { observe: observeRuns(tracer) }),
+  });
   runs.start();
   const reader = createKnowledgeWorker({ database, files: files.service, logger });
   reader.start();

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Kafka, logLevel } from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAgent, runAgent } from '../support/agents.js';
 import { completion, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
 import { startKafka, type TestKafka } from '../support/kafka.js';
 import { startReceiver, trustReceivers, type Receiver } from '../support/receiver.js';
@@ -60,13 +61,16 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     await broker.stop();
   });
 
-  it('the caller’s trace goes with the messages of its job, with the webhook, and to the upstream', async () => {
-    const hook = { name: 'h', url: receiver.url, events: ['generation.completed'] };
+  it('the caller’s trace goes with the messages of its job and its run, with the webhooks, and to the upstream', async () => {
+    const events = ['generation.completed', 'agent.run.completed'];
+    const hook = { name: 'h', url: receiver.url, events };
     expect((await server.rest('POST', '/webhooks', { key, body: hook })).status).toBe(200);
     const body = { prompt: 'a mill', size: '512x512' };
     const made = await server.rest('POST', '/images/generations', { key, headers: PARENT, body });
     expect(made.status).toBe(200);
     const jobId = made.headers['x-job-id'];
+    const agent = await makeAgent(server, key);
+    const { runId } = await runAgent(server, key, agent, { input: 'hello' }, PARENT);
 
     const consumer = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).consumer({
       groupId: 'witness',
@@ -74,20 +78,24 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     const seen: { topic: string; type: string; traceparent: string }[] = [];
     try {
       await consumer.connect();
-      await consumer.subscribe({ topics: ['penstock.jobs', 'penstock.events'], fromBeginning: true });
+      await consumer.subscribe({
+        topics: ['penstock.jobs', 'penstock.agents', 'penstock.events'],
+        fromBeginning: true,
+      });
       await consumer.run({
         async eachMessage({ topic, message }) {
           const { type, data } = JSON.parse(String(message.value)) as {
             type: string;
             data: Record<string, unknown>;
           };
-          if (message.key?.toString() !== jobId && data['jobId'] !== jobId) return;
+          const about = [message.key?.toString(), data['jobId'], data['runId']];
+          if (!about.includes(jobId) && !about.includes(runId)) return;
           seen.push({ topic, type, traceparent: String(message.headers?.['traceparent']) });
         },
       });
       await eventually(
         () =>
-          ['job.completed', 'generation.completed'].every((wanted) =>
+          ['job.completed', 'run.started', 'run.completed', ...events].every((wanted) =>
             seen.some(({ type }) => type === wanted),
           ),
         { timeoutMs: 30_000, what: 'the messages' },
@@ -97,8 +105,9 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     }
     for (const { traceparent } of seen)
       expect(traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
-    const [delivered] = await eventually(() => receiver.requests.length > 0 && receiver.requests);
-    expect(delivered!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    await eventually(() => receiver.requests.length === 2);
+    for (const delivered of receiver.requests)
+      expect(delivered.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
 
     upstream.always({ body: completion('Hello') });
     const chat = { model: 'acme/chat-1', messages: [{ role: 'user', content: 'Hi' }] };

@@ -14,6 +14,8 @@ import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
+import { UNOBSERVED } from './run.observer.js';
+import type { RunObserver } from './run.observer.js';
 import type { Hold, RunWriter } from './run.moves.js';
 import { materialOf } from './run.material.js';
 import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
@@ -32,6 +34,8 @@ export interface ExecutionOptions {
   caller: ModelCaller;
   toolbox: Toolbox;
   logger: Logger;
+  /** Default: nobody looks. */
+  observe?: RunObserver;
 }
 
 /** What the runs of one worker share. */
@@ -56,6 +60,9 @@ export class RunExecution {
   private readonly abort = new AbortController();
   private draining = false;
   private leaving = false;
+  private readonly observe: RunObserver;
+  /** A word for what it failed with; messages of callers' making stay out. */
+  private failure: string | null = null;
 
   constructor(
     private readonly options: ExecutionOptions,
@@ -63,7 +70,8 @@ export class RunExecution {
     private readonly workshop: Workshop,
   ) {
     this.hold = { workerId: workshop.workerId, orgId: run.org_id, id: run.id, fence: run.fence };
-    this.ended = this.whole();
+    this.observe = options.observe ?? UNOBSERVED;
+    this.ended = this.observed();
   }
 
   /** Stops at the next boundary of a round. */
@@ -75,6 +83,17 @@ export class RunExecution {
   stop(): void {
     this.leaving = true;
     this.abort.abort(new RunLeft());
+  }
+
+  private async observed(): Promise<'done' | 'left'> {
+    const { run, options } = this;
+    const provider = options.models.find(run.agent.model)?.upstream?.providerId ?? null;
+    let outcome: 'done' | 'left' = 'left';
+    await this.observe.run({ ...run, provider }, async () => {
+      outcome = await this.whole();
+      return this.failure;
+    });
+    return outcome;
   }
 
   private async whole(): Promise<'done' | 'left'> {
@@ -108,7 +127,7 @@ export class RunExecution {
       meter,
       logger,
       tools: new Map(granted.map((tool) => [tool.name, tool])),
-      runTool: (tool, input) => this.runTool(tool, input, meter),
+      runTool: (call) => this.observe.tool(call, () => this.runTool(call.tool, call.input, meter)),
       abort: this.abort,
     });
     if (fresh) await this.prepare(session);
@@ -240,6 +259,7 @@ export class RunExecution {
       { type: 'response' as const, content: answer.text },
     ];
     if (cutByCredits) {
+      this.failure = 'quota_exceeded';
       await session.end('failed', 'Quota exceeded for credits', { operations, tokens, steps });
       return;
     }
@@ -254,6 +274,7 @@ export class RunExecution {
 
   private async fail(error: unknown): Promise<'done' | 'left'> {
     const { logger } = this.options;
+    this.failure = error instanceof ApiError ? error.code : error instanceof Error ? error.name : 'error';
     const end = {
       operations: [],
       tokens: 0,

@@ -17,7 +17,7 @@ export interface SessionOptions {
   logger: Logger;
   /** Granted tools by the name that the model calls them by. */
   tools: ReadonlyMap<string, AgentTool>;
-  runTool(tool: AgentTool, input: unknown): Promise<ToolOutcome>;
+  runTool(call: { tool: AgentTool; callId: string; input: unknown }): Promise<ToolOutcome>;
   /** Ends everything that the run has under way. */
   abort: AbortController;
 }
@@ -110,7 +110,7 @@ export class RunSession {
     try {
       const input = tool.parse(call.input);
       reserved = await this.options.meter.reserveTool(tool.credits);
-      outcome = await this.options.runTool(tool, input);
+      outcome = await this.options.runTool({ tool, callId: call.id, input });
     } catch (error) {
       const message = this.messageOf(error, tool);
       const operations = reserved === null ? [] : [this.options.meter.ended(reserved, null)];

@@ -7,18 +7,19 @@ import type {
   ProviderRegistry,
 } from '../../providers/index.js';
 import type { AttributeValue, Span, SpanOptions, Tracer } from '../../telemetry/index.js';
+import { tracedMakers } from './generation.js';
 
-/** The registry whose chat calls are spans by OpenTelemetry's GenAI conventions. Prompts and answers are never recorded. */
+/** The registry whose models' calls are spans by OpenTelemetry's GenAI conventions. Prompts and answers are never recorded. */
 export function traceProviders(providers: ProviderRegistry, tracer: Tracer): ProviderRegistry {
   const wrapped = new WeakMap<Provider, Provider>();
   const wrap = (provider: Provider): Provider => {
     const { chat } = provider;
-    if (chat === undefined) return provider;
     let traced = wrapped.get(provider);
     if (traced === undefined) {
       // By prototype: a provider may be an object with methods of its own.
       traced = Object.create(provider, {
-        chat: { value: traceChat(chat, provider.id, tracer), enumerable: true },
+        ...tracedMakers(provider, tracer),
+        ...(chat && { chat: { value: traceChat(chat, provider.id, tracer), enumerable: true } }),
       }) as Provider;
       wrapped.set(provider, traced);
     }

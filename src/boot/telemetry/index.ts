@@ -7,6 +7,7 @@ import type { Metrics, Tracer } from '../../telemetry/index.js';
 import type { Closers } from '../closers.js';
 import { createRouteNames, type RouteNames } from './http.js';
 
+export { observeRuns } from './agents.js';
 export { traceProviders } from './chat.js';
 export { watchDatabase } from './gauges.js';
 export { observeHttp, traceOperations } from './http.js';

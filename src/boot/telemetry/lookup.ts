@@ -2,9 +2,10 @@ import type { Database } from '../../database/index.js';
 import { parseTraceparent } from '../../telemetry/index.js';
 import type { SpanContext } from '../../telemetry/index.js';
 
-/** Finds the trace that made a job, on whichever process that was. Used only while traces are exported. */
+/** Finds the trace that made a job or a run, on whichever process that was. Used only while traces are exported. */
 export interface TraceLookup {
-  ofJobs(ids: string[]): Promise<Map<string, SpanContext>>;
+  /** @param ids of jobs and runs */
+  ofWork(ids: string[]): Promise<Map<string, SpanContext>>;
 }
 
 const REMEMBERED = 4_096;
@@ -18,11 +19,12 @@ export function createTraceLookup(database: Pick<Database, 'system'>): TraceLook
     if (oldest !== undefined) known.delete(oldest);
   };
   return {
-    async ofJobs(ids) {
+    async ofWork(ids) {
       const missing = ids.filter((id) => !known.has(id));
       if (missing.length > 0) {
         const rows = await database.system.query<{ id: string; traceparent: string | null }>(
-          `SELECT id, client ->> 'traceparent' AS traceparent FROM jobs WHERE id = ANY ($1::text[])`,
+          `SELECT id, client ->> 'traceparent' AS traceparent FROM jobs WHERE id = ANY ($1::text[])
+           UNION ALL SELECT id, client ->> 'traceparent' FROM agent_runs WHERE id = ANY ($1::text[])`,
           [missing],
         );
         for (const { id, traceparent } of rows) remember(id, parseTraceparent(traceparent));

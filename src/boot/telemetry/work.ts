@@ -50,7 +50,7 @@ export function observeHandlers(
     if (tracer === null || lookup === null) return { ...handler, run: counted };
     const run: JobHandler['run'] = async (context) => {
       const { job } = context;
-      const parent = (await lookup.ofJobs([job.id])).get(job.id) ?? null;
+      const parent = (await lookup.ofWork([job.id])).get(job.id) ?? null;
       const attributes = {
         'penstock.job.id': job.id,
         'penstock.job.tool': job.tool,
@@ -72,22 +72,26 @@ function stopWord(reason: unknown): string {
   return word ?? 'failed';
 }
 
-const jobIdOf = ({ topic, key, event }: BusMessage): string | null => {
-  if (topic === 'jobs') return key;
-  const { jobId } = event.data;
-  return topic === 'events' && typeof jobId === 'string' ? jobId : null;
-};
+/** The job or run that an event is about. */
+function workOf(data: unknown): string | null {
+  const { jobId, runId } = (data ?? {}) as { jobId?: unknown; runId?: unknown };
+  const id = jobId ?? runId;
+  return typeof id === 'string' ? id : null;
+}
 
-/** Messages about traced jobs carry a `traceparent` header, each of a producer span of its own. */
+const workIdOf = ({ topic, key, event }: BusMessage): string | null =>
+  topic === 'events' ? workOf(event.data) : key;
+
+/** Messages about traced jobs and runs carry a `traceparent` header, each of a producer span of its own. */
 export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
   return {
     subscribe: (options, handler) => bus.subscribe(options, handler),
     close: () => bus.close(),
     async publish(messages) {
-      const ids = messages.map(jobIdOf).filter((id) => id !== null);
-      const parents = await lookup.ofJobs([...new Set(ids)]);
+      const ids = messages.map(workIdOf).filter((id) => id !== null);
+      const parents = await lookup.ofWork([...new Set(ids)]);
       const spans = messages.map((message) => {
-        const parent = parents.get(jobIdOf(message) ?? '');
+        const parent = parents.get(workIdOf(message) ?? '');
         if (parent === undefined) return null;
         const attributes = {
           'messaging.system': 'kafka',
@@ -114,7 +118,7 @@ export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
   };
 }
 
-/** Counts and times delivery attempts; one is a span of its job's trace, and the receiver hears of it by `traceparent`. */
+/** Counts and times delivery attempts; one is a span of the trace of its job or run, and the receiver hears of it by `traceparent`. */
 export function observeDeliveries(
   meters: Meters,
   tracer: Tracer | null,
@@ -127,8 +131,8 @@ export function observeDeliveries(
   };
   if (tracer === null || lookup === null) return counted;
   return async (delivery, attempt) => {
-    const { jobId } = (delivery.event['data'] ?? {}) as { jobId?: unknown };
-    const parent = typeof jobId === 'string' ? ((await lookup.ofJobs([jobId])).get(jobId) ?? null) : null;
+    const id = workOf(delivery.event['data']);
+    const parent = id === null ? null : ((await lookup.ofWork([id])).get(id) ?? null);
     const attributes = {
       'penstock.webhook.id': delivery.webhookId,
       'penstock.event.type': String(delivery.event['type']),
