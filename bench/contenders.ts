@@ -111,7 +111,7 @@ async function startPenstock(places: Places, upstream: string): Promise<Field['p
     PROVIDERS_FILE: providersFile,
   };
   const child = start({
-    args: ['--max-semi-space-size=16', join(places.root, 'dist/main.js')],
+    args: ['--max-semi-space-size=32', join(places.root, 'dist/main.js')],
     env,
     logFile: join(places.scratch, 'penstock.log'),
   });

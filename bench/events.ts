@@ -136,7 +136,7 @@ export async function benchIdle(places: Places, seconds: number): Promise<Verdic
   const dataDir = join(places.scratch, 'idle');
   await mkdir(dataDir, { recursive: true });
   const child = start({
-    args: ['--max-semi-space-size=16', join(places.root, 'dist/main.js')],
+    args: ['--max-semi-space-size=32', join(places.root, 'dist/main.js')],
     env: { NODE_ENV: 'production', PORT: String(port), DATA_DIR: dataDir },
     logFile: join(places.scratch, 'idle.log'),
   });

@@ -18,6 +18,7 @@ import { Migration0015 } from './0015_word_index.js';
 import { Migration0016 } from './0016_job_orders.js';
 import { Migration0017 } from './0017_consecutive_failures.js';
 import { Migration0018 } from './0018_webhook_plans.js';
+import { Migration0019 } from './0019_refusal.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -41,6 +42,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0016_job_orders': Migration0016,
   '0017_consecutive_failures': Migration0017,
   '0018_webhook_plans': Migration0018,
+  '0019_refusal': Migration0019,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -21,6 +21,7 @@ export const MIGRATION_NAMES = [
   '0016_job_orders',
   '0017_consecutive_failures',
   '0018_webhook_plans',
+  '0019_refusal',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

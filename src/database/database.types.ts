@@ -15,8 +15,11 @@ export interface Sql {
 
 /** A connection of its own, for statements that one loop sends one after the other. */
 export interface DedicatedSql extends Sql {
-  /** A statement of text parameters whose answer is one text: the quick way for hot loops. */
-  text(statement: Statement, values: readonly string[]): Promise<string | null>;
+  /**
+   * A statement of text parameters whose answer is one text: the quick way for hot loops.
+   * @param next a statement without parameters that goes right behind, in a transaction of its own; both have ended when this resolves
+   */
+  text(statement: Statement, values: readonly string[], next?: Statement): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -38,8 +41,11 @@ export interface Database {
   tenantQuery<Row>(orgId: string, text: string, values?: SqlValue[]): Promise<Row[]>;
   /** A transaction of the tenant role with an entity manager whose filter and row level security are bound to `orgId`. */
   tenant<T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T>;
-  /** A dedicated connection of the system role that reconnects (coalesced hot statements); close it. */
-  dedicated(): Promise<DedicatedSql>;
+  /**
+   * A dedicated connection of the system role that reconnects (coalesced hot statements); close it.
+   * @param settings run-time parameters that it begins with
+   */
+  dedicated(settings?: Readonly<Record<string, string>>): Promise<DedicatedSql>;
   readonly hints: Hints;
   /** True while PostgreSQL answers (for /readyz). */
   healthy(): Promise<boolean>;

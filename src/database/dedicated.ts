@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, patiently } from './pool.js';
-import type { Losses, Server } from './pool.js';
+import type { Losses, Server, Settings } from './pool.js';
 import { queryText } from './text-query.js';
 
 /**
@@ -15,12 +15,13 @@ export function createDedicated(options: {
   role: string;
   losses: Losses;
   logger: Logger;
+  settings?: Settings;
 }): DedicatedSql {
-  const { server, role, losses, logger } = options;
+  const { server, role, losses, logger, settings } = options;
   let current: Promise<pg.Client> | null = null;
 
   const open = async (): Promise<pg.Client> => {
-    const client = new pg.Client(clientOptions(server, role));
+    const client = new pg.Client(clientOptions(server, role, settings));
     client.on('error', (error) => logger.debug({ err: error }, 'a dedicated database connection was lost'));
     await client.connect();
     return client;
@@ -58,7 +59,7 @@ export function createDedicated(options: {
         const config = typeof statement === 'string' ? { text: statement } : statement;
         return (await client.query({ ...config, values })).rows as Row[];
       }),
-    text: (statement, values) => use((client) => queryText(client, statement, values)),
+    text: (statement, values, next) => use((client) => queryText(client, [statement, values], next)),
     async close() {
       const last = current;
       current = null;

@@ -75,7 +75,7 @@ async function openSystem(config: Config, logger: Logger, server: Server): Promi
     system,
     transaction: transactions(systemPool),
     tenantQuery: tenantQueries(tenantPool),
-    dedicated: () => Promise.resolve(createDedicated(connection)),
+    dedicated: (settings = {}) => Promise.resolve(createDedicated({ ...connection, settings })),
     hints,
     healthy: () => Promise.race([answers(system), sleep(HEALTHY_MS, false, { ref: false })]),
     async close() {

@@ -6,6 +6,9 @@ import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
 const STATEMENT_TIMEOUT_MS = 30_000;
 
+/** Run-time parameters of PostgreSQL that a connection begins with, by name: plain words and numbers. */
+export type Settings = Readonly<Record<string, string>>;
+
 /** How to reach PostgreSQL, and what to do when it does not answer. */
 export interface Server {
   url: string;
@@ -30,18 +33,23 @@ types.setTypeParser(int8Array, (text: string) =>
  * A connection string and start-up options that make its connection act as one of the two roles, which own nothing and are bound by row
  * level security. Options of the string come first: pg would let them replace ours, and with them the role.
  */
-export function connectionAs(server: Server, role: string): { connectionString: string; options: string } {
+export function connectionAs(
+  server: Server,
+  role: string,
+  settings: Settings = {},
+): { connectionString: string; options: string } {
   const [base = '', query = ''] = server.url.split('?', 2);
   const parameters = new URLSearchParams(query);
   const given = parameters.get('options') ?? '';
   parameters.delete('options');
-  const own = `-c role=${role} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c TimeZone=UTC`;
+  const more = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`);
+  const own = `-c role=${role} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c TimeZone=UTC${more.join('')}`;
   return { connectionString: `${base}?${parameters}`, options: `${given} ${own}`.trim() };
 }
 
-export function clientOptions(server: Server, role: string): pg.ClientConfig {
+export function clientOptions(server: Server, role: string, settings: Settings = {}): pg.ClientConfig {
   return {
-    ...connectionAs(server, role),
+    ...connectionAs(server, role, settings),
     types,
     application_name: 'penstock',
     connectionTimeoutMillis: PATIENCE_MS,

@@ -46,35 +46,50 @@ function message(name: string, values: readonly string[]): Buffer {
   return bytes;
 }
 
+/** A statement with the values of its parameters. */
+type Call = [statement: Statement, values: readonly string[]];
+
+function isParsed(connection: Wire, { name }: Statement): boolean {
+  return (connection.parsedStatements[name] ?? connection.submittedNamedStatements[name]) !== undefined;
+}
+
+/** Sends statements in one write, each of its own transaction. */
+function send(connection: Wire, calls: readonly Call[]): void {
+  connection.stream.cork();
+  for (const [statement, values] of calls) {
+    const { name, text } = statement;
+    if (!isParsed(connection, statement)) {
+      connection.parse({ text, name });
+      connection.submittedNamedStatements[name] = text;
+    }
+    connection.stream.write(message(name, values));
+  }
+  connection.stream.uncork();
+}
+
 /** Its methods are those that pg calls on a query (pg/lib/client.js). */
 class TextQuery {
   readonly name: string;
   readonly text: string;
   private answer: string | null = null;
-  private readonly values: readonly string[];
 
+  /** @param calls what is sent: the statement itself and what follows it; nothing where it was sent before */
   constructor(
     statement: Statement,
-    values: readonly string[],
+    private readonly calls: readonly Call[],
     readonly callback: Done,
   ) {
     this.name = statement.name;
     this.text = statement.text;
-    this.values = values;
   }
 
   submit(connection: Wire): null {
-    const bytes = message(this.name, this.values);
-    const { name, text } = this;
-    if ((connection.parsedStatements[name] ?? connection.submittedNamedStatements[name]) !== undefined) {
-      connection.stream.write(bytes);
-      return null;
+    const [only] = this.calls;
+    if (this.calls.length === 1 && only !== undefined && isParsed(connection, only[0])) {
+      connection.stream.write(message(only[0].name, only[1]));
+    } else if (this.calls.length > 0) {
+      send(connection, this.calls);
     }
-    connection.stream.cork();
-    connection.parse({ text, name });
-    connection.submittedNamedStatements[name] = text;
-    connection.stream.write(bytes);
-    connection.stream.uncork();
     return null;
   }
 
@@ -95,14 +110,21 @@ class TextQuery {
   handleEmptyQuery(): void {}
 }
 
-/** @returns the first column of the last row; null where there is no row, or NULL in it */
-export function queryText(
-  client: pg.ClientBase,
-  statement: Statement,
-  values: readonly string[],
-): Promise<string | null> {
+/**
+ * @param next a statement without parameters that is sent right behind: two transactions for one way there and back
+ * @returns the first column of the statement's last row, once both have ended; null where there is no row, or NULL in it
+ */
+export function queryText(client: pg.ClientBase, call: Call, next?: Statement): Promise<string | null> {
+  const enqueue = (query: TextQuery): void => void client.query(query as unknown as pg.Submittable);
   return new Promise((resolve, reject) => {
-    const done: Done = (error, answer) => (error ? reject(error) : resolve(answer));
-    client.query(new TextQuery(statement, values, done) as unknown as pg.Submittable);
+    const end: Done = (error, answer) => (error ? reject(error) : resolve(answer));
+    if (next === undefined) {
+      enqueue(new TextQuery(call[0], [call], end));
+      return;
+    }
+    const first: Done = (error, answer) =>
+      // Its bytes are on their way already: only its end is waited for.
+      enqueue(new TextQuery(next, [], (later) => end(error ?? later, answer)));
+    enqueue(new TextQuery(call[0], [call, [next, []]], first));
   });
 }

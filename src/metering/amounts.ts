@@ -27,6 +27,11 @@ export function toAmounts(vector: readonly number[]): Amounts {
   return amounts;
 }
 
+/** What `amounts` has more of each bucket. */
+export function difference(amounts: Amounts, less: Amounts): Amounts {
+  return toAmounts(BUCKETS.map((bucket) => (amounts[bucket] ?? 0) - (less[bucket] ?? 0)));
+}
+
 /**
  * What tokens cost (decisions.md 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier of the
  * token view. Hundredths in, hundredths out; no binary fractions on the way.

@@ -8,6 +8,7 @@ import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
+import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
 import { listUsage } from './usage.js';
 
 export interface MeteringOptions {
@@ -42,7 +43,10 @@ export function createMetering({
   onBatch,
   eventsHeard = true,
 }: MeteringOptions): Metering {
-  const connections = { admit: lazyConnection(database), settle: lazyConnection(database) };
+  const connections = {
+    admit: lazyConnection(database),
+    settle: lazyConnection(database, SETTLEMENT_SETTINGS),
+  };
   const settlement = createSettlement({ connection: connections.settle, logger, eventsHeard });
   const giveBack = (operationId: string): void => {
     settlement

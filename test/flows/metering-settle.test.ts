@@ -71,6 +71,43 @@ describe('a settlement', () => {
     expect(balances.credits).toMatchObject({ used: 800, remaining: 0 });
   });
 
+  it('in one statement with others of several organisations, ended before or costing more, charges each its own', async () => {
+    const [one, two] = [await bench.createOrg(), await bench.createOrg()];
+    const ids = await Promise.all(
+      [one, one, two, two, two].map((caller) => reserve(caller, chat(1000, 1000))),
+    );
+    const [early = '', plain = '', other = '', more = '', given = ''] = ids;
+    await metering.settle(early, { credits: 100, chat_tokens: 60_000 });
+    const settled = await Promise.all([
+      metering.settle(early, { credits: 200, chat_tokens: 200_000 }),
+      metering.settle(plain, { credits: 200, chat_tokens: 190_000 }),
+      metering.settle(other, { credits: 100, chat_tokens: 100_000 }),
+      metering.settle(more, { credits: 300, chat_tokens: 250_000 }),
+      metering.release(given),
+    ]);
+    expect(settled.slice(0, 4).map((one) => one && [one.applied, one.charged])).toEqual([
+      [false, { credits: 100, chat_tokens: 60_000 }],
+      [true, { credits: 200, chat_tokens: 190_000 }],
+      [true, { credits: 100, chat_tokens: 100_000 }],
+      [true, { credits: 300, chat_tokens: 250_000 }],
+    ]);
+    const used = await Promise.all([one, two].map(({ orgId }) => metering.balances(orgId)));
+    expect(used.map(({ credits }) => credits.used)).toEqual([3, 4]);
+    const quick = await Promise.all([reserve(one, chat(10, 10)), reserve(two, chat(10, 10))]);
+    const together = await Promise.all(
+      quick.map((id) => metering.settle(id, { credits: 100, chat_tokens: 9_000 })),
+    );
+    expect(together.map(({ applied, balances }) => [applied, balances.credits.used])).toEqual([
+      [true, 4],
+      [true, 5],
+    ]);
+    const left = await bench.sql<{ open: boolean }>(
+      'SELECT bool_or(reserved <> array_fill(0::bigint, ARRAY[9])) AS open FROM balances WHERE org_id IN ($1, $2)',
+      [one.orgId, two.orgId],
+    );
+    expect(left).toEqual([{ open: false }]);
+  });
+
   it('charges an operation whose reservation was lost with the database', async () => {
     const principal = await bench.createOrg();
     const id = await reserve(principal, chat(10, 990));

@@ -5,7 +5,7 @@ import { childEnv, freePort, type Installation } from './installation.js';
 import { eventually } from './wait.js';
 
 /** As `npm start` does: the young generation stays small, so that a burst of garbage is not kept as memory. */
-const FLAGS = ['--max-semi-space-size=16'];
+const FLAGS = ['--max-semi-space-size=32'];
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const STOP_LIMIT_MS = 35_000;
 
