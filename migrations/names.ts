@@ -22,6 +22,7 @@ export const MIGRATION_NAMES = [
   '0017_consecutive_failures',
   '0018_webhook_plans',
   '0019_refusal',
+  '0020_job_rows',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

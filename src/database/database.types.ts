@@ -20,7 +20,17 @@ export interface DedicatedSql extends Sql {
    * @param next a statement without parameters that goes right behind, in a transaction of its own; both have ended when this resolves
    */
   text(statement: Statement, values: readonly string[], next?: Statement): Promise<string | null>;
+  /**
+   * A statement, and `then` in the same transaction and round trip. `rows` are the first one's, told before the second has run: they hold
+   * only once `committed` resolves, and not at all where it rejects.
+   */
+  early<Row>(statement: Statement, values: SqlValue[], then: string): EarlyRows<Row>;
   close(): Promise<void>;
+}
+
+export interface EarlyRows<Row> {
+  rows: Promise<Row[]>;
+  committed: Promise<void>;
 }
 
 /**

@@ -1,23 +1,22 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
+import { queryEarly } from './early-rows.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, patiently } from './pool.js';
 import type { Losses, Server, Settings } from './pool.js';
 import { queryText } from './text-query.js';
 
-/**
- * A single connection for statements that one loop sends one after the other. It is made when first needed and again after a loss; a
- * statement during which it is lost answers 503.
- */
-export function createDedicated(options: {
+interface DedicatedOptions {
   server: Server;
   role: string;
   losses: Losses;
   logger: Logger;
   settings?: Settings;
-}): DedicatedSql {
-  const { server, role, losses, logger, settings } = options;
+}
+
+/** Lends the one connection, made when first needed and again after a loss. */
+function createHolder({ server, role, losses, logger, settings }: DedicatedOptions) {
   let current: Promise<pg.Client> | null = null;
 
   const open = async (): Promise<pg.Client> => {
@@ -41,30 +40,49 @@ export function createDedicated(options: {
     );
     return attempt;
   };
-  const use = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
-    const attempt = connected();
-    const client = await attempt;
-    try {
-      return await work(client);
-    } catch (error) {
-      if (!isConnectionFault(error)) throw error;
-      // Its own end may be heard of later than the next statement comes.
-      lose(attempt);
-      throw unavailable(error);
-    }
-  };
   return {
-    query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
-      use(async (client) => {
-        const config = typeof statement === 'string' ? { text: statement } : statement;
-        return (await client.query({ ...config, values })).rows as Row[];
-      }),
-    text: (statement, values, next) => use((client) => queryText(client, [statement, values], next)),
+    async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+      const attempt = connected();
+      const client = await attempt;
+      try {
+        return await work(client);
+      } catch (error) {
+        if (!isConnectionFault(error)) throw error;
+        // Its own end may be heard of later than the next statement comes.
+        lose(attempt);
+        throw unavailable(error);
+      }
+    },
     async close() {
       const last = current;
       current = null;
       const client = await last?.catch(() => null);
       await client?.end();
     },
+  };
+}
+
+/**
+ * A single connection for statements that one loop sends one after the other. It is made when first needed and again after a loss; a
+ * statement during which it is lost answers 503.
+ */
+export function createDedicated(options: DedicatedOptions): DedicatedSql {
+  const { use, close } = createHolder(options);
+  return {
+    query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
+      use(async (client) => {
+        const config = typeof statement === 'string' ? { text: statement } : statement;
+        return (await client.query({ ...config, values })).rows as Row[];
+      }),
+    early<Row>(statement: Statement, values: SqlValue[], then: string) {
+      const { promise: rows, resolve, reject } = Promise.withResolvers<Row[]>();
+      const committed = use((client) =>
+        queryEarly(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
+      );
+      committed.catch(reject);
+      return { rows, committed };
+    },
+    text: (statement, values, next) => use((client) => queryText(client, [statement, values], next)),
+    close,
   };
 }

@@ -13,7 +13,15 @@ import { createPool, patiently } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
 
-export type { Database, DedicatedSql, Sql, SqlValue, Statement, SystemDatabase } from './database.types.js';
+export type {
+  Database,
+  DedicatedSql,
+  EarlyRows,
+  Sql,
+  SqlValue,
+  Statement,
+  SystemDatabase,
+} from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
 export { openInstallation } from './installation.js';

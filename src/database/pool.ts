@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
 import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
-const STATEMENT_TIMEOUT_MS = 30_000;
+export const STATEMENT_TIMEOUT_MS = 30_000;
 
 /** Run-time parameters of PostgreSQL that a connection begins with, by name: plain words and numbers. */
 export type Settings = Readonly<Record<string, string>>;

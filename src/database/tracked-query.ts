@@ -9,6 +9,7 @@ export interface Wire {
 /** Methods of pg's queries that its types do not show. */
 export interface QueryInternals {
   prepare(connection: Wire): void;
+  handleDataRow(message: unknown): void;
   handleCommandComplete(message: unknown, connection: Wire): void;
   requiresPreparation(): boolean;
 }

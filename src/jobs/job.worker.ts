@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Database } from '../database/database.types.js';
+import type { Database, DedicatedSql } from '../database/database.types.js';
 import { newId } from '../ids.js';
 import type { Tool } from '../vocabulary.js';
 import type { JobHandler } from './jobs.types.js';
-import { claimJobs } from './moves/claim.js';
+import { takeJobs } from './moves/claim.js';
 import type { ClaimedJob, ClaimSlot } from './moves/claim.js';
 import { createCompletion } from './moves/complete.js';
 import { takeLeftOrders } from './moves/orders.js';
@@ -29,7 +29,7 @@ export interface JobWorker {
 
 /** What a worker needs. The times are settable for tests of faults. */
 export interface JobWorkerOptions {
-  database: Pick<Database, 'system' | 'hints'>;
+  database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
   /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
   concurrency?: Partial<Record<Tool, number>>;
@@ -66,6 +66,8 @@ class Worker implements JobWorker {
   /** Heard while a claim's answer was on its way: it may hold these jobs. */
   private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
+  /** Where claims are sent, one after the other. */
+  private connection: Promise<DedicatedSql> | null = null;
 
   constructor(private readonly options: JobWorkerOptions) {
     const { database, handlers, logger } = options;
@@ -105,6 +107,7 @@ class Worker implements JobWorker {
     await this.giveUp();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
     await this.progress.close();
+    await (await this.connection)?.close();
   }
 
   private async allEnded(): Promise<void> {
@@ -156,27 +159,38 @@ class Worker implements JobWorker {
   private async claim(): Promise<void> {
     const { database, logger } = this.options;
     try {
+      const connection = await (this.connection ??= database.dedicated());
       while (this.wanted && !this.stopping) {
         this.wanted = false;
         const slots = this.freeSlots();
         if (slots.length === 0) return;
-        const claimed = await claimJobs(database.system, { workerId: this.id, slots, leaseMs: this.leaseMs });
-        for (const job of claimed) this.begin(job);
+        const { jobs, held } = takeJobs(connection, { workerId: this.id, slots, leaseMs: this.leaseMs });
+        const attempts = (await jobs).map((job) => this.begin(job, held));
+        if (!(await held)) await this.forsake(attempts);
         // Another worker may have held candidates that it then left: as long as there is something, look again.
-        if (claimed.length > 0) this.wanted = true;
+        else if (attempts.length > 0) this.wanted = true;
       }
     } catch (error) {
       logger.warn({ err: error }, 'claiming jobs failed; the next sweep tries again');
     }
   }
 
-  private begin(claimed: ClaimedJob): void {
+  /** The claim was not committed, as far as is known. Where it was after all, the leases go back. */
+  private async forsake(attempts: RunningJob[]): Promise<void> {
+    for (const attempt of attempts) attempt.stop('lost');
+    const jobs = attempts.map(({ job }) => job);
+    await giveBack(this.options.database.system, this.id, jobs);
+    throw new Error('the claim was lost before it was committed');
+  }
+
+  private begin(claimed: ClaimedJob, held: Promise<boolean>): RunningJob {
     const { database, logger } = this.options;
     const handler = this.handlers.get(claimed.job.tool);
     if (!handler) throw new Error(`claimed a job of tool ${claimed.job.tool} without a handler`);
     if (this.running.size === 0) this.renewedAt = Date.now();
     const attempt = new RunningJob({
       claimed,
+      held,
       handler,
       workerId: this.id,
       sql: database.system,
@@ -191,6 +205,7 @@ class Worker implements JobWorker {
       if (this.running.get(attempt.job.id) === attempt) this.running.delete(attempt.job.id);
       this.wake();
     });
+    return attempt;
   }
 
   private async sweep(): Promise<void> {
@@ -217,7 +232,7 @@ class Worker implements JobWorker {
 
   /** Prolongs the leases in hand. What is not ours any more is aborted, as is everything once no renewal came through in time. */
   private async heartbeat(): Promise<void> {
-    const attempts = [...this.running.values()];
+    const attempts = [...this.running.values()].filter(({ isHeld }) => isHeld);
     if (attempts.length === 0) return;
     const began = Date.now();
     try {

@@ -9,6 +9,8 @@ interface JobOrdersOptions {
   workerId: string;
   sql: Sql;
   logger: Logger;
+  /** Whether the claim was committed. */
+  held: Promise<boolean>;
   handedOver(): boolean;
 }
 
@@ -18,6 +20,7 @@ export function createJobOrders({
   workerId,
   sql,
   logger,
+  held,
   handedOver,
 }: JobOrdersOptions): JobOrders & { any(): boolean } {
   const { job } = claimed;
@@ -27,6 +30,7 @@ export function createJobOrders({
     find: (engine) => orders.get(engine) ?? null,
     async note(engine, reference) {
       orders.set(engine, reference);
+      if (!(await held)) return false;
       try {
         return await noteOrder(sql, { workerId, attempt: job, engine, reference });
       } catch (error) {

@@ -15,6 +15,8 @@ export type StopReason = 'cancelled' | 'lost' | 'timeout' | 'shutdown';
 /** What an attempt needs of its worker. */
 export interface AttemptOptions {
   claimed: ClaimedJob;
+  /** Whether the claim was committed: the handler runs before that is known, and nothing is written before it. */
+  held: Promise<boolean>;
   handler: JobHandler;
   workerId: string;
   sql: Sql;
@@ -39,16 +41,23 @@ export class RunningJob {
   private reason: StopReason | null = null;
   private over = false;
   private stopping = false;
+  private committed = false;
 
   constructor(private readonly options: AttemptOptions) {
     this.job = options.claimed.job;
     const handedOver = (): boolean => this.reason === 'shutdown' || this.reason === 'lost';
     this.orders = createJobOrders({ ...options, handedOver });
+    void options.held.then((held) => (this.committed = held));
     this.ended = this.run();
   }
 
   get stopReason(): StopReason | null {
     return this.reason;
+  }
+
+  /** Whether others see the attempt: before that there is no lease to renew. */
+  get isHeld(): boolean {
+    return this.committed;
   }
 
   /** Aborts the handler. The first reason holds. */
@@ -81,7 +90,11 @@ export class RunningJob {
     const { handler, logger } = this.options;
     const { job, abort } = this;
     const progress = (percent: number): void => {
-      if (!this.over) this.options.progress(job, percent);
+      const report = (): void => {
+        if (!this.over) this.options.progress(job, percent);
+      };
+      if (this.committed) report();
+      else void this.options.held.then((held) => held && report());
     };
     const context = { job, signal: abort.signal, progress, orders: this.orders };
     const work = (async () => handler.run(context))();
@@ -119,7 +132,8 @@ export class RunningJob {
 
   /** Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone. */
   private async write(move: () => Promise<boolean>): Promise<void> {
-    const { logger } = this.options;
+    const { logger, held } = this.options;
+    if (!(await held)) return;
     for (;;) {
       try {
         const moved = await move();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createJobWorker } from '../../src/jobs/index.js';
@@ -207,20 +208,29 @@ describe('a cancellation that comes between a claim and its answer', () => {
     const orgId = await bench.createOrg();
     const aborted = Promise.withResolvers<void>();
     const { system, hints } = test.database;
-    const slow = {
+    const slow: JobWorkerOptions['database'] = {
       hints,
-      system: {
-        async query<Row>(...call: Parameters<typeof system.query>): Promise<Row[]> {
-          const rows = await system.query<Row>(...call);
-          const claimed = typeof call[0] === 'object' && call[0].name === 'jobs_claim' && rows.length > 0;
-          if (claimed) {
-            const heard = new Promise<void>((resolve) => hints.on('job_cancel', () => resolve()));
-            await bench.jobs.cancel(orgId, (rows[0] as { id: string }).id);
-            await heard;
-          }
-          return rows;
-        },
+      system,
+      async dedicated() {
+        const own = await test.database.dedicated();
+        return {
+          ...own,
+          early<Row>(...call: Parameters<typeof own.early>) {
+            const { rows, committed } = own.early<Row>(...call);
+            return { rows: cancelFirst(rows, committed), committed };
+          },
+        };
       },
+    };
+    const cancelFirst = async <Row>(rows: Promise<Row[]>, committed: Promise<void>): Promise<Row[]> => {
+      const [job] = (await rows) as { id: string }[];
+      await committed;
+      if (job) {
+        const heard = new Promise<void>((resolve) => hints.on('job_cancel', () => resolve()));
+        await bench.jobs.cancel(orgId, job.id);
+        await heard;
+      }
+      return rows;
     };
     const wait = handlerOf(({ signal }) => {
       signal.addEventListener('abort', () => aborted.resolve());
@@ -231,6 +241,44 @@ describe('a cancellation that comes between a claim and its answer', () => {
     const id = await bench.enqueue(orgId);
     await aborted.promise;
     expect((await bench.jobs.get(orgId, id)).status).toBe('cancelled');
+  });
+});
+
+describe('a claim that is lost before its commit, while its handlers run', () => {
+  it('writes nothing: the job is claimed anew, and ends once with one charge', async () => {
+    const orgId = await bench.createOrg();
+    const [gate, runs] = [Promise.withResolvers<void>(), [] as AbortSignal[]];
+    const admin = new pg.Client({ connectionString: test.url });
+    await admin.connect();
+    await admin.query('BEGIN');
+    // What the claim tells waits for this lock; by then the job's row is moved, and the worker has it.
+    await admin.query('LOCK TABLE job_turns');
+    startWorker(
+      [
+        handlerOf(async ({ signal }) => {
+          runs.push(signal);
+          gate.resolve();
+          return imageOutcome();
+        }),
+      ],
+      { sweepMs: 50 },
+    );
+    const created = bench.enqueue(orgId);
+    await gate.promise;
+    const id = await created;
+    expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
+    await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE '%penstock_jobs_taken%' AND pid <> pg_backend_pid()`,
+    );
+    await eventually(() => runs[0]?.aborted === true);
+    expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
+    await admin.query('ROLLBACK');
+    await admin.end();
+    const ended = await bench.jobs.wait(orgId, id, { timeoutMs: 10_000 });
+    expect(ended).toMatchObject({ status: 'completed', attempt: 1 });
+    expect(runs).toHaveLength(2);
+    expect(await bench.ledger(orgId)).toMatchObject([{ state: 'settled', job_id: id }]);
   });
 });
 

@@ -1,14 +1,17 @@
-import type { Sql } from '../../database/database.types.js';
+import type { DedicatedSql, Sql } from '../../database/database.types.js';
 import type { Tool } from '../../vocabulary.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
 import type { Job } from '../jobs.types.js';
 
+const CLAIMED = `SELECT ${JOB_COLUMNS}, orders,
+    extract(epoch FROM deadline - clock_timestamp())::double precision * 1000 AS remaining_ms`;
 const CLAIM = {
   name: 'jobs_claim',
-  text: `SELECT ${JOB_COLUMNS}, orders, extract(epoch FROM deadline - clock_timestamp())::double precision * 1000 AS remaining_ms
-    FROM penstock_jobs_claim($1, $2, $3, $4::bigint[], $5)`,
+  text: `${CLAIMED} FROM penstock_jobs_claim($1, $2, $3, $4::bigint[], $5)`,
 };
+const TAKE = { name: 'jobs_take', text: `${CLAIMED} FROM penstock_jobs_take($1, $2, $3, $4::bigint[], $5)` };
+const TAKEN = 'SELECT penstock_jobs_taken()';
 
 /** What a worker can take of one tool. */
 export interface ClaimSlot {
@@ -25,21 +28,52 @@ export interface ClaimedJob {
   orders: Record<string, string>;
 }
 
+export interface Claiming {
+  workerId: string;
+  slots: ClaimSlot[];
+  leaseMs: number;
+}
+
+type ClaimedRow = JobRow & { remaining_ms: number; orders: Record<string, string> | null };
+
+function valuesOf({ workerId, slots, leaseMs }: Claiming) {
+  return [
+    workerId,
+    slots.map(({ tool }) => tool),
+    slots.map(({ free }) => free),
+    slots.map(({ timeLimitMs }) => timeLimitMs),
+    leaseMs,
+  ];
+}
+
+function toClaimed(row: ClaimedRow): ClaimedJob {
+  return { job: toJob(row), remainingMs: row.remaining_ms, orders: row.orders ?? {} };
+}
+
 /** pending → processing, round-robin over organisations within each tool, with a lease and a new fence. */
-export async function claimJobs(
-  sql: Sql,
-  options: { workerId: string; slots: ClaimSlot[]; leaseMs: number },
-): Promise<ClaimedJob[]> {
-  const { workerId, slots, leaseMs } = options;
-  const rows = await sql.query<JobRow & { remaining_ms: number; orders: Record<string, string> | null }>(
-    CLAIM,
-    [
-      workerId,
-      slots.map(({ tool }) => tool),
-      slots.map(({ free }) => free),
-      slots.map(({ timeLimitMs }) => timeLimitMs),
-      leaseMs,
-    ],
-  );
-  return rows.map((row) => ({ job: toJob(row), remainingMs: row.remaining_ms, orders: row.orders ?? {} }));
+export async function claimJobs(sql: Sql, claiming: Claiming): Promise<ClaimedJob[]> {
+  const rows = await sql.query<ClaimedRow>(CLAIM, valuesOf(claiming));
+  return rows.map(toClaimed);
+}
+
+/** A claim whose jobs are known before it is committed. */
+export interface EarlyClaim {
+  jobs: Promise<ClaimedJob[]>;
+  /** False where it came to nothing, or nobody knows: then nothing may be written for these attempts. Never rejects. */
+  held: Promise<boolean>;
+}
+
+/**
+ * As {@link claimJobs}; the jobs are told while their rows are locked and before their move is on the disk, so that work can begin
+ * meanwhile. What it leads to is written only where the claim is `held`.
+ */
+export function takeJobs(sql: DedicatedSql, claiming: Claiming): EarlyClaim {
+  const { rows, committed } = sql.early<ClaimedRow>(TAKE, valuesOf(claiming), TAKEN);
+  return {
+    jobs: rows.then((all) => all.map(toClaimed)),
+    held: committed.then(
+      () => true,
+      () => false,
+    ),
+  };
 }

@@ -63,7 +63,6 @@ export function openSdkUpstream(
     load: (make) => modelOf(load, make),
   });
   const chat = createV4Chat({
-    kind,
     secrets,
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
