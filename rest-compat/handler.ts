@@ -41,7 +41,8 @@ export function createRestHandler(options: RestOptions): RestHandler {
       discardBody(request);
       if (response.headersSent) response.destroy();
       else {
-        setRate(response, await rateFor(edge, call, fault));
+        // Without the database the key's window is unknown: the address's stands in for it.
+        setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
         sendAnswer(response, errorAnswer(error));
       }
     } finally {

@@ -154,7 +154,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
-    admitsAddress: (request) => addressLimit.admits(clientAddress(request)),
+    strangerRate: (request) => addressLimit.state(clientAddress(request)),
     refusedAddress: (request) => void addressLimit.take(clientAddress(request)),
     trustsOrigin: (origin, request) =>
       cors.allows(origin) ||

@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
 import type { Config } from '../config.js';
+import { writeFault } from '../http/index.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
+import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
 import { createDeliveryWorker, storeWebhookPlans } from '../webhooks/index.js';
 import { createClosers, type Closers } from './closers.js';
@@ -11,7 +13,8 @@ import { openFoundation, startRelay, type Foundation } from './foundation.js';
 import { createAccessLog } from './http/access-log.js';
 import { createCors } from './http/cors.js';
 import { createHealth } from './http/health.js';
-import { listen, type HttpServer } from './http/http-server.js';
+import type { Addressed } from './http/client-address.js';
+import { listen, type HttpServer, type Upgrade } from './http/http-server.js';
 import { createRouter } from './http/router.js';
 import { observeDeliveries, observeHandlers, observeHttp, observeRuns } from './telemetry/index.js';
 import { compose, type Composition } from './services.js';
@@ -165,14 +168,16 @@ async function serve(serving: Serving): Promise<Faces | null> {
     files: foundation.files.handler,
     api: faces?.api ?? null,
   });
-  server.serve(observeHttp(route, telemetry), (request, socket, head) => {
+  const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;
+  const upgrade: Upgrade = (request, socket, head) => {
     const isGraphql = (request.url ?? '').split('?')[0] === '/graphql';
     if (faces && isGraphql && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
-    socket.on('error', () => socket.destroy());
-    socket.end(
-      `HTTP/1.1 ${isGraphql ? '503 Service Unavailable' : '404 Not Found'}\r\nConnection: close\r\n\r\n`,
-    );
-  });
+    const rate = rateOf(request);
+    if (faces && isGraphql)
+      writeFault(socket, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
+    else writeFault(socket, { status: 404, error: 'Not found', rate });
+  };
+  server.serve(observeHttp(route, telemetry), upgrade, rateOf);
   return faces;
 }
 

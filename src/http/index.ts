@@ -8,6 +8,8 @@ export {
   requireJson,
   whenBodyIsWanted,
 } from './body.js';
+export { sendFault, writeFault } from './bare-answer.js';
+export type { BareFault } from './bare-answer.js';
 export {
   errorHeaders,
   prepareRun,

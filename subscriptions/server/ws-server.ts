@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { writeFault, type BareFault } from '../../src/http/index.js';
+import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
 
@@ -13,8 +15,8 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
   /** Whether a browser page of this origin may connect with a cookie. */
   trustsOrigin(origin: string, request: IncomingMessage): boolean;
   clientOf(request: IncomingMessage): ClientInfo;
-  /** False: the address tried too many keys (429). */
-  admitsAddress(request: IncomingMessage): boolean;
+  /** The address's window: nothing is left where it tried too many keys (429). */
+  strangerRate(request: IncomingMessage): RateState;
   /** Counts a refused key against the client's address. */
   refusedAddress(request: IncomingMessage): void;
   /** How long a client may accept nothing, default 15 s. */
@@ -62,7 +64,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   return {
     handleUpgrade(request, socket, head) {
       const refusal = refusalOf(request, dependencies);
-      if (refusal) return refuse(socket, refusal);
+      if (refusal) return writeFault(socket, { ...refusal, rate: dependencies.strangerRate(request) });
       server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
     },
     get connections() {
@@ -81,17 +83,15 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
 }
 
 /** A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. */
-function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): string | null {
+function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
   const { origin, cookie } = request.headers;
   if (origin !== undefined && cookie !== undefined && !dependencies.trustsOrigin(origin, request)) {
-    return '403 Forbidden';
+    return { status: 403, error: 'Origin not allowed' };
   }
-  return dependencies.admitsAddress(request) ? null : '429 Too Many Requests';
-}
-
-function refuse(socket: Duplex, status: string): void {
-  socket.on('error', () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  const rate = dependencies.strangerRate(request);
+  if (rate.remaining > 0) return null;
+  const retryAfter = Math.max(1, rate.reset - Math.floor(Date.now() / 1000));
+  return { status: 429, error: 'Rate limit exceeded', retryAfter };
 }
 
 const CLOSE_WAIT_MS = 1_000;

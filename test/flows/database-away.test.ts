@@ -46,6 +46,7 @@ test('without PostgreSQL calls wait, then answer 503 with Retry-After; with it a
   for (const answer of [call, listed]) {
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(answer.headers['x-ratelimit-limit']).toBeDefined();
   }
   expect(await statusOf('/readyz')).toBe(503);
   expect(await statusOf('/healthz')).toBe(200);

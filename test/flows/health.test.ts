@@ -154,7 +154,8 @@ describe('the edge', () => {
         .on('close', () => resolve(answer));
       socket.on('data', (text: string) => {
         answer += text;
-        const next = answer.endsWith('\r\n\r\n') ? parts.shift() : undefined;
+        const waits = answer.endsWith('\r\n\r\n') || /^data: /m.test(answer);
+        const next = waits ? parts.shift() : undefined;
         if (next !== undefined) socket.write(next);
       });
       socket.write(parts.shift() ?? '');
@@ -167,11 +168,33 @@ describe('the edge', () => {
     ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n${close}`, 405],
     ['an unknown method', `FROB / HTTP/1.1\r\nhost: x\r\n${close}`, 400],
     ['no HTTP', 'hello\r\n\r\n', 400],
+    [
+      'headers over 32 KB',
+      `GET /api/v1/models HTTP/1.1\r\nhost: x\r\na: ${'b'.repeat(40_000)}\r\n${close}`,
+      431,
+    ],
+    [
+      'a length and chunks',
+      `POST /api/v1/x HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n${close}0\r\n\r\n`,
+      400,
+    ],
+    [
+      'a WebSocket elsewhere',
+      `GET /api/v1/quota HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+      404,
+    ],
+    [
+      'a page of another origin with a cookie',
+      `GET /graphql HTTP/1.1\r\nhost: x\r\norigin: https://evil.example\r\ncookie: a=b\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+      403,
+    ],
     ['a whole URL as its target', `GET http://x/api/v1/nope HTTP/1.1\r\nhost: x\r\n${close}`, 401],
-  ])('%s is answered in JSON with a request id', async (_what, bytes, status) => {
+  ])('%s is answered in JSON with a request id and the rate limit headers', async (_what, bytes, status) => {
     const answer = await sendRaw(bytes);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toMatch(/\r\nx-request-id: req_/i);
+    for (const name of ['limit', 'remaining', 'reset'])
+      expect(answer).toMatch(new RegExp(`\\r\\nx-ratelimit-${name}: \\d+\\r\\n`, 'i'));
     expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ error: expect.any(String) as string });
   });
 
@@ -184,6 +207,16 @@ describe('the edge', () => {
     expect(await sendRaw(head('Bearer sk_wrong'))).toMatch(/^HTTP\/1.1 401 /);
     const answer = await sendRaw(head(`Bearer ${key}`), body);
     expect(answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
+  });
+
+  test('what is no HTTP after a request does not get into the answer under way', async () => {
+    const { key } = await installation.createOrg();
+    const body =
+      '{"stream":true,"messages":[{"role":"user","content":"@sandbox{\\"tokens\\":50,\\"chunk_ms\\":20}"}]}';
+    const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const answer = await sendRaw(`${head}${body}`, 'nonsense\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1.1 200 OK/);
+    expect(answer).not.toContain('Bad request');
   });
 
   test('two Authorization headers are no key', async () => {

@@ -11,8 +11,6 @@ export interface AddressLimit {
   take(address: string): { admitted: boolean; rate: RateState; retryAfter: number };
   /** The window as it stands. */
   state(address: string): RateState;
-  /** Whether a slot is free. */
-  admits(address: string): boolean;
 }
 
 /** In memory of one process. `now` in milliseconds. */
@@ -42,7 +40,6 @@ export function createAddressLimit(now: () => number = Date.now): AddressLimit {
       return { admitted, rate: rateOf(times), retryAfter };
     },
     state: (address) => rateOf(windowOf(address)),
-    admits: (address) => windowOf(address).length < LIMIT,
   };
 }
 

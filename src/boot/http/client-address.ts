@@ -1,8 +1,15 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { BlockList, isIP } from 'node:net';
 
+/** A request, or a connection on which none was understood. */
+export interface Addressed {
+  socket: Duplex;
+  headers: IncomingHttpHeaders;
+}
+
 /** The address that a request counts against. */
-export type ClientAddress = (request: IncomingMessage) => string;
+export type ClientAddress = (request: Addressed) => string;
 
 /**
  * `X-Forwarded-For` counts only as far as it was written by trusted proxies (`TRUST_PROXY`): from its end, the first address that is
@@ -12,7 +19,7 @@ export function createClientAddress(trustProxy: string[]): ClientAddress {
   const trusted = proxyList(trustProxy);
   const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
   return (request) => {
-    let address = plain(request.socket.remoteAddress ?? '');
+    let address = plain(remoteAddressOf(request.socket));
     if (trustProxy.length === 0) return network(address);
     const header = request.headers['x-forwarded-for'];
     const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
@@ -23,6 +30,10 @@ export function createClientAddress(trustProxy: string[]): ClientAddress {
     }
     return network(address);
   };
+}
+
+function remoteAddressOf(socket: Duplex): string {
+  return 'remoteAddress' in socket && typeof socket.remoteAddress === 'string' ? socket.remoteAddress : '';
 }
 
 function proxyList(cidrs: string[]): BlockList {

@@ -2,7 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerOddities, sendFault, writeFault } from './odd-requests.js';
+import { sendFault, writeFault } from '../../http/index.js';
+import type { RateState } from '../../metering/metering.types.js';
+import type { Addressed } from './client-address.js';
+import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
@@ -19,8 +22,8 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
 export interface HttpServer {
   readonly port: number;
-  /** From now on requests go there; before, every answer is 503. */
-  serve(route: Route, upgrade: Upgrade): void;
+  /** From now on requests go there; before, every answer is 503. `rateOf`: what refusals that reach no route tell of the caller's window. */
+  serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /** Accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all answers to end. */
   drain(timeoutMs: number): Promise<void>;
   /** Ends every connection. */
@@ -32,12 +35,13 @@ export async function listen(options: { port: number; host: string }): Promise<H
   const open = new Set<ServerResponse>();
   let route: Route = answerStarting;
   let draining = false;
+  let rateOf: (caller: Addressed) => RateState | null = () => null;
   const answer: Route = (request, response) => {
     open.add(response);
     response.on('close', () => open.delete(response));
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
-      return sendFault(response, 400, 'Host header is required');
+      return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
     route(request, response);
   };
   const server = createServer(
@@ -54,8 +58,12 @@ export async function listen(options: { port: number; host: string }): Promise<H
     },
     answer,
   );
-  answerOddities(server, answer);
-  server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => writeFault(socket, 503, 'Starting'));
+  answerOddities(server, {
+    answer,
+    rateOf: (caller) => rateOf(caller),
+    answersOn: (socket) => [...open].some((response) => response.socket === socket && response.headersSent),
+  });
+  server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => writeFault(socket, STARTING));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, () => {
@@ -65,8 +73,9 @@ export async function listen(options: { port: number; host: string }): Promise<H
   });
   return {
     port: (server.address() as AddressInfo).port,
-    serve(next, upgrade) {
+    serve(next, upgrade, rate) {
       route = next;
+      rateOf = rate;
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
     },
     async drain(timeoutMs) {
@@ -99,4 +108,5 @@ function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
 }
 
-const answerStarting: Route = (_request, response) => sendFault(response, 503, 'Starting');
+const STARTING = { status: 503, error: 'Starting', retryAfter: 1 };
+const answerStarting: Route = (_request, response) => sendFault(response, STARTING);

@@ -6,6 +6,7 @@ import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
 import { mountPages } from '../pages/index.js';
 import type { AccessLog } from './access-log.js';
+import type { Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { requestIdOf } from './http-edge.js';
@@ -29,7 +30,7 @@ export interface ApiFaces {
   graphql: Handler;
   graphqlSse: Handler;
   /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions.md 4). */
-  strangerRate(request: IncomingMessage): RateState;
+  strangerRate(request: Addressed): RateState;
 }
 
 /** Where a request goes. The REST API and files come before Express, which costs as much as they do themselves. */
