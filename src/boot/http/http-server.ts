@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +22,18 @@ const MAX_HEADER_BYTES = 32 * 1024;
 /** How long a stopping process still answers on idle connections: a request on its way there is served, not reset. */
 const IDLE_GRACE_MS = 1_000;
 const DRAIN_CHECK_MS = 50;
+
+const SETTINGS: ServerOptions = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: 5_000,
+  maxHeaderSize: MAX_HEADER_BYTES,
+  // Node's own refusal has no body: ours has.
+  requireHostHeader: false,
+  // Clients that offer h2c with every request (Java's) are answered in HTTP/1.1, as the protocol wants.
+  shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+};
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
@@ -44,20 +62,7 @@ export async function listen(options: { port: number; host: string }): Promise<H
       return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
     route(request, response);
   };
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: 5_000,
-      maxHeaderSize: MAX_HEADER_BYTES,
-      // Node's own refusal has no body: ours has.
-      requireHostHeader: false,
-      // Clients that offer h2c with every request (Java's) are answered in HTTP/1.1, as the protocol wants.
-      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
-    },
-    answer,
-  );
+  const server = createServer(SETTINGS, answer);
   answerOddities(server, {
     answer,
     rateOf: (caller) => rateOf(caller),
