@@ -136,6 +136,7 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
     sandboxVideo: createSandboxVideo({ imaging, video }),
     audio,
     egress,
+    publicUrl: config.http.publicUrl,
     logger,
   });
   closers.add('the providers', () => registry.close());

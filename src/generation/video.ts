@@ -132,6 +132,11 @@ async function readSource(
   return { type: 'file', mediaType, data: await files.read(orgId, id) };
 }
 
+function sourceUrlOf(files: FileService, orgId: string, source: VideoInput['source_image']): string {
+  const [id = '', extension = ''] = typeof source === 'object' ? source.$file.split('.') : [];
+  return files.url({ orgId, id, extension });
+}
+
 async function callOptions(files: FileService, orgId: string, input: VideoInput): Promise<VideoCallOptions> {
   const { width, height } = videoDimensions(input);
   const image = await readSource(files, orgId, input.source_image);
@@ -145,6 +150,7 @@ async function callOptions(files: FileService, orgId: string, input: VideoInput)
     fps: input.fps,
     seed: input.seed,
     image,
+    ...(image === undefined ? {} : { sourceUrl: sourceUrlOf(files, orgId, input.source_image) }),
     frameImages: undefined,
     inputReferences: video === undefined ? undefined : [video],
     generateAudio: undefined,

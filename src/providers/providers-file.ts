@@ -141,6 +141,8 @@ export interface UpstreamSettings {
   retry: RetryPolicy;
   /** Upstream name of a model → how it takes our parameters, where its entry says it. */
   fields: Readonly<Record<string, ModelFields>>;
+  /** Whether it can read files that are stored here; default false. */
+  publicFiles?: boolean;
   /** What AWS signs requests with. */
   aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
 }

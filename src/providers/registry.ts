@@ -33,6 +33,8 @@ export interface RegistryOptions {
   sandboxVideo?: (modelId: string) => VideoModel;
   /** The sandbox's sound; without it the sandbox has none. */
   audio?: Audio;
+  /** Where callers find files that are stored here. */
+  publicUrl?: string;
   /** For images that an upstream answers as URLs of another host than its own. */
   egress?: Egress;
   logger: Logger;
@@ -59,6 +61,17 @@ function openSandbox(options: RegistryOptions): OpenProvider {
     close: nothing,
     retire: nothing,
   };
+}
+
+/** Whether upstreams can read files from here: not from a private address. */
+function hasPublicFiles({ publicUrl, egress }: RegistryOptions): boolean {
+  if (publicUrl === undefined || egress === undefined) return false;
+  try {
+    egress.checkUrl(publicUrl);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function readProvidersFile(options: RegistryOptions): Promise<ProvidersFile> {
@@ -92,7 +105,9 @@ class FileRegistry implements ProviderRegistry {
     const before = { settings: this.settings, providers: this.providers };
     const opened = [
       ...(file.settings.sandbox ? [openSandbox(this.options)] : []),
-      ...file.upstreams.map((upstream) => openUpstream(upstream, this.options.egress)),
+      ...file.upstreams.map((upstream) =>
+        openUpstream({ ...upstream, publicFiles: hasPublicFiles(this.options) }, this.options.egress),
+      ),
     ];
     this.settings = file.settings;
     this.providers = new Map(opened.map((provider) => [provider.id, provider]));

@@ -14,6 +14,8 @@ export type VideoMode = (typeof VIDEO_MODES)[number];
  * `providerOptions.penstock` holds `negative_prompt`, `loop` and `prompt_optimizer`.
  */
 export type VideoCallOptions = VideoModelV4CallOptions & {
+  /** Where upstreams that read sources themselves find the source image: its signed address here. */
+  sourceUrl?: string;
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
   /** Where models whose work is ordered note their orders. */

@@ -1,4 +1,6 @@
 import { parseBuffer } from 'music-metadata';
+import { createOpenAI } from '@ai-sdk/openai';
+import { generateSpeech } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { downloadFrom, samplesOf } from '../support/audio.js';
@@ -215,6 +217,18 @@ describe('speech', () => {
     expect(response.headers.get('x-job-id')).toMatch(/^job_/);
     const bytes = Buffer.from(await response.arrayBuffer());
     expect((await parseBuffer(bytes)).format.container).toBe('MPEG');
+  });
+
+  it('answers the AI SDK with the bytes where its headers ask for audio', async () => {
+    const provider = createOpenAI({ apiKey: org.key, baseURL: server.baseUrl });
+    const { audio } = await generateSpeech({
+      model: provider.speech('sandbox/tts-fast'),
+      text: TEXT,
+      voice: 'alloy',
+      headers: { accept: 'audio/*' },
+    });
+    expect(audio.mediaType).toBe('audio/mpeg');
+    expect((await parseBuffer(audio.uint8Array)).format.container).toBe('MPEG');
   });
 
   it('is the same by GraphQL, and its price is told beforehand', async () => {

@@ -162,13 +162,21 @@ describe('a transcription', () => {
     );
   });
 
-  it('names the language that the caller tells, and what it cannot translate', async () => {
+  it('names the language that the caller tells, and gives its commonest words in English', async () => {
     expect((await transcribe(sound('mp3'), { language: 'en' })).language).toBe('en');
     const german = await say({ input: 'Ich bin nicht der Mann, und das ist auch nicht mein Haus.' });
     expect(await transcribe(german)).toMatchObject({ language: 'de' });
     const translated = await transcribe(german, { translation: true });
     expect(translated.language).toBe('de');
-    expect(translated.segments[0]?.text).toBe('[speech in de]');
+    expect(translated.text).toBe('I am not the man, and the is also not my house.');
+    const timed = await transcribe(german, { translation: true, timestamp_granularities: ['word'] });
+    expect(timed.segments.flatMap(({ words }) => words?.map(({ word }) => word) ?? []).join(' ')).toBe(
+      translated.text,
+    );
+    // What it has hardly a word of is no translation, and is not lost.
+    const rare = 'Der Klabautermann und die Bratkartoffeln verhandeln Milchpreise.';
+    const named = await transcribe(await say({ input: rare }), { translation: true });
+    expect(named).toMatchObject({ language: 'de', text: `[speech in de] ${rare}` });
     expect((await transcribe(sound('mp3'), { translation: true })).text).toBe(TEXT);
   });
 

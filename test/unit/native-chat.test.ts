@@ -281,6 +281,29 @@ describe('Anthropic', () => {
     expect(gone.options).toMatchObject({ status: null, retryable: true });
   });
 
+  it('refuses what it has no word for instead of leaving it out, and may use one tool at a time', async () => {
+    upstream.on('/v1/messages', { body: answer });
+    const chat = await chatOf('anthropic', env());
+    for (const body of [
+      { frequency_penalty: 0.5 },
+      { presence_penalty: -1 },
+      { seed: 7 },
+      { logprobs: true },
+      { logit_bias: { 50256: -100 } },
+    ]) {
+      const refused = await fault(chat.complete(call('claude-haiku-4-5', body)));
+      const [name] = Object.keys(body);
+      expect([refused.fault, refused.message]).toEqual([
+        'rejected',
+        `Model claude-haiku-4-5 does not support ${name}`,
+      ]);
+    }
+    expect(upstream.requests).toHaveLength(0);
+    const plain = { frequency_penalty: 0, presence_penalty: 0, logprobs: false, logit_bias: {} };
+    await chat.complete(call('claude-haiku-4-5', { ...plain, tools: TOOLS, parallel_tool_calls: false }));
+    expect(upstream.requests[0]?.json['tool_choice']).toMatchObject({ disable_parallel_tool_use: true });
+  });
+
   it('is not believed where its stream breaks off', async () => {
     upstream.on('/v1/messages', {
       events: [

@@ -260,6 +260,39 @@ describe('a video over fal', () => {
   });
 });
 
+describe('Luma, which reads pictures by their address', () => {
+  it('gets a source image as the first frame, by a signed address, where this installation can be reached', async () => {
+    const luma = {
+      id: 'luma',
+      kind: 'luma',
+      baseUrl: `${upstream.origin}/luma`,
+      apiKey: KEY,
+      timeouts: { pollMs: 5 },
+    };
+    const open = await startPenstock({
+      env: { PUBLIC_URL: 'https://media.example.com' },
+      providers: { providers: [luma] },
+    });
+    const org = await open.createOrg({ plan: 'business_monthly' });
+    upstream.on('/generations/g2', {
+      body: { id: 'g2', state: 'completed', assets: { video: `${upstream.origin}/luma/files/d.mp4` } },
+    });
+    upstream.on('/generations', { body: { id: 'g2', state: 'queued' } });
+    const body = { prompt: 'x', model: 'luma/ray-2', mode: 'image_to_video', source_image: picture };
+    const made = await open.rest('POST', '/videos/generations', { key: org.key, body });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    const { frame0 } = upstream.requests[0]!.json['keyframes'] as { frame0: { type: string; url: string } };
+    expect(frame0).toMatchObject({
+      type: 'image',
+      url: expect.stringMatching(/^https:\/\/media\.example\.com\/files\//),
+    });
+    const { pathname, search } = new URL(frame0.url);
+    const file = await fetch(`${open.origin}${pathname}${search}`);
+    expect([file.status, file.headers.get('content-type')]).toEqual([200, 'image/png']);
+    await open.close();
+  });
+});
+
 describe('a video over a maker’s own API', () => {
   it('of Google has its seed, size and negative prompt, and is fetched with the key through a redirect', async () => {
     upstream.on(':predictLongRunning', { body: { name: 'models/veo/operations/o1' } });

@@ -5,6 +5,7 @@ import { alignWords } from './align.js';
 import type { HeardWord } from './align.js';
 import { envelopeOf } from './envelope.js';
 import type { Envelope } from './envelope.js';
+import { glossOf, withCapitals } from './gloss.js';
 import { languageOf } from './language.js';
 import { recognize } from './sound-print.js';
 import type { Recognized } from './sound-print.js';
@@ -15,6 +16,8 @@ import type { Span } from './spans.js';
 /** What stands for words that are not known. */
 const UNKNOWN = '[speech]';
 const UNDETERMINED = 'und';
+/** Of the words: fewer known ones make no translation. */
+const MOSTLY = 0.5;
 /** Nobody speaks slower or faster than so many letters a second, at any speed that the voice knows. */
 const SLOWEST = 1.5;
 const FASTEST = 130;
@@ -42,12 +45,11 @@ export async function transcribe(
   );
   const language =
     task.language ?? (said.length === 0 ? UNDETERMINED : languageOf(said.map(({ text }) => text).join(' ')));
-  // Another language is named, not translated: this engine knows no other words than those that were spoken.
   const isForeign = translation && said.length > 0 && language !== 'en';
-  const unknown = isForeign ? `[speech in ${language}]` : UNKNOWN;
-  const words = wordsOf(isForeign ? [] : said, turns);
+  const heard = wordsOf(said, turns);
+  const words = isForeign ? inEnglish(heard, language) : heard;
   const segments = turns
-    .map((turn, index) => segmentOf(turn, words[index] ?? null, unknown))
+    .map((turn, index) => segmentOf(turn, words[index] ?? null))
     .filter(({ text }) => text !== '');
   const [only] = said;
   const whole = !isForeign && only !== undefined && words.every((heard) => heard !== null);
@@ -60,6 +62,21 @@ export async function transcribe(
     language: segments.length === 0 && task.language === null ? UNDETERMINED : language,
     durationSeconds: probed.durationSeconds,
   };
+}
+
+/**
+ * Word by word, each at its own time; what the dictionary lacks stays as it was spoken. Where that is most of it, it is no translation: the
+ * words stay as they are, and the language is named before them.
+ */
+function inEnglish(turns: readonly (HeardWord[] | null)[], language: string): (HeardWord[] | null)[] {
+  const gloss = glossOf(language);
+  const spoken = turns.flatMap((words) => (words ?? []).map(({ word }) => word));
+  const shown =
+    gloss.known(spoken) < MOSTLY
+      ? spoken.map((word, at) => (at === 0 ? `[speech in ${language}] ${word}` : word))
+      : withCapitals(spoken.map((word) => gloss.of(word)));
+  let at = 0;
+  return turns.map((words) => words?.map((heard) => ({ ...heard, word: shown[at++] ?? heard.word })) ?? null);
 }
 
 /** Known speeches; where none is heard, what stands in the sound itself. */
@@ -119,9 +136,8 @@ function wordsOf(said: readonly Recognized[], turns: readonly Span[]): (HeardWor
 function segmentOf(
   { start, end, speaker }: Span & { speaker: number | null },
   words: HeardWord[] | null,
-  unknown: string,
 ): TranscriptSegment {
-  const heard = words ?? [{ word: unknown, start, end }];
+  const heard = words ?? [{ word: UNKNOWN, start, end }];
   return {
     start: rounded(start),
     end: rounded(end),

@@ -63,6 +63,7 @@ export function openSdkUpstream(
     load: (make) => modelOf(load, make),
   });
   const chat = createV4Chat({
+    kind,
     secrets,
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),

@@ -3,6 +3,8 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Conten
 import type { Egress } from '../../egress/index.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
+import { checkChatFeatures, featureOptions } from './chat-features.js';
+import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
@@ -10,6 +12,7 @@ import { V4Chunks } from './v4-stream.js';
 import { finishReasonOf, usageOf } from './v4-words.js';
 
 export interface V4ChatOptions {
+  kind: NativeKind;
   /** Loads the package at the first call. */
   model(modelId: string): Promise<LanguageModelV4>;
   secrets: readonly string[];
@@ -41,9 +44,10 @@ function messageOf(content: readonly LanguageModelV4Content[]): Record<string, u
 }
 
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
-export function createV4Chat({ model, secrets, egress }: V4ChatOptions): ChatProvider {
+export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): ChatProvider {
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
     if (call.signal.aborted) throw abortedError();
+    checkChatFeatures(kind, call);
     try {
       return await ask(await model(call.modelId));
     } catch (error) {
@@ -52,7 +56,11 @@ export function createV4Chat({ model, secrets, egress }: V4ChatOptions): ChatPro
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
     const { prompt, ...options } = callOptionsOf(call);
-    return { ...options, prompt: await withPictures(prompt, ready, { egress, signal: call.signal }) };
+    return {
+      ...options,
+      ...featureOptions(kind, call),
+      prompt: await withPictures(prompt, ready, { egress, signal: call.signal }),
+    };
   };
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {

@@ -80,7 +80,7 @@ function predictorOf(
 /** Videos, music and edits of one upstream; empty where its kind has none. */
 export function createProviderMedia(options: ProviderMediaOptions): ProviderMedia {
   const { upstream, outbound, secrets } = options;
-  const { id: providerId, kind, timeouts: limits, fields } = upstream;
+  const { id: providerId, kind, timeouts: limits, fields, publicFiles = false } = upstream;
   const api = apiOf(options);
   const predicted = predictorOf(api, options);
   if (predicted !== null) {
@@ -108,7 +108,8 @@ export function createProviderMedia(options: ProviderMediaOptions): ProviderMedi
     ...(make === undefined
       ? {}
       : {
-          video: (modelId: string) => heldVideo(make({ api, limits, providerId, modelId, secrets }), options),
+          video: (modelId: string) =>
+            heldVideo(make({ api, limits, providerId, modelId, secrets, publicFiles }), options),
         }),
     ...(kind === 'elevenlabs' ? { music: (modelId: string) => createElevenLabsMusic(api, modelId) } : {}),
   };

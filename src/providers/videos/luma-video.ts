@@ -9,9 +9,9 @@ import type { VideoCapabilities, VideoModel } from '../video.types.js';
 import { videoModel } from './video-upstream.js';
 import type { VideoCall, VideoUpstream } from './video-upstream.js';
 
-/** Pictures are taken by public address alone, which callers' files here do not have. */
-const CAPABILITIES: VideoCapabilities = {
-  modes: ['text_to_video'],
+/** Pictures are taken by public address alone: only an installation that can be reached from outside has those. */
+const capabilitiesOf = (publicFiles: boolean): VideoCapabilities => ({
+  modes: publicFiles ? ['text_to_video', 'image_to_video'] : ['text_to_video'],
   settings: () => ({
     ...PLAIN_SETTINGS,
     durations: [5, 9],
@@ -20,7 +20,7 @@ const CAPABILITIES: VideoCapabilities = {
     loop: true,
   }),
   decodesHere: false,
-};
+});
 
 function bodyOf(call: VideoCall, modelId: string): object {
   return {
@@ -30,6 +30,8 @@ function bodyOf(call: VideoCall, modelId: string): object {
     aspect_ratio: call.aspectRatio,
     duration: `${call.duration}s`,
     resolution: resolutionOf(call),
+    // The video begins with it.
+    ...(call.image === undefined ? {} : { keyframes: { frame0: { type: 'image', url: call.sourceUrl } } }),
     ...(call.providerOptions['penstock']?.['loop'] === true ? { loop: true } : {}),
   };
 }
@@ -46,7 +48,7 @@ export function createLumaVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   const path = '/dream-machine/v1/generations';
   const own = (id: string): string => `${path}/${encodeURIComponent(id)}`;
-  return videoModel(upstream, CAPABILITIES, {
+  return videoModel(upstream, capabilitiesOf(upstream.publicFiles), {
     async place(call) {
       const { id } = await api.json({ method: 'POST', path, body: bodyOf(call, modelId), signal: undefined });
       if (typeof id !== 'string' || id === '') throw brokenAnswer('no generation');

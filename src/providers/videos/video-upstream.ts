@@ -10,6 +10,8 @@ export interface VideoUpstream {
   limits: OperationLimits;
   providerId: string;
   modelId: string;
+  /** Whether the maker can read files that are stored here. */
+  publicFiles: boolean;
   /** Values that must never show in an error's message. */
   secrets: readonly string[];
 }
