@@ -20,6 +20,7 @@ import { Migration0017 } from './0017_consecutive_failures.js';
 import { Migration0018 } from './0018_webhook_plans.js';
 import { Migration0019 } from './0019_refusal.js';
 import { Migration0020 } from './0020_job_rows.js';
+import { Migration0021 } from './0021_top_up_rows.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -45,6 +46,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0018_webhook_plans': Migration0018,
   '0019_refusal': Migration0019,
   '0020_job_rows': Migration0020,
+  '0021_top_up_rows': Migration0021,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

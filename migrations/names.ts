@@ -23,6 +23,7 @@ export const MIGRATION_NAMES = [
   '0018_webhook_plans',
   '0019_refusal',
   '0020_job_rows',
+  '0021_top_up_rows',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

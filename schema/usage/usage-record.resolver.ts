@@ -24,7 +24,11 @@ export class UsageRecordResolver {
       ...(since == null ? {} : { since }),
       ...(after == null ? {} : { after }),
     });
-    const nodes = page.nodes.map((record) => ({ ...record, amounts: bucketAmounts(record.amounts) }));
+    const nodes = page.nodes.map((record) => ({
+      ...record,
+      amounts: bucketAmounts(record.amounts),
+      granted: bucketAmounts(record.granted),
+    }));
     return toConnection({ nodes, nextCursor: page.nextCursor });
   }
 }

@@ -39,7 +39,9 @@ export class UsageRecordType {
   @Field(() => ID, { description: 'Id of the operation; it is settled once.' })
   id!: string;
 
-  @Field(() => String, { description: 'chat, embedding, image … or adjustment.' })
+  @Field(() => String, {
+    description: 'chat, embedding, image …, or what an operator did: adjustment, top_up.',
+  })
   operation!: string;
 
   @Field(() => String, { description: 'reserved, settled or released.' })
@@ -70,6 +72,11 @@ export class UsageRecordType {
     description: 'Reserved while open, charged once settled, empty once released.',
   })
   amounts!: BucketAmount[];
+
+  @Field(() => [BucketAmount], {
+    description: 'What a top-up added to buckets; empty for all else.',
+  })
+  granted!: BucketAmount[];
 
   @Field(() => String, { description: 'When it was reserved, ISO 8601.' })
   createdAt!: string;

@@ -1,4 +1,5 @@
 import type { BucketState, UsageRecord } from '../metering/index.js';
+import type { Amounts } from '../vocabulary.js';
 
 /** A command's answer: one JSON document on standard output. */
 export function print(answer: unknown): void {
@@ -13,8 +14,7 @@ export function toBucketAnswer(state: BucketState) {
 
 /** A ledger row with its amounts in the buckets' units. */
 export function toUsageAnswer(record: UsageRecord) {
-  const amounts = Object.fromEntries(
-    Object.entries(record.amounts).map(([bucket, amount]) => [bucket, amount / 100]),
-  );
-  return { ...record, amounts };
+  const units = (amounts: Amounts) =>
+    Object.fromEntries(Object.entries(amounts).map(([bucket, amount]) => [bucket, amount / 100]));
+  return { ...record, amounts: units(record.amounts), granted: units(record.granted) };
 }

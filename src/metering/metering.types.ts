@@ -22,7 +22,9 @@ export type OperationKind =
   | 'agent_run'
   | 'agent_model'
   | 'agent_tool'
-  | 'adjustment';
+  /** An operator's `quota set`. */
+  | 'adjustment'
+  | 'top_up';
 
 /** A chat call's price before it ran: reserved as prompt + max tokens, capped at what is left where prompt + 1 fits. */
 export interface TokenPrice {
@@ -112,6 +114,8 @@ export interface UsageRecord {
   client: ClientInfo;
   /** Hundredths. Reserved amounts while open, charged amounts once settled, {} once released. */
   amounts: Amounts;
+  /** Hundredths that an operator's top-up added to buckets; {} for all else. */
+  granted: Amounts;
   createdAt: string;
   settledAt: string | null;
 }

@@ -10,7 +10,10 @@ import { balancesOf, bucketState, bucketStates } from './amounts.js';
 import type { BucketState, QuotaReport } from './metering.types.js';
 
 const QUOTA = { name: 'penstock_quota', text: 'SELECT penstock_quota($1, $2::jsonb) AS answer' };
-const TOP_UP = { name: 'penstock_top_up', text: 'SELECT penstock_top_up($1, $2::jsonb, $3, $4) AS answer' };
+const TOP_UP = {
+  name: 'penstock_top_up',
+  text: 'SELECT penstock_top_up($1, $2::jsonb, $3, $4, $5) AS answer',
+};
 const SET_USED = {
   name: 'penstock_set_used',
   text: 'SELECT penstock_set_used($1, $2::jsonb, $3, $4, $5) AS answer',
@@ -81,7 +84,7 @@ export function createQuotas({
     },
     async topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState> {
       checkAmount(bucket, amount, 'amount');
-      return change(TOP_UP, { orgId, bucket }, amount);
+      return change(TOP_UP, { orgId, bucket }, amount, newId('op'));
     },
     async setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState> {
       checkAmount(bucket, used, 'used');

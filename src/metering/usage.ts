@@ -16,6 +16,7 @@ interface Row {
   client_name: string | null;
   user_agent: string | null;
   amounts: number[] | null;
+  granted: number[] | null;
   created_at: Date;
   settled_at: Date | null;
   created_us: string;
@@ -27,7 +28,7 @@ const LIST = {
   text: `
     SELECT operation_id, kind, state, request_id, job_id, run_id, key_id, model, service_client, client_name, user_agent,
       created_at, settled_at, (extract(epoch FROM created_at) * 1000000)::bigint::text AS created_us,
-      to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts
+      to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts, to_json(granted) AS granted
     FROM usage_ledger
     WHERE org_id = $1 AND created_at >= $2::timestamptz
       AND created_at <= 'epoch'::timestamptz + $3::bigint * interval '1 microsecond'
@@ -55,6 +56,7 @@ function toRecord(row: Row): UsageRecord {
     model: row.model,
     client: { serviceClient: row.service_client, clientName: row.client_name, userAgent: row.user_agent },
     amounts: toAmounts(row.amounts ?? []),
+    granted: toAmounts(row.granted ?? []),
     createdAt: row.created_at.toISOString(),
     settledAt: row.settled_at?.toISOString() ?? null,
   };

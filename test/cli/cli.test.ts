@@ -121,7 +121,7 @@ test('a key is shown once, works for its scopes, and is revoked', async () => {
   expect(JSON.stringify(keys)).not.toContain(made.key.slice(11));
 });
 
-test('units are added and what is used is set, as GET /quota shows it; what is used stands in the ledger', async () => {
+test('units are added and what is used is set, as GET /quota shows it; both stand in the ledger', async () => {
   await answer('org', 'create', '--name', 'Quotas', '--plan', 'pro_monthly');
   const topUp = ['org', 'top-up', '--org', 'Quotas', '--bucket', 'music_tracks', '--amount', '2.5'];
   expect(await answer(...topUp)).toEqual({ remaining: 22.5, limit: 22.5, used: 0, usage_percent: 0 });
@@ -130,7 +130,12 @@ test('units are added and what is used is set, as GET /quota shows it; what is u
   const { records } = await answer<{ records: Record<string, unknown>[] }>(
     ...['usage', '--org', 'Quotas', '--since', '2020-01-01'],
   );
-  expect(records.map((record) => record['amounts'])).toContainEqual({ credits: 150 });
+  expect(
+    records.map(({ operation, state, amounts, granted }) => ({ operation, state, amounts, granted })),
+  ).toEqual([
+    { operation: 'adjustment', state: 'settled', amounts: { credits: 150 }, granted: {} },
+    { operation: 'top_up', state: 'settled', amounts: {}, granted: { music_tracks: 2.5 } },
+  ]);
   expect(await answer('usage', '--org', 'Quotas', '--since', '2999-01-01T00:00:00Z')).toEqual({
     records: [],
   });

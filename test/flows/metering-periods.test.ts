@@ -227,6 +227,23 @@ describe('an operator', () => {
       amounts: { credits: -3_750 },
     });
   });
+
+  it('is explained by the ledger: charges are what is used, grants what the limit has beyond the allowance', async () => {
+    const principal = await bench.createOrg();
+    const { orgId } = principal;
+    const { limit: allowance } = await credits(orgId);
+    await metering.settle(await reserve(principal, 5_000), { credits: 5_000 });
+    await metering.topUp(orgId, 'credits', 12_500);
+    await metering.setUsed(orgId, 'credits', 7_000);
+    await metering.topUp(orgId, 'credits', 500);
+    const { nodes } = await metering.usageRecords({ orgId, first: 100 });
+    const sum = (of: 'amounts' | 'granted') =>
+      nodes.reduce((total, record) => total + (record[of].credits ?? 0), 0) / 100;
+    const state = await credits(orgId);
+    expect(sum('amounts')).toBe(state.used);
+    expect(allowance + sum('granted')).toBe(state.limit);
+    expect(nodes.filter(({ operation }) => operation === 'top_up')).toHaveLength(2);
+  });
 });
 
 describe('usage records', () => {
