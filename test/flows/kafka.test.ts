@@ -48,6 +48,18 @@ describe.skipIf(kafka === null)('events through Kafka', () => {
     await broker.stop();
   });
 
+  /** Makes the topics and waits until every partition answers: a new one refuses what comes before it has its leader. */
+  async function topicsOf(config: ReturnType<typeof settings>): Promise<void> {
+    const names = await createTopics(config, logger);
+    const admin = new Kafka({ brokers: config.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    try {
+      for (const name of names) await eventually(() => admin.fetchTopicOffsets(name));
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
   function openBus(config: ReturnType<typeof settings>): Bus {
     const bus = createKafkaBus({ config, logger });
     open.push(bus);
@@ -126,7 +138,7 @@ describe.skipIf(kafka === null)('events through Kafka', () => {
 
   it('shares a group’s messages among its members, and gives a broadcast to every process', async () => {
     const config = settings(broker);
-    await createTopics(config, logger);
+    await topicsOf(config);
     const [a, b] = [openBus(config), openBus(config)];
     const grouped: BusMessage[] = [];
     const broadcast: [BusMessage[], BusMessage[]] = [[], []];
@@ -191,7 +203,7 @@ describe.skipIf(kafka === null)('events through Kafka', () => {
 
   it('puts what a handler cannot take, and what is no event, on the dead-letter topic, and goes on', async () => {
     const config = settings(broker);
-    await createTopics(config, logger);
+    await topicsOf(config);
     const bus = openBus(config);
     const received: number[] = [];
     await bus.subscribe({ topics: ['events'], group: 'hooks' }, ({ event }) => {
@@ -220,7 +232,7 @@ describe.skipIf(kafka === null)('events through Kafka', () => {
 
   it('cuts a message over 900 kB down to one that fits', async () => {
     const config = settings(broker);
-    await createTopics(config, logger);
+    await topicsOf(config);
     const bus = openBus(config);
     const big = event(1, {
       id: 'job_big',
