@@ -1,8 +1,11 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { createRecentMap } from '../recent-map.js';
 import type { FileKey } from './store.types.js';
 
 const DAY_SECONDS = 86_400;
 const LIFETIME_DAYS = 7;
+const REMEMBERED = 2_000;
 const PATH = /^\/files\/([a-z]+_[0-9a-z]{26})\/(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
@@ -22,9 +25,9 @@ export interface UrlSigner {
   verify(pathname: string, query: URLSearchParams): UrlVerdict;
 }
 
-function keyOf(secret: string): Buffer {
+function keyOf(secret: string): KeyObject {
   if (secret === '') throw new Error('The signing secret is empty');
-  return Buffer.from(hkdfSync('sha256', secret, '', 'penstock file urls', 32));
+  return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'penstock file urls', 32)));
 }
 
 /** Taken apart, or null where it is not the path of a stored file. */
@@ -40,14 +43,21 @@ export function createUrlSigner(
 ): UrlSigner {
   const current = keyOf(secrets.current);
   const accepted = [current, ...(secrets.previous === null ? [] : [keyOf(secrets.previous)])];
-  const signatureOf = (signingKey: Buffer, key: FileKey, expires: number) =>
+  // Who polls a job or lists files asks for the same address again, which holds for a day.
+  const signatures = createRecentMap<string, string>(REMEMBERED);
+  const signatureOf = (signingKey: KeyObject, key: FileKey, expires: number) =>
     createHmac('sha256', signingKey).update(`${key.orgId}\n${key.id}\n${key.extension}\n${expires}`).digest();
 
   return {
     sign(key) {
       const expires = (Math.ceil(now() / 1000 / DAY_SECONDS) + LIFETIME_DAYS) * DAY_SECONDS;
-      const signature = signatureOf(current, key, expires).toString('hex');
-      return `/files/${key.orgId}/${key.id}.${key.extension}?expires=${expires}&signature=${signature}`;
+      const path = `/files/${key.orgId}/${key.id}.${key.extension}?expires=${expires}`;
+      let signature = signatures.get(path);
+      if (signature === undefined) {
+        signature = signatureOf(current, key, expires).toString('hex');
+        signatures.set(path, signature);
+      }
+      return `${path}&signature=${signature}`;
     },
     verify(pathname, query) {
       const key = parseFilePath(pathname);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createRecentMap } from '../recent-map.js';
 import type { Amounts } from '../vocabulary.js';
 import { BUCKETS } from '../vocabulary.js';
 import { allowanceOf } from './allowance.js';
@@ -31,29 +32,6 @@ export function fallbackOf({ principal, operation, requestId, client }: Admissio
   };
 }
 
-/** What open operations were, for the case that their reservations are lost with the database. Forgets the oldest, by generations. */
-function createMemory() {
-  let young = new Map<string, AdmissionRequest>();
-  let old = young;
-  return {
-    set(request: AdmissionRequest): void {
-      const { operation } = request;
-      // A job's reservation is settled in the database, by whoever ran it.
-      if (operation === undefined || operation.jobId !== undefined) return;
-      if (young.size >= MAX_OPEN) {
-        old = young;
-        young = new Map();
-      }
-      young.set(operation.id, request);
-    },
-    get: (operationId: string) => young.get(operationId) ?? old.get(operationId),
-    delete(operationId: string): void {
-      young.delete(operationId);
-      old.delete(operationId);
-    },
-  };
-}
-
 function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
   if (Object.keys(lost).length === 0) return;
   logger.warn(
@@ -73,7 +51,8 @@ export function createSettlement({
   eventsHeard: boolean;
 }) {
   const unheard = eventsHeard ? undefined : true;
-  const open = createMemory();
+  // What open operations were, for the case that their reservations are lost with the database.
+  const open = createRecentMap<string, AdmissionRequest>(MAX_OPEN);
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
     run: (items) => settleBatch(connection, items, unheard),
@@ -99,7 +78,11 @@ export function createSettlement({
   };
   return {
     /** Remembers an admitted operation until it ends here. */
-    remember: open.set,
+    remember(request: AdmissionRequest): void {
+      const { operation } = request;
+      // A job's reservation is settled in the database, by whoever ran it.
+      if (operation !== undefined && operation.jobId === undefined) open.set(operation.id, request);
+    },
     async settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement> {
       const { state, charged, balances } = await end(operationId, amounts, event);
       if (balances === null) throw new Error(`operation ${operationId} is unknown`);
