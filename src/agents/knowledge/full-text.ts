@@ -9,23 +9,26 @@ const MAX_TOGETHER = 2;
 /** Agents whose common words are remembered. */
 const MAX_SHELVES = 1000;
 
+/** A question is read once for each term, not once for each passage that is looked at (here and below). */
 const COUNTS = {
   name: 'knowledge_word_counts',
   text: `SELECT t.nth::int - 1 AS nth, (
       SELECT count(*)::int FROM (
         SELECT 1 FROM knowledge_chunks c
-        WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ to_tsquery('simple', t.term) LIMIT $4
+        WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ t.wanted LIMIT $4
       ) found
-    ) AS passages FROM unnest($3::text[]) WITH ORDINALITY t (term, nth)`,
+    ) AS passages FROM (
+      SELECT nth, to_tsquery('simple', term) AS wanted FROM unnest($3::text[]) WITH ORDINALITY u (term, nth) OFFSET 0
+    ) t`,
 };
 
 const RANKED = {
   name: 'knowledge_full_text',
   text: `SELECT c.file_id AS "fileId", c.position FROM (
       SELECT file_id, position, search FROM knowledge_chunks
-      WHERE org_id = $1 AND agent_id = $2 AND search @@ to_tsquery('simple', $3) LIMIT $5
+      WHERE org_id = $1 AND agent_id = $2 AND search @@ (SELECT to_tsquery('simple', $3)) LIMIT $5
     ) c JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-    ORDER BY ts_rank_cd(c.search, to_tsquery('simple', $4), 1) DESC, c.file_id, c.position LIMIT $6`,
+    ORDER BY ts_rank_cd(c.search, (SELECT to_tsquery('simple', $4)), 1) DESC, c.file_id, c.position LIMIT $6`,
 };
 
 /** They stand in most passages: ranking all of those costs much and tells nothing. */
