@@ -2,6 +2,11 @@ import type { JobEvent } from '../src/jobs/jobs.types.js';
 import { isTerminal, type JobChannel, type Sequenced } from './job-channel.js';
 import { StalledSubscriberError } from './stalled.js';
 
+interface Asked<Event> {
+  resolve(result: IteratorResult<Event>): void;
+  reject(error: unknown): void;
+}
+
 /**
  * One subscriber's place in one job's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
  * up: so a thousand subscribers of a job hold its events once.
@@ -13,11 +18,10 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
   #done = false;
   #caughtUp = false;
   #failure: Error | null = null;
-  #wake: (() => void) | null = null;
   #pending: Event[] = [];
-  /** Calls of `next` that are not answered. */
-  #asked = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Calls of `next` that are not answered, in their order. */
+  readonly #asked: Asked<Event>[] = [];
+  #reading = false;
   readonly #unlisten: () => void;
 
   /**
@@ -39,24 +43,15 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
 
   /** Calls are answered one after the other, however many wait. */
   next(): Promise<IteratorResult<Event>> {
-    this.#asked++;
-    const turn = this.#turn.then(() => this.#next()).finally(() => this.#asked--);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ resolve, reject });
+      this.#answer();
+    });
   }
 
   /** The next event where it is at hand and nobody waits for one; null where it must be awaited. */
   atHand(): Event | null {
-    if (this.#asked > 0 || this.#done || this.#failure) return null;
-    if (this.#pending.length === 0) {
-      const more = this.channel.since(this.#at);
-      if (more === null || more.length === 0) return null;
-      this.#pending = more;
-    }
-    const event = this.#pending.shift();
-    if (event === undefined) return null;
-    this.#deliver(event);
-    return event;
+    return this.#asked.length > 0 || this.#failure ? null : this.#take();
   }
 
   return(): Promise<IteratorResult<Event>> {
@@ -68,39 +63,48 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
     return this;
   }
 
-  async #next(): Promise<IteratorResult<Event>> {
-    for (;;) {
-      if (this.#failure) throw this.#failure;
-      if (this.#done) return { value: undefined, done: true };
-      const event = this.#pending.shift();
-      if (event) return this.#deliver(event);
-      await this.#fill();
+  #take(): Event | null {
+    if (this.#done) return null;
+    if (this.#pending.length === 0) {
+      const more = this.channel.since(this.#at);
+      if (more === null) return null;
+      if (more.length === 0) {
+        this.#caughtUp = true;
+        return null;
+      }
+      this.#pending = more;
+    }
+    const event = this.#pending.shift() as Event;
+    this.#at = event.sequence;
+    if (this.isLast(event)) this.#end();
+    return event;
+  }
+
+  /** Answers whoever waits, as far as events are at hand; fetches those that are not. A look and the wait are in one turn. */
+  #answer(): void {
+    while (this.#asked.length > 0 && !this.#reading) {
+      const event = this.#failure ? null : this.#take();
+      if (event !== null) this.#asked.shift()?.resolve({ value: event, done: false });
+      else if (this.#failure) this.#asked.shift()?.reject(this.#failure);
+      else if (this.#done) this.#asked.shift()?.resolve({ value: undefined, done: true });
+      else if (this.channel.since(this.#at) !== null) return;
+      else void this.#read();
     }
   }
 
-  /** Fetches what comes next, or waits for it. The look and the wait are in one turn, so that no event falls between. */
-  async #fill(): Promise<void> {
-    if (this.channel.since(this.#at)?.length === 0) {
-      this.#caughtUp = true;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      return;
-    }
+  async #read(): Promise<void> {
+    this.#reading = true;
     try {
       this.#pending = await this.channel.page(this.#at);
+      // Sequences have no holes: an empty page before the channel's end means that the job was forgotten meanwhile.
+      if (this.#pending.length === 0) this.#close();
     } catch (error) {
+      this.#asked.shift()?.reject(error);
       this.#close();
-      throw error;
+    } finally {
+      this.#reading = false;
     }
-    // Sequences have no holes: an empty page before the channel's end means that the job was forgotten meanwhile.
-    if (this.#pending.length === 0) this.#close();
-  }
-
-  #deliver(event: Event): IteratorResult<Event> {
-    this.#at = event.sequence;
-    if (this.isLast(event)) this.#close();
-    return { value: event, done: false };
+    this.#answer();
   }
 
   #arrived(event: Event): void {
@@ -108,20 +112,19 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
       this.#failure = new StalledSubscriberError();
       this.#close();
     }
-    this.#notify();
-  }
-
-  #notify(): void {
-    this.#wake?.();
-    this.#wake = null;
+    this.#answer();
   }
 
   #close(): void {
+    this.#end();
+    this.#answer();
+  }
+
+  #end(): void {
     if (this.#done) return;
     this.#done = true;
     this.#pending = [];
     this.#unlisten();
     this.onClose();
-    this.#notify();
   }
 }

@@ -9,6 +9,8 @@ import { checkJson } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
 import { runOperation } from './operation.js';
+import { Outgoing } from './outgoing.js';
+import type { Turn } from './outgoing.js';
 import type { OperationEngine, OperationSink } from './operation.types.js';
 import type { SharedResults } from './shared-results.js';
 
@@ -18,15 +20,13 @@ export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
 const MAX_OPERATIONS = 1000;
-const RESULT_END = Buffer.from('}');
-/** What one turn of the event loop sends goes out in one system call, as far as it fits here: a burst of events is one write. */
-const TURN_BYTES = 32 * 1024;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 export interface ConnectionDependencies {
   engine: OperationEngine;
   shared: SharedResults;
+  turn: Turn;
   authenticator: Authenticator;
   logger: Logger;
   newRequestId(): string;
@@ -63,21 +63,17 @@ export class Connection {
   #traceparent: string | undefined;
   #forgetKey: () => void = () => {};
   #draining = false;
-  /** Since when the client has taken nothing although something waits for it; null where nothing waits. */
-  #waitingSince: number | null = null;
   #pingSince: number | null = null;
-  /** What waits for the end of the turn, and its bytes. */
-  #frames: Buffer[] = [];
-  #gathered = 0;
-  #inTurn = false;
+  readonly #outgoing: Outgoing;
 
   /** @param stream what `socket` writes to */
   constructor(
     private readonly socket: WebSocket,
-    private readonly stream: Duplex,
+    stream: Duplex,
     private readonly origin: ConnectionOrigin,
     private readonly dependencies: ConnectionDependencies,
   ) {
+    this.#outgoing = new Outgoing(stream, dependencies.turn);
     this.#authorization = origin.authorization;
     this.#traceparent = origin.traceparent;
     this.#initTimer = setTimeout(() => {
@@ -93,7 +89,7 @@ export class Connection {
   /** Ends the connection: its operations first, so that nothing is sent after the close frame. */
   close(code: number, reason: string): void {
     this.#end();
-    this.#flush();
+    this.#outgoing.flush();
     this.socket.close(code, reason);
   }
 
@@ -106,7 +102,8 @@ export class Connection {
   /** Called every few seconds: finds readers that accept nothing, and peers that are gone. */
   check(now: number, stallTimeoutMs: number): void {
     if (this.#state === 'closed') return;
-    if (this.#waitingSince !== null && now - this.#waitingSince > stallTimeoutMs) return this.#stall();
+    const { waitingSince } = this.#outgoing;
+    if (waitingSince !== null && now - waitingSince > stallTimeoutMs) return this.#stall();
     if (this.#pingSince !== null) {
       if (now - this.#pingSince > 2 * stallTimeoutMs) this.#stall();
       return;
@@ -136,7 +133,7 @@ export class Connection {
       message.type === MessageType.Subscribe && this.#state === 'ready' && !this.#operations.has(message.id);
     if (!isFresh) return this.close(CloseCode.BadRequest, 'Invalid message received');
     const payload = [{ message: fault.message, extensions: errorExtensions(fault) }];
-    void this.#send(JSON.stringify({ id: message.id, type: MessageType.Error, payload }));
+    this.#send(JSON.stringify({ id: message.id, type: MessageType.Error, payload }));
   }
 
   #handle(message: Message): void {
@@ -148,8 +145,8 @@ export class Connection {
       case MessageType.Complete:
         return this.#cancel(message.id);
       case MessageType.Ping:
-        if (this.#gathered + this.stream.writableLength > MAX_BUFFERED_BYTES) return this.#stall();
-        return void this.#send(
+        if (this.#outgoing.bytes > MAX_BUFFERED_BYTES) return this.#stall();
+        return this.#send(
           JSON.stringify({
             type: MessageType.Pong,
             ...(message.payload ? { payload: message.payload } : {}),
@@ -177,7 +174,7 @@ export class Connection {
     );
     this.#forgetKey = forget;
     this.#state = 'ready';
-    void this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
+    this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
   }
 
   /** Null: the connection was closed with `code`, or the database is away (1013, try again later). */
@@ -206,7 +203,7 @@ export class Connection {
     }
     if (this.#draining || this.#operations.size >= MAX_OPERATIONS) {
       const message = { id, type: MessageType.Error, payload: [tooMany(this.#draining)] };
-      return void this.#send(JSON.stringify(message));
+      return this.#send(JSON.stringify(message));
     }
     const operation: Operation = { abort: new AbortController(), resumable: false };
     this.#operations.set(id, operation);
@@ -249,66 +246,18 @@ export class Connection {
     const finish = (message: object) => {
       if (this.#operations.get(id) !== operation) return;
       this.#operations.delete(id);
-      void this.#send(JSON.stringify({ id, ...message }));
+      this.#send(JSON.stringify({ id, ...message }));
     };
     return {
-      next: (result) => this.#push(frameOf(head, result), head.length + result.length),
+      next: (result) => (this.#isClosed() ? undefined : this.#outgoing.push(head, result)),
       error: (errors) => finish({ type: MessageType.Error, payload: errors }),
       complete: () => finish({ type: MessageType.Complete }),
       stalled: () => this.#stall(),
     };
   }
 
-  #send(message: string): Promise<void> | void {
-    const body = Buffer.from(message);
-    return this.#push([frameHead(body.length), body], body.length);
-  }
-
-  /**
-   * Gathers a frame. Resolves at once where the turn goes on gathering or the system took what there was, else when it has: so no more than
-   * a turn's bytes wait here for a client that does not read, and the rest stays where it is shared.
-   */
-  #push(frame: Buffer[], bytes: number): Promise<void> | void {
-    if (this.#state === 'closed') return;
-    this.#waitingSince ??= Date.now();
-    for (const part of frame) this.#frames.push(part);
-    this.#gathered += bytes;
-    if (!this.#inTurn && this.stream.writableLength === 0) {
-      this.#inTurn = true;
-      setImmediate(() => {
-        this.#inTurn = false;
-        this.#flush();
-      });
-    }
-    if (this.#inTurn && this.#gathered < TURN_BYTES) return;
-    const taken = this.#flush();
-    if (this.stream.writableLength > 0) return taken;
-  }
-
-  /** Whole frames only, so that those which `ws` writes itself (ping, pong, close) fall between them. */
-  #flush(): Promise<void> | undefined {
-    const frames = this.#frames;
-    if (frames.length === 0 || this.stream.destroyed) return undefined;
-    this.#frames = [];
-    const isLarge = this.#gathered > 2 * TURN_BYTES;
-    this.#gathered = 0;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.#taken();
-        resolve();
-      };
-      // Copying little is cheaper than many parts; a large result goes out from the bytes that all its readers share.
-      if (!isLarge) return void this.stream.write(Buffer.concat(frames), done);
-      this.stream.cork();
-      frames.forEach((part, index) =>
-        this.stream.write(part, index === frames.length - 1 ? done : undefined),
-      );
-      this.stream.uncork();
-    });
-  }
-
-  #taken(): void {
-    this.#waitingSince = this.stream.writableLength > 0 ? Date.now() : null;
+  #send(message: string): void {
+    if (!this.#isClosed()) void this.#outgoing.push(null, Buffer.from(message));
   }
 
   #stall(): void {
@@ -345,28 +294,6 @@ function faultOf(message: Message, text: string): ApiError | null {
     if (error instanceof ApiError) return error;
     throw error;
   }
-}
-
-const FINAL_TEXT = 0x81;
-
-/** The head of a server's frame of text (RFC 6455, 5.2). */
-function frameHead(length: number): Buffer {
-  if (length < 126) return Buffer.from([FINAL_TEXT, length]);
-  const head = Buffer.allocUnsafe(length < 65_536 ? 4 : 10);
-  head[0] = FINAL_TEXT;
-  if (length < 65_536) {
-    head[1] = 126;
-    head.writeUInt16BE(length, 2);
-  } else {
-    head[1] = 127;
-    head.writeBigUInt64BE(BigInt(length), 2);
-  }
-  return head;
-}
-
-/** One message of a result: its head, the result's own bytes, and the closing brace. */
-function frameOf(head: Buffer, result: Buffer): Buffer[] {
-  return [frameHead(head.length + result.length + RESULT_END.length), head, result, RESULT_END];
 }
 
 /** A text by its name in any case (decisions.md 5). */

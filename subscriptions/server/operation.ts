@@ -10,7 +10,7 @@ import { ApiError } from '../../src/errors.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
-import type { SharedResults } from './shared-results.js';
+import type { SharedResults, SharedScope } from './shared-results.js';
 
 export interface OperationRun {
   engine: OperationEngine;
@@ -55,14 +55,20 @@ async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
   const events = await createSourceEventStream(args);
   if (!(Symbol.asyncIterator in events)) return fail(run, events.errors ?? []);
   const iterator = events[Symbol.asyncIterator]();
-  const stop = () => void iterator.return?.();
+  const reading: Reading = { args, iterator, over: false };
+  const stop = () => {
+    reading.over = true;
+    void iterator.return?.();
+  };
   if (run.call.signal.aborted) return stop();
   run.call.signal.addEventListener('abort', stop, { once: true });
+  const { scope, close } = run.shared.open(shareKey(run));
   try {
     if ('resumable' in iterator) run.onResumable?.();
     run.engine.meters?.subscriptions(1);
-    await deliver(run, args, iterator).finally(() => run.engine.meters?.subscriptions(-1));
+    await deliver(run, reading, scope).finally(() => run.engine.meters?.subscriptions(-1));
   } finally {
+    close();
     run.call.signal.removeEventListener('abort', stop);
     stop();
   }
@@ -73,26 +79,30 @@ interface AtHand {
   atHand(): unknown;
 }
 
-async function deliver(
-  run: OperationRun,
-  args: ExecutionArgs,
-  events: AsyncIterator<unknown> & Partial<AtHand>,
-): Promise<void> {
-  const key = shareKey(run);
+interface Reading {
+  args: ExecutionArgs;
+  iterator: AsyncIterator<unknown> & Partial<AtHand>;
+  /** The reader left. */
+  over: boolean;
+}
+
+async function deliver(run: OperationRun, reading: Reading, scope: SharedScope): Promise<void> {
+  const { args, iterator } = reading;
+  const { sink, engine } = run;
   for (;;) {
-    let value: unknown = events.atHand?.() ?? null;
+    let value: unknown = iterator.atHand?.() ?? null;
     if (value === null) {
-      const item = await events.next();
+      const item = await iterator.next();
       if (item.done) break;
       value = item.value;
     }
-    if (run.call.signal.aborted) break;
-    const result = run.shared.get(value, key, () => executed(run, { ...args, rootValue: value }));
-    const room = run.sink.next(result instanceof Promise ? await result : result);
+    if (reading.over) break;
+    const result = scope.find(value) ?? scope.make(value, () => executed(run, { ...args, rootValue: value }));
+    const room = sink.next(result instanceof Promise ? await result : result);
     if (room !== undefined) await room;
-    run.engine.meters?.subscriptionEvent();
+    engine.meters?.subscriptionEvent();
   }
-  run.sink.complete();
+  sink.complete();
 }
 
 function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | string {

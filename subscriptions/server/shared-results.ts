@@ -1,30 +1,45 @@
-/** Results of shared events by (document, variables, authorisation scope): executed and serialised once for all their readers. */
-export class SharedResults {
-  readonly #byEvent = new WeakMap<object, Map<string, Buffer | Promise<Buffer>>>();
+/** The results of shared events for the readers of one scope: executed and serialised once for all of them. */
+export class SharedScope {
+  /** The memory goes with the event. */
+  readonly #byEvent = new WeakMap<object, Buffer | Promise<Buffer>>();
 
-  /**
-   * The event's result as JSON bytes, without a promise where it is there already: readers of a burst then need no turn for each event. Only
-   * objects are shared; the memory goes with the event.
-   */
-  get(event: unknown, key: string, execute: () => Promise<string> | string): Buffer | Promise<Buffer> {
-    if (typeof event !== 'object' || event === null) return toBytes(execute());
-    let results = this.#byEvent.get(event);
-    if (!results) {
-      results = new Map();
-      this.#byEvent.set(event, results);
-    }
-    const known = results.get(key);
-    if (known !== undefined) return known;
+  /** The event's result as JSON bytes, without a promise where it is there already: readers of a burst then need no turn for each event. */
+  find(event: unknown): Buffer | Promise<Buffer> | undefined {
+    return this.#byEvent.get(event as object);
+  }
+
+  /** As {@link find}, executing where nobody has. Only objects are shared. */
+  make(event: unknown, execute: () => Promise<string> | string): Buffer | Promise<Buffer> {
     const result = toBytes(execute());
-    results.set(key, result);
+    if (typeof event !== 'object' || event === null) return result;
+    this.#byEvent.set(event, result);
     if (result instanceof Promise) {
-      const made = results;
       void result.then(
-        (bytes) => made.set(key, bytes),
+        (bytes) => this.#byEvent.set(event, bytes),
         () => undefined,
       );
     }
     return result;
+  }
+}
+
+/** Scopes by (document, variables, authorisation), while they have readers. */
+export class SharedResults {
+  readonly #scopes = new Map<string, { scope: SharedScope; readers: number }>();
+
+  /** Adds a reader of the scope; `close` it. */
+  open(key: string): { scope: SharedScope; close(): void } {
+    let shared = this.#scopes.get(key);
+    if (!shared) this.#scopes.set(key, (shared = { scope: new SharedScope(), readers: 0 }));
+    const { scope } = shared;
+    const own = shared;
+    own.readers += 1;
+    return {
+      scope,
+      close: () => {
+        if (--own.readers === 0) this.#scopes.delete(key);
+      },
+    };
   }
 }
 

@@ -6,12 +6,13 @@ import { writeFault, type BareFault } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
+import { Turn } from './outgoing.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const CHECK_INTERVAL_MS = 2_500;
 const STALL_TIMEOUT_MS = 15_000;
 
-export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused'> {
+export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
   /** Whether a browser page of this origin may connect with a cookie. */
   trustsOrigin(origin: string, request: IncomingMessage): boolean;
   clientOf(request: IncomingMessage): ClientInfo;
@@ -42,6 +43,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     handleProtocols: (protocols) =>
       protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
   });
+  const turn = new Turn();
   const connections = new Map<WebSocket, Connection>();
   const stallTimeoutMs = dependencies.stallTimeoutMs ?? STALL_TIMEOUT_MS;
   const timer = setInterval(() => {
@@ -58,7 +60,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       client: dependencies.clientOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);
-    connections.set(socket, new Connection(socket, stream, origin, { ...dependencies, refused }));
+    connections.set(socket, new Connection(socket, stream, origin, { ...dependencies, turn, refused }));
     socket.on('close', () => connections.delete(socket));
   };
   return {
