@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { Bus, BusSubscription, Hints } from '../src/events/events.types.js';
+import type { Hints } from '../src/database/hints.types.js';
+import type { Bus, BusSubscription } from '../src/events/events.types.js';
 import { invalid, notFound } from '../src/errors.js';
 import type { JobPosition } from '../src/jobs/index.js';
 import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';

@@ -1,5 +1,5 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
-import type { Hints } from '../events/events.types.js';
+import type { Hints } from './hints.types.js';
 
 export type SqlValue = string | number | boolean | Date | null | Buffer | string[] | number[];
 

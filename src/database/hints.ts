@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { HintChannel, Hints } from '../events/events.types.js';
+import type { HintChannel, Hints } from './hints.types.js';
 import type { Sql } from './database.types.js';
 import { clientOptions } from './pool.js';
 import type { Losses, Server } from './pool.js';

@@ -1,12 +1,4 @@
-export type {
-  Bus,
-  BusMessage,
-  BusSubscription,
-  EventEnvelope,
-  HintChannel,
-  Hints,
-  Topic,
-} from './events.types.js';
+export type { Bus, BusMessage, BusSubscription, EventEnvelope, Topic } from './events.types.js';
 export { listDeadLetters, replayDeadLetters } from './dead-letters.js';
 export type { TableLetter } from './dead-letters.js';
 export { createInProcessBus } from './in-process-bus.js';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Hints } from '../events/events.types.js';
+import type { Hints } from '../database/hints.types.js';
 import type { JobPosition } from './job.reader.js';
 import { isFinished } from './job.transitions.js';
 

@@ -2,7 +2,7 @@ export { featureVector } from './sandbox/embedding.js';
 export { createProviderRegistry } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
-export type { UpstreamSettings } from './providers-file.js';
+export type { UpstreamSettings } from './upstream-settings.types.js';
 export { createSandboxImage } from './sandbox/image-model.js';
 export type { ImageCallOptions } from './sandbox/image-model.js';
 export { createSandboxVideo } from './sandbox/video-model.js';

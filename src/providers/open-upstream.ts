@@ -4,7 +4,7 @@ import { mistralDialect } from './native/mistral-dialect.js';
 import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
 import { createOutboundFetch } from './native/outbound-fetch.js';
 import { createProviderMedia, keyHeaderOf } from './predictions/provider-media.js';
-import type { UpstreamSettings } from './providers-file.js';
+import type { UpstreamSettings } from './upstream-settings.types.js';
 import type { Provider } from './providers.types.js';
 import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
 import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MODEL_TYPES, TIERS } from '../vocabulary.js';
 import { KINDS, NATIVE_KINDS } from './native/kinds.js';
-import type { NativeKind } from './native/kinds.js';
 import {
   awsCredentials,
   nativeApiKey,
@@ -10,9 +9,9 @@ import {
   upstreamsOfEnvironment,
 } from './native/native-upstreams.js';
 import { ProvidersFileError } from './providers.types.js';
+import type { UpstreamSettings } from './upstream-settings.types.js';
 import type { ModelFields } from './predictions/model-fields.js';
-import type { ConfiguredModel, ProviderSettings, RetryPolicy } from './providers.types.js';
-import type { UpstreamTimeouts } from './upstream/transport.js';
+import type { ConfiguredModel, ProviderSettings } from './providers.types.js';
 
 /** The provider id of the sandbox; no entry of the file may take it. */
 export const SANDBOX_ID = 'sandbox';
@@ -129,23 +128,6 @@ const file = z.strictObject({
 });
 
 type FileEntry = z.infer<typeof file>;
-
-/** One upstream of the file, ready to connect to. */
-export interface UpstreamSettings {
-  id: string;
-  kind: 'openai-compatible' | NativeKind;
-  baseUrl: string;
-  apiKey: string | undefined;
-  headers: Record<string, string>;
-  timeouts: UpstreamTimeouts;
-  retry: RetryPolicy;
-  /** Upstream name of a model → how it takes our parameters, where its entry says it. */
-  fields: Readonly<Record<string, ModelFields>>;
-  /** Whether it can read files that are stored here; default false. */
-  publicFiles?: boolean;
-  /** What AWS signs requests with. */
-  aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
-}
 
 export interface ProvidersFile {
   settings: ProviderSettings;

@@ -1,6 +1,6 @@
 import { ProvidersFileError } from '../providers.types.js';
 import type { NativeModels } from '../providers.types.js';
-import type { UpstreamSettings } from '../providers-file.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { baseUrlVariable, KINDS, NATIVE_KINDS } from './kinds.js';
 import type { NativeKind } from './kinds.js';
 

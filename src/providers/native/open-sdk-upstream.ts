@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
-import type { UpstreamSettings } from '../providers-file.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import type { NativeKind } from './kinds.js';
 import { createOutboundFetch } from './outbound-fetch.js';

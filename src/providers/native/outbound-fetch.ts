@@ -2,7 +2,7 @@ import { fetch as undiciFetch } from 'undici';
 import { createOperatorAgent } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
-import type { UpstreamSettings } from '../providers-file.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { KINDS } from './kinds.js';
 
 /** Videos are the largest. */

@@ -5,7 +5,7 @@ import type {
   SpeechModelV4,
   TranscriptionModelV4,
 } from '@ai-sdk/provider';
-import type { UpstreamSettings } from '../providers-file.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { NativeKind } from './kinds.js';
 
 /** What a provider package makes, as far as we use it. */

@@ -2,7 +2,7 @@ import { createElevenLabsMusic } from '../native/elevenlabs-music.js';
 import type { NativeKind } from '../native/kinds.js';
 import { KINDS } from '../native/kinds.js';
 import type { OutboundFetch } from '../native/outbound-fetch.js';
-import type { UpstreamSettings } from '../providers-file.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { Provider } from '../providers.types.js';
 import { createGoogleVideo } from '../videos/google-video.js';
 import { createLumaVideo } from '../videos/luma-video.js';

@@ -1,0 +1,21 @@
+import type { NativeKind } from './native/kinds.js';
+import type { ModelFields } from './predictions/model-fields.js';
+import type { RetryPolicy } from './providers.types.js';
+import type { UpstreamTimeouts } from './upstream/transport.js';
+
+/** One upstream of the file, ready to connect to. */
+export interface UpstreamSettings {
+  id: string;
+  kind: 'openai-compatible' | NativeKind;
+  baseUrl: string;
+  apiKey: string | undefined;
+  headers: Record<string, string>;
+  timeouts: UpstreamTimeouts;
+  retry: RetryPolicy;
+  /** Upstream name of a model → how it takes our parameters, where its entry says it. */
+  fields: Readonly<Record<string, ModelFields>>;
+  /** Whether it can read files that are stored here; default false. */
+  publicFiles?: boolean;
+  /** What AWS signs requests with. */
+  aws?: { region: string; accessKeyId: string; secretAccessKey: string; sessionToken?: string } | undefined;
+}
