@@ -11,6 +11,7 @@ export function engineName(provider: Provider, target: Model): string {
 export function orderLogOf(orders: JobOrders, engine: string): OrderLog {
   return {
     earlier: () => orders.find(engine),
+    held: () => orders.held(),
     placed: (reference) => orders.note(engine, reference),
     withdrawn: (reference) => orders.withdrawn(engine, reference),
     goesOn: () => orders.handedOver(),

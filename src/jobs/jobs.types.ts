@@ -87,6 +87,8 @@ export interface JobOutcome {
  */
 export interface JobOrders {
   find(engine: string): string | null;
+  /** Whether the claim was committed: handlers begin before that. */
+  held(): Promise<boolean>;
   /** Durable once it resolves. False where the job is not this attempt's any more. */
   note(engine: string, reference: string): Promise<boolean>;
   /** Forgets an order that was taken back, whoever holds the job. */

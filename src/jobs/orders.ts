@@ -28,6 +28,7 @@ export function createJobOrders({
   return {
     any: () => orders.size > 0,
     find: (engine) => orders.get(engine) ?? null,
+    held: () => held,
     async note(engine, reference) {
       orders.set(engine, reference);
       if (!(await held)) return false;

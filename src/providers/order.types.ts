@@ -5,6 +5,8 @@
 export interface OrderLog {
   /** What names the order that was placed before; null where there is none. */
   earlier(): string | null;
+  /** Whether the job is ours for certain; before that nothing is ordered that would have to be paid. */
+  held(): Promise<boolean>;
   /** Keeps the order's name. @returns false where the job is somebody else's by now: the order is to be taken back */
   placed(reference: string): Promise<boolean>;
   /** The order was taken back. */

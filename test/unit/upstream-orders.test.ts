@@ -22,6 +22,7 @@ function bench(log: Partial<OrderLog> = {}) {
     signal: abort.signal,
     log: {
       earlier: () => null,
+      held: () => Promise.resolve(true),
       placed: () => Promise.resolve(true),
       withdrawn: (reference: string) => Promise.resolve(void told.push(`forget ${reference}`)),
       goesOn: () => false,
@@ -48,6 +49,12 @@ test('an order of a job that another worker took meanwhile is taken back', async
   const { told, work } = bench({ placed: () => Promise.resolve(false), goesOn: () => true });
   expect(await faultOf(followOrder(work))).toBe('aborted');
   expect(told).toEqual(['order', 'withdraw o1', 'forget o1']);
+});
+
+test('nothing is ordered for a job whose claim came to nothing', async () => {
+  const { told, work } = bench({ held: () => Promise.resolve(false) });
+  expect(await faultOf(followOrder(work))).toBe('aborted');
+  expect(told).toEqual([]);
 });
 
 test('an earlier order is followed without another; one that the upstream does not know any more is placed anew', async () => {

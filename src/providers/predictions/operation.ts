@@ -47,6 +47,7 @@ export async function followOrder<T>(work: OrderedWork<T>): Promise<T> {
       if (!(error instanceof UpstreamError) || !UNKNOWN.has(error.options.status ?? 0)) throw error;
     }
   }
+  if ((await work.log?.held()) === false || work.signal.aborted) throw abortedError();
   const reference = await work.place();
   if ((await work.log?.placed(reference)) === false) {
     await takeBack(reference, work);
