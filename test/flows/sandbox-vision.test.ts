@@ -164,4 +164,5 @@ test('web_search without a provider searches what the run was given, and says th
   expect(last.type).toBe('done');
   expect(last.output).toContain('the web was not searched');
   expect(last.output).toContain('The weir gate opens at nine.');
+  expect(last.output).toContain('[untrusted: sandbox search for');
 });

@@ -130,7 +130,7 @@ test('an agent uses the tools of a server that the operator lists, for 3 credits
     tool_input: { word: 'weir' },
   });
   expect(run.steps[2]).toMatchObject({ tool_output: { text: 'weir: a barrier across a river' } });
-  expect(run.last.output).toContain('<untrusted source="mcp:docs/lookup">');
+  expect(run.last.output).toContain('[untrusted: mcp:docs/lookup]');
   const without = await runAgent(penstock, key, await makeAgent(penstock, key), { input: 'Hello' });
   expect(run.last.credits_used).toBe(without.last.credits_used! + 3 + 1);
 });

@@ -53,7 +53,9 @@ function topicOf(text: string): string {
   const subject = head
     .replace(ORDER, '')
     .replace(FORM, '')
-    .replace(/^(?:the|a|an)\s+/i, '');
+    .replace(/^(?:with|about|on|of|for)\s+/i, '')
+    .replace(/^(?:the|a|an)\s+/i, '')
+    .replace(/\s+with (?:an? )?(?:pictures?|images?|photos?|illustrations?|charts?)\b.*$/i, '');
   const plain = subject.replace(/\s+(?:by|until|before|within|in)\s+(?:the\s+)?\d.*$/i, '');
   const first = plain
     .replace(/\s+(?:as|into) (?:a|an) (?:pdf|csv|markdown|document|file|report)\b.*$/i, '')

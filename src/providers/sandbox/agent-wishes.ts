@@ -187,12 +187,19 @@ const HEADINGS: Record<string, string> = {
 /** Their results come from outside and are marked so; without the mark it is a fault that they tell of. */
 const MARKED = new Set(['web_search', 'web_fetch', 'analyze_image']);
 
+/** `src/agents` begins with it where nothing but what a run was given was searched, and says so where that has nothing. */
+const UNSEARCHED = /^Sandbox result: this installation has no search provider[^.]*\.\s*/;
+const NOTHING_GIVEN = /^Nothing that this run was given/;
+
 /** What the tools found so far, under headings, without the marks that a model needs. */
 function findings({ done }: Asked): string[] {
   return done
     .filter(({ name, result }) => result !== '' && (!MARKED.has(name) || result.includes('<untrusted')))
-    .map(
-      ({ name, result }) =>
-        `## ${HEADINGS[name] ?? name}\n\n${result.replace(/<\/?untrusted[^>]*>/g, '').trim()}`,
-    );
+    .map(({ name, result }) => {
+      const text = result.replace(/<\/?untrusted[^>]*>/g, '').trim();
+      const given = text.replace(UNSEARCHED, '');
+      if (given === text) return `## ${HEADINGS[name] ?? name}\n\n${text}`;
+      return NOTHING_GIVEN.test(given) ? '' : `## What was given says\n\n${given}`;
+    })
+    .filter((part) => part !== '');
 }

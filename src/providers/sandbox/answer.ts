@@ -36,9 +36,17 @@ const TOOL_CALL_FRAME = 4;
 
 /** What an answer of the sandbox within another one need not say again. */
 const NOTICE = /This is the Penstock sandbox \([^)]*\); no language model was asked\. ?/g;
+/** How text from outside is marked for a model; a reader is told in fewer signs. */
+const MARK = /<untrusted source="([^"]*)">/g;
+const MARK_END = /<\/untrusted>/g;
 
 function excerpt(text: string, length = EXCERPT): string {
-  const line = text.replace(NOTICE, '').replace(/\s+/g, ' ').trim();
+  const line = text
+    .replace(NOTICE, '')
+    .replace(MARK, '[untrusted: $1] ')
+    .replace(MARK_END, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   const points = [...line.slice(0, length * 2)];
   return points.length > length ? `${points.slice(0, length).join('')}…` : points.join('');
 }
