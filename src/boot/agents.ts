@@ -43,7 +43,19 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
   const work = createAgentWork();
   closers.add('the threads of tools', () => work.close());
   const { imaging } = foundation;
-  const shared = { search, egress, inputs, files, imaging, models, providers, caller, work, logger };
+  const shared = {
+    search,
+    egress,
+    inputs,
+    files,
+    knowledge,
+    imaging,
+    models,
+    providers,
+    caller,
+    work,
+    logger,
+  };
   const toolbox = await openToolbox({ tools: createTools(shared), servers: foundation.mcpServers, logger });
   closers.add('the tools of agents', () => toolbox.close());
   const knownTools = () => toolbox.ids();

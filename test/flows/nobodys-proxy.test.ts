@@ -187,6 +187,19 @@ test.each(['web_fetch', 'analyze_image'])(
   },
 );
 
+test('web_fetch reads a file of its own organisation from the store, and no other’s', async () => {
+  const id = await makeAgent(penstock, key, { tools: ['create_document', 'web_fetch'] });
+  const made = await runAgent(penstock, key, id, { input: 'Write a markdown document on the lock keeper' });
+  const outputOf = (run: typeof made) => run.steps.find(({ type }) => type === 'tool_result')?.tool_output;
+  const url = String(outputOf(made)?.['url']);
+  const input = `Read ${url}`;
+  expect(outputOf(await runAgent(penstock, key, id, { input }))?.['text']).toContain('lock keeper');
+  const stranger = await penstock.createOrg({ plan: 'business_monthly' });
+  const theirs = await makeAgent(penstock, stranger.key, { tools: ['web_fetch'] });
+  const refused = outputOf(await runAgent(penstock, stranger.key, theirs, { input }));
+  expect(refused).toEqual({ error: 'Invalid URL' });
+});
+
 const TARGETS = () => [
   `http://127.0.0.1:${sinkPort}/`,
   `http://[::1]:${sinkPort}/`,

@@ -13,6 +13,9 @@ const PIXEL = Buffer.from(
   'base64',
 );
 
+/** What `/paper.pdf` holds. */
+let paper: Buffer = Buffer.alloc(0);
+
 /** Pages to read, a picture to look at, and a search provider. */
 const web = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://web');
@@ -23,6 +26,7 @@ const web = createServer((request, response) => {
   } else if (pathname === '/weirs') response.setHeader('content-type', 'text/html').end(ARTICLE);
   else if (pathname === '/deep')
     response.setHeader('content-type', 'text/html').end('<div>'.repeat(50_000) + 'x');
+  else if (pathname === '/paper.pdf') response.setHeader('content-type', 'application/pdf').end(paper);
   else if (pathname === '/pixel.png') response.setHeader('content-type', 'image/png').end(PIXEL);
   else response.writeHead(404).end('no');
 });
@@ -94,6 +98,22 @@ test('web_fetch gives the readable text of a page, marked as untrusted for the m
   expect(String(output['text'])).not.toContain('Home');
   expect(run.last.output).toMatch(/\[untrusted: http:\/\/127\.0\.0\.1:\d+\/weirs\]/);
   expect(charges).toEqual([3]);
+});
+
+test('web_fetch reads a PDF, and says where one cannot be read or is something else', async () => {
+  const made = await ask('create_document', 'Write a PDF report on the Kaplan turbine');
+  paper = (await open(made.output['url'])).bytes;
+  const { output, charges } = await ask('web_fetch', `Read ${origin()}/paper.pdf`);
+  expect(output).toMatchObject({ url: `${origin()}/paper.pdf`, truncated: false });
+  expect(String(output['text'])).toContain('Kaplan turbine');
+  expect(charges).toEqual([3]);
+  paper = Buffer.from('%PDF-1.4 broken');
+  expect((await ask('web_fetch', `Read ${origin()}/paper.pdf`)).output).toEqual({
+    error: 'The document could not be read',
+  });
+  expect((await ask('web_fetch', `Read ${origin()}/pixel.png`)).output).toEqual({
+    error: 'The address holds no page but image/png',
+  });
 });
 
 test('a page that fails is a result with its error; the run goes on and the tool costs nothing', async () => {

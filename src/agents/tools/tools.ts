@@ -6,6 +6,7 @@ import type { Imaging } from '../../imaging/index.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
+import type { KnowledgeService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { createAnalyzeImageTool } from './analyze-image.tool.js';
@@ -22,6 +23,7 @@ export interface ToolsOptions {
   egress: Egress;
   inputs: InputFetcher;
   files: FileService;
+  knowledge: Pick<KnowledgeService, 'extract'>;
   imaging: Imaging;
   models: ModelCatalogue;
   providers: ProviderRegistry;

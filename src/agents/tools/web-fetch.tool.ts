@@ -1,13 +1,20 @@
 import { z } from 'zod';
+import { ApiError } from '../../errors.js';
 import { EgressError } from '../../egress/index.js';
 import type { Egress, OutboundAnswer } from '../../egress/index.js';
+import type { FileService } from '../../files/index.js';
+import type { KnowledgeService } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { WorkError } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
 
-const MAX_BYTES = 3 * 1024 * 1024;
+/** Of a page: what is longer is cut. */
+const MAX_PAGE_BYTES = 3 * 1024 * 1024;
+/** Of a document, which cannot be read in part. */
+const MAX_DOCUMENT_BYTES = 10 * 1024 * 1024;
+const DOCUMENT = /^application\/(?:pdf|vnd\.openxmlformats-officedocument\.wordprocessingml\.document)\b/;
 const MAX_REDIRECTS = 5;
 const TIMEOUT_MS = 20_000;
 const MAX_TEXT = 20_000;
@@ -21,39 +28,82 @@ const FAULTS: Record<EgressError['fault'], string> = {
   aborted: 'The page could not be reached',
 };
 
-/** Contract 4.8: fetches a page through the outbound guard and gives its readable text as Markdown. */
-export function createWebFetchTool({ egress, work }: { egress: Egress; work: AgentWork }): AgentTool {
+interface WebFetchOptions {
+  egress: Egress;
+  work: AgentWork;
+  /** Files of the run's organisation are read from the store, by their signed addresses. */
+  files: Pick<FileService, 'resolveOwn' | 'read'>;
+  /** Reads documents in a process of its own. */
+  knowledge: Pick<KnowledgeService, 'extract'>;
+}
+
+/** What stands at an address, before it is made readable. */
+interface Found {
+  url: string;
+  type: string;
+  body: Buffer;
+  truncated: boolean;
+}
+
+/** Contract 4.8: fetches a page through the outbound guard and gives its readable text as Markdown. PDF and DOCX are read as text. */
+export function createWebFetchTool(options: WebFetchOptions): AgentTool {
   return defineTool({
     id: 'web_fetch',
-    description: 'Fetch a web page and read its text (as Markdown). Takes an http or https address.',
+    description:
+      'Fetch a web page (or a PDF or DOCX document) and read its text, as Markdown. Takes an http or https address.',
     credits: 3,
     input: z.object({ url: z.string().trim().min(1).max(2000).describe('Address of the page') }),
-    async run({ url }, { signal }) {
-      const answer = await fetchPage(egress, url, signal);
-      const type = (answer.headers['content-type'] ?? '').toLowerCase();
-      const isHtml = type === '' || /html|xhtml/.test(type);
-      if (!isHtml && !/^text\/|json|xml|javascript|yaml/.test(type))
-        throw new ToolError(`The address holds no page but ${type.split(';')[0]}`);
-      const body = decode(answer.body, type);
-      const page = isHtml
-        ? await readable(work, { html: body, url: answer.url }, signal)
-        : { title: '', text: body };
+    async run({ url }, { orgId, signal }) {
+      const found = (await ownFile(options, orgId, url)) ?? (await fetchPage(options.egress, url, signal));
+      const page = await pageOf(options, found, signal);
       const text = page.text.slice(0, MAX_TEXT);
-      const truncated = answer.truncated || page.text.length > MAX_TEXT;
+      const truncated = page.cut || page.text.length > MAX_TEXT;
       return {
-        output: { url: answer.url, title: page.title, text, truncated },
+        output: { url: found.url, title: page.title, text, truncated },
         text: `${page.title === '' ? '' : `# ${page.title}\n\n`}${text}${truncated ? '\n\n[The page goes on.]' : ''}`,
-        source: answer.url,
+        source: found.url,
       };
     },
   });
 }
 
-async function fetchPage(egress: Egress, url: string, signal: AbortSignal): Promise<OutboundAnswer> {
+async function ownFile({ files }: WebFetchOptions, orgId: string, url: string): Promise<Found | null> {
+  const own = await files.resolveOwn(orgId, url);
+  if (own === null) return null;
+  if (own.sizeBytes > MAX_DOCUMENT_BYTES) throw new ToolError('The file is too large');
+  return { url, type: own.contentType, body: await files.read(orgId, own.id), truncated: false };
+}
+
+async function pageOf(
+  options: WebFetchOptions,
+  { url, type, body, truncated }: Found,
+  signal: AbortSignal,
+): Promise<{ title: string; text: string; cut: boolean }> {
+  if (DOCUMENT.test(type)) {
+    if (truncated) throw new ToolError('The document is too large');
+    return { title: '', text: await documentText(options.knowledge, body), cut: false };
+  }
+  const text = decode(body.subarray(0, MAX_PAGE_BYTES), type);
+  const cut = truncated || body.length > MAX_PAGE_BYTES;
+  if (type === '' || /html/.test(type))
+    return { ...(await readable(options.work, { html: text, url }, signal)), cut };
+  if (/^text\/|json|xml|javascript|yaml/.test(type)) return { title: '', text, cut };
+  throw new ToolError(`The address holds no page but ${type.split(';')[0]}`);
+}
+
+async function documentText(knowledge: WebFetchOptions['knowledge'], bytes: Buffer): Promise<string> {
+  try {
+    return await knowledge.extract({ bytes, contentType: null, filename: 'document' });
+  } catch (error) {
+    throw error instanceof ApiError ? new ToolError('The document could not be read', error) : error;
+  }
+}
+
+async function fetchPage(egress: Egress, url: string, signal: AbortSignal): Promise<Found> {
   egress.checkUrl(url);
   try {
     const answer = await egress.request(url, {
-      maxBytes: MAX_BYTES,
+      maxBytes: MAX_DOCUMENT_BYTES,
       onLimit: 'cut',
       maxRedirects: MAX_REDIRECTS,
       totalTimeoutMs: TIMEOUT_MS,
@@ -62,7 +112,8 @@ async function fetchPage(egress: Egress, url: string, signal: AbortSignal): Prom
     });
     if (answer.status < 200 || answer.status > 299)
       throw new ToolError(`The page answered with status ${answer.status}`);
-    return answer;
+    const type = (answer.headers['content-type'] ?? '').toLowerCase();
+    return { url: answer.url, type, body: answer.body, truncated: answer.truncated };
   } catch (error) {
     if (error instanceof EgressError && !signal.aborted) throw new ToolError(FAULTS[error.fault], error);
     throw error;
