@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../../errors.js';
 import { EgressError } from '../../egress/index.js';
-import type { Egress, OutboundAnswer } from '../../egress/index.js';
+import type { Egress } from '../../egress/index.js';
 import type { FileService } from '../../files/index.js';
 import type { KnowledgeService } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
