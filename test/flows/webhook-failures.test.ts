@@ -5,7 +5,12 @@ import type { Principal } from '../../src/access/access.types.js';
 import { loadPlans } from '../../src/access/index.js';
 import type { Database, Sql } from '../../src/database/database.types.js';
 import { createEgress } from '../../src/egress/index.js';
-import { createDeliveryWorker, createSecretBox, createWebhookService } from '../../src/webhooks/index.js';
+import {
+  createDeliveryWorker,
+  createSecretBox,
+  createWebhookService,
+  storeWebhookPlans,
+} from '../../src/webhooks/index.js';
 import type { Delivery, DeliveryWorker, Webhook, WebhookService } from '../../src/webhooks/index.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
@@ -22,7 +27,8 @@ let receiver: Receiver;
 let hook: Webhook;
 const workers: DeliveryWorker[] = [];
 const gates: (() => void)[] = [];
-const { plans } = await loadPlans(null);
+const catalogue = await loadPlans(null);
+const { plans } = catalogue;
 const principal = { orgId: ORG, plan: plans.business_monthly } as Principal;
 
 function options<Seen extends Pick<Database, 'hints' | 'system'>>(database: Seen) {
@@ -195,4 +201,25 @@ test('recover leaves an attempt by hand that is under way to its end, and does n
   expect(await byHand).toMatchObject({ id: failed!.id, status: 'succeeded' });
   await eventually(async () => (await deliveries('succeeded')).length === 2);
   expect(receiver.requests).toHaveLength(5 + 2);
+});
+
+test('when a cancelled subscription is over, what happens is kept for recover and not delivered', async () => {
+  await open((response) => response.writeHead(204).end());
+  startWorker();
+  const { system } = db.database;
+  await storeWebhookPlans(system, catalogue);
+  const subscription = (status: 'active' | 'cancelled', ends: string | null) =>
+    system.query(
+      `UPDATE organizations SET subscription_status = $2, subscription_ends_at = clock_timestamp() + $3::interval WHERE id = $1`,
+      [ORG, status, ends],
+    );
+  await subscription('cancelled', '1 hour');
+  await emit();
+  await subscription('cancelled', '-1 second');
+  await emit();
+  expect(await deliveries()).toHaveLength(1);
+  await subscription('active', null);
+  await eventually(() => receiver.requests.length === 1);
+  expect(await service.recover(principal, hook.id, { since: '2020-01-01T00:00:00Z' })).toBe(1);
+  await eventually(() => receiver.requests.length === 2);
 });
