@@ -364,19 +364,6 @@ describe('a video over a maker’s own API', () => {
     expect(form).toContain('name="input_reference"; filename="input"\r\nContent-Type: image/png');
   });
 
-  it('moves the job’s progress with what its maker tells', async () => {
-    let told: object = { status: 'in_progress', progress: 60 };
-    upstream.on('/videos/v1/content', { body: film });
-    upstream.on('/videos/v1', () => ({ body: told }));
-    upstream.on('/videos', { body: { id: 'v1', status: 'queued' } });
-    const { body } = await post({ model: 'openai/sora-2', duration_seconds: 4 }, '?async=true');
-    const job = () => server.rest<{ progress: number }>('GET', `/jobs/${body.id}`, { key });
-    // Filming is 95 percent of the job.
-    await eventually(async () => (await job()).body.progress === 57, { what: '60 percent of the filming' });
-    told = { status: 'completed' };
-    await eventually(async () => (await job()).body.progress === 100, { what: 'the end' });
-  });
-
   it('of xAI is asked about by its request', async () => {
     upstream.on('/videos/generations', { body: { request_id: 'q1' } });
     upstream.on(
