@@ -24,7 +24,7 @@ const POLL_MS = 5000;
 const CROWDED_MS = 250;
 const SWEEP_MS = 60_000;
 /** Finished attempts wait this long for others, so that a busy worker writes many rows in one statement. */
-const FLUSH_MS = 5;
+const FLUSH_MS = 12;
 
 export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Pick<Database, 'hints' | 'system'>;

@@ -5,6 +5,7 @@ import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { patchIdleTimer } from './idle-timer.js';
 import { createKafkaLog } from './log.js';
+import { patchRecords } from './record.js';
 
 /** How to reach a cluster: the `kafka` part of the configuration. */
 export interface KafkaSettings {
@@ -22,6 +23,7 @@ export interface KafkaSettings {
  */
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
   patchIdleTimer();
+  patchRecords();
   return new Kafka({
     ...kafkaOptions(settings),
     logLevel: logLevel.INFO,

@@ -12,21 +12,28 @@ export interface EncodedMessage {
 }
 
 /** What remains of an event that does not fit: first without its output, then without its input, then its id alone. */
-function reductions(event: EventEnvelope): EventEnvelope['data'][] {
-  const { data } = event;
+function* reductions({ data }: EventEnvelope): Generator<EventEnvelope['data']> {
   const cut = { ...data, outputData: null, truncated: true };
-  return [data, cut, { ...cut, inputParams: {} }, { id: data.id ?? null, outputData: null, truncated: true }];
+  yield cut;
+  yield { ...cut, inputParams: {} };
+  yield { id: data.id ?? null, outputData: null, truncated: true };
+}
+
+function fitting(event: EventEnvelope): Buffer {
+  const whole = Buffer.from(JSON.stringify(event));
+  if (whole.length <= MAX_BYTES) return whole;
+  for (const data of reductions(event)) {
+    const value = Buffer.from(JSON.stringify({ ...event, data }));
+    if (value.length <= MAX_BYTES) return value;
+  }
+  throw new Error(`event ${event.id} cannot be made to fit`);
 }
 
 /** Value, key and headers of decisions.md 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
 export function encode({ topic, key, event, headers: further }: BusMessage): EncodedMessage {
-  for (const data of reductions(event)) {
-    const value = Buffer.from(JSON.stringify({ ...event, data }));
-    if (value.length > MAX_BYTES) continue;
-    const headers = { 'event-id': event.id, 'event-type': event.type, ...further };
-    return { topic, bytes: value.length, message: { key, value, headers } };
-  }
-  throw new Error(`event ${event.id} cannot be made to fit`);
+  const value = fitting(event);
+  const headers = { 'event-id': event.id, 'event-type': event.type, ...further };
+  return { topic, bytes: value.length, message: { key, value, headers } };
 }
 
 /**

@@ -1,7 +1,7 @@
-import { Partitioners } from 'kafkajs';
 import type { Kafka, Message, Producer, TopicMessages } from 'kafkajs';
 import type { Logger } from 'pino';
 import { disconnect } from './client.js';
+import { createPartitioner } from './partition.js';
 
 /** Sends in order, acknowledged by all in-sync replicas. */
 export interface KafkaProducer {
@@ -18,7 +18,7 @@ export function createKafkaProducer(kafka: Kafka, logger: Logger): KafkaProducer
     const producer = kafka.producer({
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
-      createPartitioner: Partitioners.DefaultPartitioner,
+      createPartitioner,
     });
     try {
       await producer.connect();
