@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
+import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 
@@ -127,6 +128,7 @@ test('a picture that the sandbox made says for which prompt, in every size', asy
 test('what cannot be read or fetched is said, and nothing is made up', async () => {
   const broken = circle.subarray(0, circle.length - 40);
   expect(await seen(broken)).toContain('It cannot be read');
+  expect(await seen(pngBomb(50_000))).toContain('It cannot be read');
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
   expect(await seen(`${origin}/circle.png`)).toContain('a red circle');
   expect(await seen(`${origin}/none.png`)).toContain('It could not be fetched');

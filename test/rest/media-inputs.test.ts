@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentFlacOf } from '../support/audio.js';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
+import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const WINDOW = { limit: 10_000, windowSeconds: 60 };
@@ -108,28 +108,6 @@ describe('an address that would make the server somebody’s proxy', () => {
     },
   );
 });
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const [length, check] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  check.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, check]);
-}
-
-/** A PNG that says to be so large, in a few hundred bytes. */
-function pngBomb(side: number): Buffer {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(side, 0);
-  header.writeUInt32BE(side, 4);
-  header.set([8, 2], 8);
-  return Buffer.concat([
-    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.alloc(10_000))),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
-}
 
 const NOT_DATA = 'must be an http(s) URL, a data: URL or base64 data';
 const NO_IMAGE = 'must be a JPEG, PNG or WebP image';

@@ -2,6 +2,7 @@ import type { Egress } from '../../egress/index.js';
 import { EgressError } from '../../egress/index.js';
 import { UnreadableImageError } from '../../imaging/index.js';
 import type { Imaging, PictureFacts } from '../../imaging/index.js';
+import { ProcessDiedError, TaskError } from '../../processes/index.js';
 import type { ChatCall } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
 import { shortened } from './agent-text.js';
@@ -56,6 +57,8 @@ export function createSandboxEyes({ imaging, egress }: EyesOptions): SandboxEyes
       if (error instanceof EgressError) return 'could not be fetched';
       if (error instanceof UnreadableImageError)
         return 'cannot be read: it is no JPEG, PNG or WebP that is whole';
+      // The process took too long, or died of the picture.
+      if (error instanceof TaskError || error instanceof ProcessDiedError) return 'could not be looked at';
       throw error;
     }
   };
