@@ -7,8 +7,8 @@ import { table, verdict, type Verdict } from './report.js';
 const PROMPT = 'Explain in a few sentences how a penstock feeds a turbine, and what a surge tank is for. ';
 export const CONCURRENCIES = [1, 16, 64];
 const STREAMS = 16;
-/** Compilers need thousands of calls; the slower a contender, the longer that takes. */
-const WARM_UP_ROUNDS = 3;
+/** Compilers need some ten thousand calls before nothing changes any more, in a quick run as in a long one. */
+const WARM_UP_MS = 12_000;
 
 export interface Effort {
   rounds: number;
@@ -91,7 +91,7 @@ export async function benchJson(
   options: Effort & { fsync: number },
 ): Promise<Verdict[]> {
   const contenders = [field.direct, field.raw, field.portkey, field.penstock];
-  const warmUp = { rounds: 1, durationMs: WARM_UP_ROUNDS * options.durationMs };
+  const warmUp = { rounds: 1, durationMs: WARM_UP_MS };
   await rounds({ places, effort: warmUp, contenders, concurrency: 32, stream: false });
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
