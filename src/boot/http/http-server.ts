@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault, writeFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Addressed } from './client-address.js';
@@ -19,8 +19,13 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** How long a stopping process still answers on idle connections: a request on its way there is served, not reset. */
-const IDLE_GRACE_MS = 1_000;
+/** How long a stopping process goes on as before: /readyz says no, and who balances learns of it before anybody is turned away. */
+const NOTICE_MS = 400;
+/** How long it then still answers on idle connections: a request on its way there is served, not reset. */
+const IDLE_GRACE_MS = 800;
+/** A turn of the event loop so short that hardly anybody can have come since its look at the listener. */
+const QUIET_TURN_MS = 2;
+const MAX_TURNS = 100;
 const DRAIN_CHECK_MS = 50;
 
 const SETTINGS: ServerOptions = {
@@ -42,7 +47,10 @@ export interface HttpServer {
   readonly port: number;
   /** From now on requests go there; before, every answer is 503. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
-  /** Accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all answers to end. */
+  /**
+   * Goes on for a moment; then accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all
+   * answers to end.
+   */
   drain(timeoutMs: number): Promise<void>;
   /** Ends every connection. */
   close(): Promise<void>;
@@ -84,16 +92,18 @@ export async function listen(options: { port: number; host: string }): Promise<H
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
     },
     async drain(timeoutMs) {
+      const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
+      const until = async (deadline: number, isOver: () => boolean | Promise<boolean>) => {
+        while (performance.now() < deadline && !(await isOver())) await sleep(DRAIN_CHECK_MS);
+      };
+      const startedAt = performance.now();
+      await until(startedAt + NOTICE_MS, idle);
+      await quietTurn();
+      stopListening(server);
       draining = true;
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
-      stopListening(server);
-      const startedAt = performance.now();
-      const elapsed = () => performance.now() - startedAt;
-      const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
-      while (elapsed() < timeoutMs && (open.size > 0 || elapsed() < IDLE_GRACE_MS)) {
-        if (await idle()) return;
-        await sleep(DRAIN_CHECK_MS);
-      }
+      await until(performance.now() + IDLE_GRACE_MS, idle);
+      await until(startedAt + timeoutMs, () => open.size === 0);
     },
     async close() {
       stopListening(server);
@@ -102,6 +112,16 @@ export async function listen(options: { port: number; host: string }): Promise<H
       await closed;
     },
   };
+}
+
+/** Who has connected and was not accepted yet is reset when listening ends: so it ends right after a look, in a turn with little to do. */
+async function quietTurn(): Promise<void> {
+  await nextTurn();
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
+    const startedAt = performance.now();
+    await nextTurn();
+    if (performance.now() - startedAt < QUIET_TURN_MS) return;
+  }
 }
 
 /** http.Server's own `close` ends idle connections at once, and with them requests that are on their way. */
