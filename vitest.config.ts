@@ -13,8 +13,8 @@ export default defineConfig({
     pool: 'forks',
     // A worker loads the product once for all its files: no file changes what modules share, and the leak check sees to the rest.
     isolate: false,
-    // One more than the cores of a small machine: many tests wait for leases, retries and restarts.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: many tests wait for leases, retries and restarts.
+    maxWorkers: 4,
     // A few that start several processes, or wait for the product's own time limits, say so in their files.
     testTimeout: 30_000,
     hookTimeout: 60_000,
