@@ -3,6 +3,7 @@
  * promises are the same. What runs for a minute or two at full size always does.
  */
 const SCALE = Number(process.env['FAULTS_SCALE'] ?? 1);
+if (!(SCALE > 0)) throw new Error(`FAULTS_SCALE is no number above 0: ${process.env['FAULTS_SCALE']}`);
 
 /** A number of the promise at this run's scale, at least `least`. */
 export function scaled(full: number, least = 1): number {
