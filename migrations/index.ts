@@ -21,6 +21,7 @@ import { Migration0018 } from './0018_webhook_plans.js';
 import { Migration0019 } from './0019_refusal.js';
 import { Migration0020 } from './0020_job_rows.js';
 import { Migration0021 } from './0021_top_up_rows.js';
+import { Migration0022 } from './0022_webhook_claim_plan.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -47,6 +48,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0019_refusal': Migration0019,
   '0020_job_rows': Migration0020,
   '0021_top_up_rows': Migration0021,
+  '0022_webhook_claim_plan': Migration0022,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

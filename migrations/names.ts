@@ -24,6 +24,7 @@ export const MIGRATION_NAMES = [
   '0019_refusal',
   '0020_job_rows',
   '0021_top_up_rows',
+  '0022_webhook_claim_plan',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
