@@ -7,6 +7,8 @@ export type SqlValue = string | number | boolean | Date | null | Buffer | string
 export interface Statement {
   name: string;
   text: string;
+  /** Twice is as good as once: it may be sent again although it may have taken effect. Default false. */
+  repeatable?: true;
 }
 
 export interface Sql {

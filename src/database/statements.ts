@@ -27,7 +27,8 @@ export function systemSql(pool: Pool): Sql {
   return {
     query: <Row>(statement: string | Statement, values: SqlValue[] = []) => {
       const config = toQuery(statement, values);
-      if (onlyReads(config.text))
+      const isRepeatable = typeof statement !== 'string' && statement.repeatable === true;
+      if (isRepeatable || onlyReads(config.text))
         return pool.use(async ({ client }) => (await client.query(config)).rows as Row[]);
       return pool.use(({ send }) => send<Row>((callback) => new TrackedQuery(config, callback)), {
         changes: true,

@@ -66,6 +66,7 @@ class Worker implements JobWorker {
   /** Heard while a claim's answer was on its way: it may hold these jobs. */
   private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
+  private lookedForOrdersAt = Number.NEGATIVE_INFINITY;
   /** Where claims are sent, one after the other. */
   private connection: Promise<DedicatedSql> | null = null;
 
@@ -221,6 +222,8 @@ class Worker implements JobWorker {
   /** Takes back what was ordered for jobs that ended while no worker held them. */
   private async withdrawLeft(): Promise<void> {
     const { database, withdrawAfterMs = 15_000, logger } = this.options;
+    if (performance.now() - this.lookedForOrdersAt < withdrawAfterMs / 3) return;
+    this.lookedForOrdersAt = performance.now();
     for (const { jobId, tool, engine, reference } of await takeLeftOrders(database.system, withdrawAfterMs))
       this.handlers
         .get(tool)

@@ -6,8 +6,16 @@ export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 5_000;
 const SWEEP_MS = 3_000;
 
-const HEARTBEAT = { name: 'penstock_heartbeat', text: 'SELECT penstock_heartbeat($1, $2, $3)' };
-const SWEEP = { name: 'penstock_sweep', text: 'SELECT penstock_sweep($1) AS released' };
+const HEARTBEAT = {
+  name: 'penstock_heartbeat',
+  text: 'SELECT penstock_heartbeat($1, $2, $3)',
+  repeatable: true,
+} as const;
+const SWEEP = {
+  name: 'penstock_sweep',
+  text: 'SELECT penstock_sweep($1) AS released',
+  repeatable: true,
+} as const;
 
 export interface LeaseOptions {
   database: Pick<Database, 'system'>;

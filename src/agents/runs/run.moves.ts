@@ -10,7 +10,7 @@ const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id')
 const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
 const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
 const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS moved');
-const SWEEP = named('sweep', 'SELECT penstock_runs_sweep() AS moved');
+const SWEEP = { ...named('sweep', 'SELECT penstock_runs_sweep() AS moved'), repeatable: true } as const;
 
 /** The right to write: it holds while the row's worker and fence are these. */
 export interface Hold {

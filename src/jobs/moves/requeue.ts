@@ -2,7 +2,11 @@ import type { Sql } from '../../database/database.types.js';
 import type { Attempt } from './running.js';
 
 const GIVE_BACK = { name: 'jobs_give_back', text: 'SELECT penstock_jobs_give_back($1, $2, $3) AS id' };
-const SWEEP = { name: 'jobs_sweep', text: 'SELECT penstock_jobs_sweep($1) AS moved' };
+const SWEEP = {
+  name: 'jobs_sweep',
+  text: 'SELECT penstock_jobs_sweep($1) AS moved',
+  repeatable: true,
+} as const;
 
 /** Attempts that a job has before it fails with `Job processing error`. */
 export const MAX_ATTEMPTS = 3;
