@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from 'vitest/config';
 import base from './vitest.config.js';
 
-/** The fault tests at full size: real processes that are killed, stopped and raced. One file at a time, minutes each. */
+/** The fault tests at full size: real processes, many of them, that are killed, stopped and raced. One file at a time, minutes each. */
 export default mergeConfig(
   { ...base, test: { ...base.test, include: [], exclude: [] } },
   defineConfig({
