@@ -30,6 +30,14 @@ BEGIN
   SELECT array_agg(a.value::bigint ORDER BY u.nth, a.nth) INTO amounts
     FROM unnest(items) WITH ORDINALITY u (item, nth), jsonb_array_elements_text(u.item -> 'amounts') WITH ORDINALITY a (value, nth);
   settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+  IF settled -> 'items' @> '[[2, -1]]' THEN
+    -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
+    PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
+        'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
+      FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
+      WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
+    settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+  END IF;
   shown := ARRAY(SELECT penstock_job_balances(b.value)
     FROM jsonb_array_elements(settled -> 'balances') WITH ORDINALITY b (value, nth) ORDER BY b.nth);
   UPDATE files f SET job_id = u.id

@@ -7,6 +7,7 @@ import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.js';
 import { failJob } from './moves/finish.js';
 import { forgetOrders } from './moves/orders.js';
+import { giveBack } from './moves/requeue.js';
 import { createJobOrders } from './orders.js';
 
 /** Why an attempt was stopped from outside. */
@@ -114,9 +115,16 @@ export class RunningJob {
     if (this.reason === 'timeout') return this.fail('Job timed out', 'server_error');
     if (!(error instanceof ApiError))
       logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
+    // The database was away: that is no fault of the job's, which another attempt finishes, within its time.
+    if (error instanceof ApiError && error.code === 'unavailable') return this.giveBack();
     if (error instanceof ApiError) await this.fail(error.message, error.code);
     else await this.fail(handler.failureMessage, 'server_error');
     await this.forgetOrders();
+  }
+
+  private async giveBack(): Promise<void> {
+    const { sql, workerId } = this.options;
+    await this.write(async () => (await giveBack(sql, workerId, [this.job])).length > 0);
   }
 
   private async fail(message: string, code: ErrorCode): Promise<void> {

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
+import { ApiError } from '../../src/errors.js';
 import { claimJobs } from '../../src/jobs/moves/claim.js';
 import { createCompletion } from '../../src/jobs/moves/complete.js';
 import { failJob } from '../../src/jobs/moves/finish.js';
@@ -200,6 +201,47 @@ describe('a job whose workers die', () => {
       status: 'completed',
       attempt: 2,
     });
+  });
+});
+
+describe('a job whose database was away', () => {
+  it('while it worked is done by another attempt, not failed', async () => {
+    const orgId = await bench.createOrg();
+    let runs = 0;
+    startWorker([
+      handlerOf(async () => {
+        runs += 1;
+        if (runs === 1)
+          throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
+        return imageOutcome();
+      }),
+    ]);
+    const id = await bench.enqueue(orgId);
+    const ended = await bench.jobs.wait(orgId, id, { timeoutMs: 10_000 });
+    expect(ended).toMatchObject({ status: 'completed', attempt: 1, errorMessage: null });
+    expect(runs).toBe(2);
+    expect(await bench.ledger(orgId)).toMatchObject([{ state: 'settled', job_id: id }]);
+  });
+
+  it('and forgot its reservation in a crash is completed and charged all the same', async () => {
+    const orgId = await bench.createOrg();
+    const id = await bench.enqueue(orgId);
+    const [lost] = await sql().query<{ reserved: string }>(
+      'DELETE FROM usage_ledger WHERE job_id = $1 RETURNING reserved::text',
+      [id],
+    );
+    await sql().query('UPDATE balances SET reserved = array_fill(0::bigint, ARRAY[9]) WHERE org_id = $1', [
+      orgId,
+    ]);
+    expect(lost?.reserved).toContain('100');
+    startWorker([handlerOf(async () => imageOutcome())]);
+    expect((await bench.jobs.wait(orgId, id, { timeoutMs: 10_000 })).status).toBe('completed');
+    const [row] = await bench.ledger(orgId);
+    expect(row).toMatchObject({ state: 'settled', job_id: id });
+    const { used, reserved } = await bench.balance(orgId);
+    expect(used).toEqual(row?.charged);
+    expect(Math.max(...used)).toBeGreaterThan(0);
+    expect(Math.max(...reserved)).toBe(0);
   });
 });
 
