@@ -58,7 +58,9 @@ test('no process accepts a key later than 100 ms after its revocation was answer
 
   const late = seen.filter(({ sentAt, status }) => sentAt > revokedAt + TRUSTED_MS && status < 400);
   expect(late).toEqual([]);
-  expect(seen.some(({ sentAt, status }) => sentAt > revokedAt + TRUSTED_MS && status === 401)).toBe(true);
+  expect(seen.some(({ sentAt }) => sentAt > revokedAt + TRUSTED_MS)).toBe(true);
+  // Refused keys count against their address: after some thirty, which may all come at once, its refusals are 429.
+  expect(seen.some(({ status }) => status === 401)).toBe(true);
   for (const closing of await Promise.all(closings)) {
     expect(closing.code).toBe(4401);
     expect(closing.at - revokedAt).toBeLessThan(SOCKET_MS);
