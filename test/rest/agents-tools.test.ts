@@ -129,6 +129,21 @@ test('a page that fails is a result with its error; the run goes on and the tool
   expect(output).toEqual({ error: 'Invalid URL' });
 });
 
+test('the sandbox charts the numbers that it was given, named or not, and says where it was given none', async () => {
+  const drawn = async (input: string) => {
+    const { run } = await ask('generate_chart', input);
+    return run.steps.find(({ type }) => type === 'tool_call')?.tool_input;
+  };
+  expect(await drawn('Make a chart of 3, 5 and 8')).toMatchObject({
+    data: [
+      { label: '1', value: 3 },
+      { label: '2', value: 5 },
+      { label: '3', value: 8 },
+    ],
+  });
+  expect(await drawn('Draw a bar chart')).toMatchObject({ title: 'Sample values: no numbers were given' });
+});
+
 test('generate_chart draws a PNG and costs 2 credits', async () => {
   const { output, charges } = await ask('generate_chart', 'Draw a bar chart of apples 3, pears 5, plums 8');
   const { type, bytes } = await open(output['url']);

@@ -69,14 +69,19 @@ export const titled = (text: string): string => text.charAt(0).toUpperCase() + t
 const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s*[:=]?\s*(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
 const MAX_POINTS = 50;
 
+/** Numbers one after the other without names: "3, 5 and 8". */
+const BARE =
+  /(?<![\w.:=/-]|[:=]\s)-?\d{1,15}(?:\.\d{1,15})?(?:(?:, ?| and |, and |; ?)-?\d{1,15}(?:\.\d{1,15})?(?![\w./-]|\s?[:=]))+/;
+
 /** Numbers with the words before them: `apples 3, pears 5` or `apples: 3`. */
 export function pointsIn(text: string): Point[] {
-  return [...text.matchAll(ROW)]
-    .map(([, label = '', value]) => ({
-      label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
-      value: Number(value),
-    }))
-    .slice(0, MAX_POINTS);
+  const rows = [...text.matchAll(ROW)].map(([, label = '', value]) => ({
+    label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
+    value: Number(value),
+  }));
+  const bare = (BARE.exec(text)?.[0] ?? '').match(/-?\d+(?:\.\d+)?/g) ?? [];
+  const places = bare.map((value, index) => ({ label: String(index + 1), value: Number(value) }));
+  return (places.length > rows.length ? places : rows).slice(0, MAX_POINTS);
 }
 
 /** What can be said of numbers without a model: sums and extremes, computed. */

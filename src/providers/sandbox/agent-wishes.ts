@@ -135,8 +135,9 @@ function chartOf({ text, material, topic }: Asked): Record<string, unknown> {
     text,
   );
   const shares = /\b(shares?|distribution|split|percent(?:age)?s?)\b/i.test(text);
-  const data = found.length > 0 ? found : sample(text);
-  return { type: named ?? (overTime ? 'line' : shares ? 'pie' : 'bar'), title: titled(topic), data };
+  const type = named ?? (overTime ? 'line' : shares ? 'pie' : 'bar');
+  if (found.length > 0) return { type, title: titled(topic), data: found };
+  return { type, title: 'Sample values: no numbers were given', data: sample(text) };
 }
 
 /** A chart is wanted, but of what was not said. */
