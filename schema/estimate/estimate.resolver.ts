@@ -11,6 +11,7 @@ import { EstimateInput, EstimateType } from './estimate.type.js';
 /** Generations: the scope and the tool of each. */
 const GENERATIONS = {
   image: ['image', 'image'],
+  imageEdit: ['image', 'image_edit'],
   music: ['music', 'music'],
   speech: ['tts', 'tts'],
   transcription: ['stt', 'stt'],

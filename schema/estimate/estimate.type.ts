@@ -2,6 +2,7 @@ import { Field, InputType, ObjectType } from 'type-graphql';
 import { ChatCompletionInput } from '../chat/chat.input.js';
 import { CreateEmbeddingsInput } from '../embedding/embedding.input.js';
 import { GenerateImageInput } from '../image/image.input.js';
+import { EditImageInput } from '../image-edit/image-edit.input.js';
 import { GenerateMusicInput } from '../music/music.input.js';
 import { CreateSpeechInput } from '../speech/speech.input.js';
 import { CreateTranscriptionInput } from '../transcription/transcription.input.js';
@@ -21,6 +22,9 @@ export class EstimateInput {
 
   @Field(() => GenerateImageInput, { nullable: true, description: 'Images.' })
   image?: GenerateImageInput | null;
+
+  @Field(() => EditImageInput, { nullable: true, description: 'An edit; its pictures are not fetched.' })
+  imageEdit?: EditImageInput | null;
 
   @Field(() => CreateSpeechInput, { nullable: true, description: 'Speech.' })
   speech?: CreateSpeechInput | null;

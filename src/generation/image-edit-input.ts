@@ -5,11 +5,9 @@ import type { Model } from '../models/models.types.js';
 import type { ImageEditCapabilities } from '../providers/index.js';
 import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
-import { Params } from './pipeline-params.js';
+import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
 const DIRECTIONS = ['left', 'right', 'top', 'bottom', 'all'] as const;
-/** A URL, or 20 MB in base64. */
-const MAX_IMAGE = 30_000_000;
 const MAX_TEXT = 32_000;
 const MAX_EXPAND = 2048;
 
@@ -75,7 +73,7 @@ function checkExtras(params: Params, operation: EditOperation): void {
 
 function readExtras(params: Params, operation: EditOperation): Partial<ImageEditInput> {
   checkExtras(params, operation);
-  const mask = params.text('mask', MAX_IMAGE);
+  const mask = params.text('mask', MAX_FILE_TEXT);
   const prompt = params.text('prompt', MAX_TEXT);
   const background = params.text('new_background', MAX_TEXT);
   const scale = params.raw('scale');
@@ -117,7 +115,7 @@ export function parseImageEditInput(
   can: ImageEditCapabilities,
 ): ImageEditInput {
   const params = new Params(body);
-  const image = params.requiredText('image', MAX_IMAGE);
+  const image = params.requiredText('image', MAX_FILE_TEXT);
   const operation = readOperation(params);
   params.allowOnly(NAMES);
   const strength = params.number('strength', { min: 0, max: 1, message: 'strength must be between 0 and 1' });

@@ -3,13 +3,11 @@ import type { Model } from '../models/models.types.js';
 import type { MusicCapabilities } from '../providers/index.js';
 import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
-import { Params } from './pipeline-params.js';
+import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
 const MODES = ['text_to_music', 'audio_to_audio'] as const;
 const FORMATS = ['mp3', 'wav'] as const;
 const MAX_PROMPT = 32_000;
-/** A URL, or 25 MB in base64. */
-const MAX_SOURCE = 40_000_000;
 const DEFAULT_SECONDS = 30;
 /** The longest that any model makes (contract 4.5). */
 const LONGEST_SECONDS = 60;
@@ -97,7 +95,7 @@ export function parseMusicInput(
   const prompt = params.requiredText('prompt', MAX_PROMPT);
   const seconds = readSeconds(params, model, can);
   const mode = params.choice('mode', MODES, 'text_to_music');
-  const source = params.text('source_audio', MAX_SOURCE)?.trim();
+  const source = params.text('source_audio', MAX_FILE_TEXT)?.trim();
   const format = params.choice('output_format', FORMATS, 'mp3');
   const negative = params.text('negative_prompt', MAX_PROMPT);
   const inputs = readModelInputs(params, can.modelInputs);

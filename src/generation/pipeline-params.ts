@@ -1,6 +1,12 @@
 import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
 
+/**
+ * A file in base64, or its address: longer than any body may be. How large the file itself may be is judged by its bytes, with the contract's
+ * 413.
+ */
+export const MAX_FILE_TEXT = 64 * 1024 * 1024;
+
 /** Reads a request body field by field; absent and null are the same. Every fault names its field in `param`. */
 export class Params {
   constructor(private readonly body: Record<string, unknown>) {}

@@ -4,13 +4,11 @@ import type { SpeechCapabilities } from '../providers/index.js';
 import type { Model } from '../models/models.types.js';
 import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
-import { Params } from './pipeline-params.js';
+import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
 const MAX_CHARACTERS = 10_000;
 const MAX_VOICE = 200;
-/** A URL, or 25 MB in base64. */
-const MAX_REFERENCE = 40_000_000;
 const NOTHING: SpeechCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
 
 /** A checked request of contract 4.6, defaults filled in; also the job's inputParams (then with `model`, and the sample as a file). */
@@ -76,7 +74,7 @@ export function parseSpeechInput(
   const speed = params.number('speed', { min: 0.25, max: 4, message: 'speed must be between 0.25 and 4.0' });
   const format = params.choice('response_format', FORMATS, 'mp3');
   const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
-  const reference = params.text('reference_audio', MAX_REFERENCE)?.trim();
+  const reference = params.text('reference_audio', MAX_FILE_TEXT)?.trim();
   const transcript = params.text('reference_text', MAX_CHARACTERS) || undefined;
   const inputs = readModelInputs(params, can.modelInputs);
   if (transcript !== undefined && !reference)

@@ -3,14 +3,12 @@ import type { Model } from '../models/models.types.js';
 import type { TranscriptionCapabilities } from '../providers/index.js';
 import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
-import { Params } from './pipeline-params.js';
+import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
 /** `verbose_json` is another name of json (decisions.md 6). */
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 const GRANULARITIES = ['segment', 'word'] as const;
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i;
-/** A URL, or 25 MB in base64. */
-const MAX_FILE = 40_000_000;
 const NOTHING: TranscriptionCapabilities = {
   words: false,
   diarization: false,
@@ -50,7 +48,7 @@ function readFile(params: Params): string | Uint8Array {
     if (file.length === 0) throw invalid('file is required', 'file');
     return file;
   }
-  const text = params.text('file', MAX_FILE)?.trim();
+  const text = params.text('file', MAX_FILE_TEXT)?.trim();
   if (text === undefined || text === '') throw invalid('file is required', 'file');
   return text;
 }

@@ -3,15 +3,13 @@ import type { Model } from '../models/models.types.js';
 import { PLAIN_SETTINGS } from '../providers/index.js';
 import type { VideoCapabilities, VideoMode, VideoSettings } from '../providers/index.js';
 import type { Amounts } from '../vocabulary.js';
-import { Params } from './pipeline-params.js';
+import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
 const MODES = ['text_to_video', 'image_to_video', 'video_to_video'] as const;
 const RESOLUTIONS = ['720p', '1080p', '4k'] as const;
 const ASPECT_RATIOS = ['16:9', '9:16', '1:1', '4:3', '3:4'] as const;
 const FPS = [30, 60] as const;
 const MAX_PROMPT = 32_000;
-/** A URL, or 35 MB of body in base64. */
-const MAX_SOURCE = 40_000_000;
 const MAX_SECONDS = 60;
 /** Of a model that does not say what it can do. */
 const PLAIN: VideoCapabilities = {
@@ -88,7 +86,7 @@ function usualOf<Word extends string>(
 function readSource(params: Params, mode: VideoMode): Pick<VideoInput, 'source_image' | 'source_video'> {
   const needed = SOURCE_OF[mode];
   for (const name of ['source_image', 'source_video'] as const) {
-    const value = params.text(name, MAX_SOURCE)?.trim();
+    const value = params.text(name, MAX_FILE_TEXT)?.trim();
     if (name === needed && !value) throw invalid(`${name} is required for ${mode}`, name);
     if (name !== needed && value) throw invalid(`${name} is not used by ${mode}`, name);
     if (name === needed && value) return { ...otherRefused(params, name, mode), [name]: value };
@@ -98,7 +96,7 @@ function readSource(params: Params, mode: VideoMode): Pick<VideoInput, 'source_i
 
 function otherRefused(params: Params, given: 'source_image' | 'source_video', mode: VideoMode): object {
   const other = given === 'source_image' ? 'source_video' : 'source_image';
-  if (params.text(other, MAX_SOURCE)?.trim()) throw invalid(`${other} is not used by ${mode}`, other);
+  if (params.text(other, MAX_FILE_TEXT)?.trim()) throw invalid(`${other} is not used by ${mode}`, other);
   return {};
 }
 

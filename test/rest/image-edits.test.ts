@@ -163,6 +163,31 @@ test('strength 0 leaves the picture as it is', async () => {
   expect(near(image.at(80, 60), [176, 32, 32], 8)).toBe(true);
 });
 
+test.each([
+  [1, 1],
+  [2000, 1],
+])('a picture of %i × %i is edited as any', async (width, height) => {
+  const tiny = sharp({ create: { width, height, channels: 3, background: '#d9a080' } });
+  const image = (await tiny.png().toBuffer()).toString('base64');
+  for (const extra of [
+    { operation: 'faceEnhancement' },
+    { operation: 'styleTransfer', prompt: 'oil painting' },
+    { operation: 'styleTransfer', prompt: 'a comic' },
+    { operation: 'styleTransfer', prompt: 'pencil' },
+  ])
+    expect(await edit({ image, ...extra })).toMatchObject({
+      status: 200,
+      body: { data: [{ width, height }] },
+    });
+});
+
+test('strength moves every operation that has a choice, outpainting without words too', async () => {
+  const ask = { operation: 'outpainting', direction: 'right', expand_pixels: 60 };
+  const [whole, none] = [await result(ask), await result({ ...ask, strength: 0 })];
+  // A mirror image, sharp where nothing was softened.
+  expect(none.image.at(WIDTH + 59, 60)[1]).toBeLessThan(whole.image.at(WIDTH + 59, 60)[1] as number);
+});
+
 test('asynchronously the job ends with the contract’s outputData', async () => {
   const created = await edit({ operation: 'superResolution' }, '/images/edits?async=true');
   const { id } = created.body as unknown as { id: string };
@@ -189,6 +214,18 @@ test('GraphQL edits with the same result', async () => {
   expect(answer.data).toMatchObject({
     editImage: { data: [{ width: WIDTH, height: HEIGHT }], job: { tool: 'image_edit' } },
   });
+});
+
+test.each([
+  ['fast', 1],
+  ['standard', 1.25],
+  ['premium', 1.5],
+])('a %s edit is estimated as it is charged', async (tier, amount) => {
+  const input = { image: photo, operation: 'colorization', model: `sandbox/image-edit-${tier}` };
+  const query = `query ($input: EstimateInput!) { estimate(input: $input) { modelTier amounts { bucket amount } } }`;
+  const { data } = await penstock.graphql(query, { key, variables: { input: { imageEdit: input } } });
+  expect(data).toEqual({ estimate: { modelTier: tier, amounts: [{ bucket: 'image_edits', amount }] } });
+  expect((await edit(input)).body.usage['edits_used']).toBe(amount);
 });
 
 describe('refusals', () => {

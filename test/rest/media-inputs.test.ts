@@ -155,6 +155,12 @@ describe('a picture', () => {
         status: 413,
         body: { error: `${param} exceeds the maximum size of 20 MB`, code: 'payload_too_large', param },
       });
+    // Far over it, where the body may still hold it.
+    const [path, param, body] = FIELDS[0] as Field;
+    expect(await post(path, body(Buffer.alloc(40 * 1_048_576).toString('base64')))).toMatchObject({
+      status: 413,
+      body: { error: `${param} exceeds the maximum size of 20 MB` },
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import { foreground } from './background.js';
 import { fillByExample } from './exemplar.js';
 import { addGrain, fillMasked } from './fill.js';
 import { paint } from './palette.js';
-import { blend, collect, decode, decodeMask, feather, open } from './raster.js';
+import { blend, collect, decode, decodeMask, feather, filtered, open } from './raster.js';
 import type { Raster } from './raster.js';
 import { colourize, skinMask, stylize } from './tones.js';
 
@@ -69,7 +69,7 @@ const outpaint: Edit = async (image, task) => {
   const extended = await collect(open(image).extend({ ...edges, extendWith: 'mirror' }));
   const soft = await collect(open(extended).blur(Math.max(2, expandPixels / 24)));
   const outside = outsideMask(extended, image, edges);
-  const continued = blend(extended, soft, { weight: outside, strength: 0.85 });
+  const continued = blend(extended, soft, { weight: outside, strength: 0.85 * share(task) });
   if (task.prompt === '') return continued;
   return blend(continued, paint(task.prompt, task.seed, extended), {
     weight: outside,
@@ -122,8 +122,8 @@ const enlarge: Edit = async (image, { scale, strength }) =>
 
 const enhanceFaces: Edit = async (image, task) => {
   const skin = await feather(skinMask(image), image, softness(image) * 2);
-  const clear = await collect(
-    open(image)
+  const clear = await filtered(image, (pipeline) =>
+    pipeline
       .removeAlpha()
       .median(3)
       .sharpen({ sigma: 1.4, m1: 0.8, m2: 2.5 })

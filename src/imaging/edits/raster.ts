@@ -28,6 +28,19 @@ export async function collect(pipeline: Sharp): Promise<Raster> {
   return { data, width: info.width, height: info.height };
 }
 
+/** Filters with a window refuse a picture that is smaller than it. */
+const WINDOW = 16;
+
+/** What a filter makes of a picture of any size: a tiny one gets room around it, its edge repeated, that is cut off again. */
+export async function filtered(image: Raster, filter: (pipeline: Sharp) => Sharp): Promise<Raster> {
+  const { width, height } = image;
+  if (Math.min(width, height) > WINDOW) return await collect(filter(open(image)));
+  const edges = { top: WINDOW, bottom: WINDOW, left: WINDOW, right: WINDOW };
+  const roomy = await collect(open(image).extend({ ...edges, extendWith: 'copy' }));
+  const made = await collect(filter(open(roomy)));
+  return await collect(open(made).extract({ left: WINDOW, top: WINDOW, width, height }));
+}
+
 /** How white each pixel of a mask is, 0 to 255 (white is to be edited). */
 export async function decodeMask(bytes: Uint8Array): Promise<Buffer> {
   return await sharp(bytes, { limitInputPixels: MAX_EDIT_PIXELS, failOn: 'error' })

@@ -1,6 +1,6 @@
 import { coloursOf, hashOf } from './palette.js';
 import type { Colour } from './palette.js';
-import { blend, collect, luminance, open } from './raster.js';
+import { blend, collect, filtered, luminance, open } from './raster.js';
 import type { Raster } from './raster.js';
 
 /** Each pixel by a function of its own colour. */
@@ -71,7 +71,7 @@ export function skinMask({ data, width, height }: Raster): Buffer {
 
 /** Pencil on paper: how much a pixel differs from what is around it. */
 async function sketch(image: Raster): Promise<Raster> {
-  const soft = await collect(open(image).blur(Math.max(2, image.width / 200)));
+  const soft = await filtered(image, (pipeline) => pipeline.blur(Math.max(2, image.width / 200)));
   return mapped(image, (at) => {
     const light = luminance(image.data, at);
     const around = luminance(soft.data, at) || 1;
@@ -108,8 +108,10 @@ function duotone(image: Raster, prompt: string): Raster {
 }
 
 async function painted(image: Raster, size: number): Promise<Raster> {
-  const strokes = await collect(open(image).removeAlpha().median(size).modulate({ saturation: 1.35 }));
-  return await collect(open(strokes).sharpen({ sigma: 2 }));
+  const strokes = await filtered(image, (pipeline) =>
+    pipeline.removeAlpha().median(size).modulate({ saturation: 1.35 }),
+  );
+  return await filtered(strokes, (pipeline) => pipeline.sharpen({ sigma: 2 }));
 }
 
 const STYLES: [RegExp, (image: Raster, prompt: string) => Promise<Raster> | Raster][] = [
