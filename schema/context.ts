@@ -1,5 +1,4 @@
 import type { CallContext } from '../src/metering/call-context.js';
-import type { Job } from '../src/jobs/jobs.types.js';
 import type { Services } from '../src/services.js';
 
 /** What every resolver gets, whichever face the operation came by: made by the face for each operation. */
@@ -15,6 +14,6 @@ export interface GraphqlContext {
   upload?: { filename: string; bytes: Buffer };
   /** A file of a multipart body that was written to the disk as it came; its bytes may be moved away. */
   spooled?: { filename: string; path: string; sizeBytes: number };
-  /** The first job that a generation of this operation made or resumed: what the header `X-Job-Id` names. */
-  onJob?(job: Job): void;
+  /** Told of each job that a generation of this operation made or resumed: the header `X-Job-Id` names the first. */
+  onJob?(jobId: string): void;
 }

@@ -1,3 +1,4 @@
+import { ApiError } from '../src/errors.js';
 import type { Tool } from '../src/vocabulary.js';
 import type { GraphqlContext } from './context.js';
 import { camelNames, contractNames } from './names.js';
@@ -13,7 +14,14 @@ export async function generate<Shown>(
   args: { input: object; async: boolean },
 ): Promise<Shown> {
   const body = context.body ?? contractNames(args.input);
-  const answer = await context.services.generation.generate(tool, context.call, body, { async: args.async });
-  context.onJob?.(answer.job);
+  const { async } = args;
+  const answer = await context.services.generation
+    .generate(tool, context.call, body, { async })
+    .catch((error: unknown) => {
+      const jobId = error instanceof ApiError ? error.details.headers?.['X-Job-Id'] : undefined;
+      if (jobId !== undefined) context.onJob?.(jobId);
+      throw error;
+    });
+  context.onJob?.(answer.job.id);
   return { ...answer, data: camelNames(answer.data), usage: camelNames(answer.usage) } as Shown;
 }

@@ -4,7 +4,6 @@ import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
 import { GraphQLError } from 'graphql';
 import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
-import type { Job } from '../../src/jobs/jobs.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
 import { apiErrorOf, presentError } from '../errors.js';
@@ -21,7 +20,7 @@ export interface Apollo {
     request: IncomingMessage;
     call: CallContext;
     graphql: GraphqlRequest;
-    onJob(job: Job): void;
+    onJob(jobId: string): void;
   }): Promise<HttpAnswer>;
   close(): Promise<void>;
 }
@@ -44,7 +43,9 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
       willSendResponse({ response, contextValue, request }) {
         if (response.body.kind === 'single') {
           const { errors = [] } = response.body.singleResult;
-          contextValue.errorStatuses = errors.map((error) => Number(error.extensions?.['httpStatus'] ?? 500));
+          // Apollo hands plugins a shallow copy of the context: the list itself is what `execute` reads.
+          for (const { extensions } of errors)
+            contextValue.errorStatuses.push(Number(extensions?.['httpStatus'] ?? 500));
         }
         const accept = request.http?.headers.get('accept') ?? '';
         if (!accept.includes('application/graphql-response+json')) response.http.status = 200;

@@ -14,7 +14,6 @@ import {
   setRate,
   visibleError,
 } from '../../src/http/index.js';
-import type { Job } from '../../src/jobs/jobs.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
@@ -78,10 +77,10 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      let headers: Record<string, string> = {};
+      const headers: Record<string, string> = {};
       const answer = await apollo.execute({
         ...work,
-        onJob: ({ id }: Job) => (headers = { 'x-job-id': id }),
+        onJob: (id) => void (headers['x-job-id'] ??= id),
       });
       return { ...answer, headers: { ...answer.headers, ...headers } };
     } catch (fault) {

@@ -117,8 +117,9 @@ function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } 
 
 function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddress: ClientAddress): HttpEdge {
   const { foundation, services, closers, accessLog } = options;
-  const { database, processId, logger, authenticator } = foundation;
-  const idempotency = createIdempotency({ database, processId, logger });
+  const { database, processId, logger, authenticator, installation } = foundation;
+  const signing = { current: installation.signingSecret, previous: installation.previousSecret };
+  const idempotency = createIdempotency({ database, processId, logger, signing });
   idempotency.start();
   closers.add('idempotency', () => idempotency.close());
   const peek = createRatePeek(database);

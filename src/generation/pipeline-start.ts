@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.js';
+import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
@@ -44,15 +44,11 @@ export function createStarter(
       operationId: newId('op'),
       fileIds: [],
     };
-    if (kind.prepare === undefined) {
-      await admitCall(metering, call, { endpoint, operation: operationOf(draft) });
-      return await createJob(options, call, draft);
-    }
+    if (kind.prepare === undefined) return await admitJob(options, call, draft, { endpoint });
     await admitCall(metering, call, { endpoint });
     const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
     try {
-      await admitCall(metering, call, { operation: operationOf(prepared) });
-      return await createJob(options, call, prepared);
+      return await admitJob(options, call, prepared);
     } catch (error) {
       await removeInputs(options, call, prepared);
       throw error;
@@ -75,6 +71,24 @@ function operationOf({ kind, model, input, jobId, operationId }: Draft): Operati
     jobId,
     ...(kind.exhaustedMessage === null ? {} : { exhaustedMessage: kind.exhaustedMessage }),
   };
+}
+
+/** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
+// oxlint-disable-next-line max-params -- a call's draft, with the window that is taken in the same statement
+async function admitJob(
+  options: StartOptions,
+  call: CallContext,
+  draft: Draft,
+  windows: { endpoint?: GenerationKind<unknown>['endpoint'] } = {},
+): Promise<Job> {
+  const before = call.admitted;
+  await admitCall(options.metering, call, { ...windows, operation: operationOf(draft) });
+  try {
+    return await createJob(options, call, draft);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'rate_limited') call.admitted = before ?? false;
+    throw error;
+  }
 }
 
 async function createJob(options: StartOptions, call: CallContext, draft: Draft): Promise<Job> {

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { CallContext } from '../metering/call-context.js';
+import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
 import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
@@ -25,18 +26,22 @@ export interface IdempotencyDependencies {
   /** Id of this process's row in `processes`: its lease tells others whether an in-flight key is still being worked on. */
   processId: string;
   logger: Logger;
+  /** What seals kept answers: they hold webhook secrets and signed addresses. */
+  signing: { current: string; previous: string | null };
   /** Larger answers are not kept. Default 8 MB. */
   maxBodyBytes?: number;
 }
 
 type Kept = Required<Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes'>> & {
+  seal: AnswerSeal;
   /** Answers that this process is giving now, by row, with the call that they are given to. */
   live: Map<string, { recording: Recording; call: CallContext }>;
 };
 
 /** Idempotency keys for all POSTs (decisions.md 6). One round trip to begin, one to finish. */
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
-  const kept: Kept = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...dependencies, live: new Map() };
+  const seal = createAnswerSeal(dependencies.signing);
+  const kept: Kept = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...dependencies, seal, live: new Map() };
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
@@ -74,7 +79,7 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     case 'mismatch':
       throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
     case 'done':
-      return replay(request, row);
+      return replay(kept, request, row);
     case 'in_flight':
       return meetInFlight(kept, request, row);
     case 'run':
@@ -82,12 +87,10 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   }
 }
 
-function replay(request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
+function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
   requireScopes(request.call, row.granted);
-  if (row.answer_body !== null) {
-    const headers = row.answer_headers ?? {};
-    return { kind: 'replay', answer: { status: row.answer_status ?? 200, headers, body: row.answer_body } };
-  }
+  const answer = kept.seal.open({ headers: row.answer_headers ?? {}, body: row.answer_body });
+  if (answer !== null) return { kind: 'replay', answer: { status: row.answer_status ?? 200, ...answer } };
   if (row.jobs.length > 0) return { kind: 'await', resumeJobIds: row.jobs };
   throw new ApiError('conflict', 'The first answer was too large to be kept');
 }
@@ -129,7 +132,8 @@ function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
       const whole = body ?? kept.live.get(rowId)?.recording.body() ?? null;
       const fits = whole !== null && whole.length <= kept.maxBodyBytes;
       const scopes = [...(call.usedScopes ?? [])];
-      const answer = { rowId, processId: kept.processId, status, headers, body: fits ? whole : null, scopes };
+      const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
+      const answer = { rowId, processId: kept.processId, status, ...sealed, scopes };
       await persist(kept, () => queries.finish(kept.database.system, answer));
       close('whole');
     },

@@ -1,10 +1,9 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createSealer } from '../sealer.js';
 
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const REMEMBERED = 1000;
+const PURPOSE = 'penstock webhook secrets';
 
-/** Encrypts stored webhook secrets with a key derived from SIGNING_SECRET (AES-256-GCM: nonce, tag, ciphertext). */
+/** Encrypts stored webhook secrets with a key derived from SIGNING_SECRET. */
 export interface SecretBox {
   seal(text: string): Buffer;
   /** Also opens what the previous signing secret sealed. @throws Error where neither fits */
@@ -15,59 +14,26 @@ export interface SecretBox {
   readonly changing: boolean;
 }
 
-function keyOf(secret: string): Buffer {
-  if (secret === '') throw new Error('The signing secret is empty');
-  return Buffer.from(hkdfSync('sha256', secret, '', 'penstock webhook secrets', 32));
-}
-
-function decrypt(key: Buffer, sealed: Buffer): string {
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES));
-  decipher.setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  const text = decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES));
-  return Buffer.concat([text, decipher.final()]).toString('utf8');
-}
-
 export function createSecretBox(secrets: { current: string; previous: string | null }): SecretBox {
-  const current = keyOf(secrets.current);
-  const previous = secrets.previous === null ? null : keyOf(secrets.previous);
-  const seal = (text: string): Buffer => {
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', current, nonce);
-    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-  };
-  const tryOpen = (key: Buffer, sealed: Buffer): string | null => {
-    try {
-      return decrypt(key, sealed);
-    } catch {
-      // Sealed with another key: GCM's tag does not fit.
-      return null;
-    }
-  };
-  const openNew = (sealed: Buffer): string => {
-    if (previous === null) return decrypt(current, sealed);
-    try {
-      return decrypt(current, sealed);
-    } catch {
-      // Sealed before the change of SIGNING_SECRET.
-      return decrypt(previous, sealed);
-    }
-  };
+  const current = createSealer(secrets.current, PURPOSE);
+  const previous = secrets.previous === null ? null : createSealer(secrets.previous, PURPOSE);
   /** Each delivery opens its webhook's secret: busy ones are opened once. */
   const opened = new Map<string, string>();
   return {
-    seal,
+    seal: (text) => current.seal(Buffer.from(text)),
     changing: previous !== null,
     reseal(sealed) {
-      if (previous === null || tryOpen(current, sealed) !== null) return null;
-      const text = tryOpen(previous, sealed);
-      return text === null ? null : seal(text);
+      if (previous === null || current.open(sealed) !== null) return null;
+      const text = previous.open(sealed);
+      return text === null ? null : current.seal(text);
     },
     open(sealed) {
       const name = sealed.toString('latin1');
       const known = opened.get(name);
       if (known !== undefined) return known;
-      const text = openNew(sealed);
+      const bytes = current.open(sealed) ?? previous?.open(sealed);
+      if (!bytes) throw new Error('The webhook secret was sealed with another SIGNING_SECRET');
+      const text = bytes.toString('utf8');
       if (opened.size >= REMEMBERED) opened.clear();
       opened.set(name, text);
       return text;

@@ -147,6 +147,7 @@ test.each([
   [['org', 'create', '--plan', 'free'], '--name'],
   [['key', 'create', '--org', 'Quotas', '--name', 'k', '--scopes', 'chat,root'], 'must be one of chat'],
   [['key', 'create', '--org', 'Quotas', '--name', 'k', '--scopes', 'all', '--expires', 'soon'], 'ISO 8601'],
+  [['usage', '--org', 'Quotas', '--since', '2027-02-30'], 'ISO 8601'],
   [['key', 'revoke', '--id', 'key_unknown'], 'API key not found'],
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.005'], 'two decimals'],
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'chat_tokens', '--amount', '1'], 'chat_tokens'],

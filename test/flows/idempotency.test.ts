@@ -7,7 +7,12 @@ import { eventually } from '../support/wait.js';
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startPenstock({ plans: { endpointLimits: { chat: { limit: 200, windowSeconds: 60 } } } });
+  server = await startPenstock({
+    plans: {
+      plans: { pro_monthly: { maxPendingJobs: 1 } },
+      endpointLimits: { chat: { limit: 200, windowSeconds: 60 } },
+    },
+  });
 });
 afterAll(() => server.close());
 
@@ -48,6 +53,50 @@ describe('the first answer again', () => {
     const replay = await server.rest('POST', '/images/generations', { key, body: image, headers });
     expect(replay.headers).toMatchObject({ 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '298' });
     expect(await used(key, 'image_generations')).toBe(1);
+  });
+
+  test('too many pending jobs are no answer to keep: the retry after it is judged anew', async () => {
+    const { key } = await server.createOrg({ plan: 'pro_monthly' });
+    const headers = fresh();
+    const path = '/images/generations?async=true';
+    const slow = { ...image, prompt: '@sandbox{"delay_ms":60000}' };
+    const { body: first } = await server.rest<{ id: string }>('POST', path, { key, body: slow });
+    const refused = await server.rest('POST', path, { key, body: image, headers });
+    expect(refused).toMatchObject({ status: 429, body: { error: 'Too many pending jobs' } });
+    const mutation = `mutation { generateImage(input: { prompt: "a dam" }, async: true) { job { id } } }`;
+    const overGraphql = fresh();
+    await server.graphql(mutation, { key, headers: overGraphql });
+    await server.rest('DELETE', `/jobs/${first.id}`, { key });
+    const retry = await server.rest<{ id: string }>('POST', path, { key, body: image, headers });
+    expect(retry).toMatchObject({ status: 200, body: { status: 'pending' } });
+    await eventually(
+      async () =>
+        (await server.rest<{ status: string }>('GET', `/jobs/${retry.body.id}`, { key })).body.status ===
+        'completed',
+    );
+    expect((await server.graphql(mutation, { key, headers: overGraphql })).errors).toEqual([]);
+  });
+
+  test('refusals and failures of a GraphQL field are no answers to keep', async () => {
+    const { key, orgId } = await server.createOrg();
+    const { metering } = server.services;
+    const chatMutation = `mutation { createChatCompletion(input: { messages: [{ role: user, content: "Hello" }] }) { id } }`;
+    const headers = fresh();
+    await metering.setUsed(orgId, 'credits', 80_000);
+    const refused = await server.graphql(chatMutation, { key, headers });
+    expect(refused.errors).toMatchObject([{ message: 'Quota exceeded for chat_tokens' }]);
+    await metering.setUsed(orgId, 'credits', 0);
+    expect((await server.graphql(chatMutation, { key, headers })).errors).toEqual([]);
+    const failing = `mutation { generateImage(input: { prompt: "@sandbox{\\"fail\\":\\"no luck\\"}" }) { job { id } } }`;
+    const again = fresh();
+    const first = await server.graphql(failing, { key, headers: again });
+    const second = await server.graphql(failing, { key, headers: again });
+    for (const { errors } of [first, second])
+      expect(errors).toMatchObject([{ message: 'Generation failed' }]);
+    expect(second.headers['idempotent-replayed']).toBeUndefined();
+    expect(first.headers['x-job-id']).toMatch(/^job_/);
+    expect(second.headers['x-job-id']).toMatch(/^job_/);
+    expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
   });
 
   test('a stream is replayed whole as it was recorded', async () => {

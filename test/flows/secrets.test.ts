@@ -241,6 +241,7 @@ test('no callerâ€™s key, signing secret, webhook secret or signature of a fileâ€
   const made = await penstock.rest<{ data: { url: string }[] }>('POST', '/images/generations', {
     key,
     body: { prompt: 'a weir', size: '512x512', model: 'sandbox/image-basic' },
+    headers: { 'idempotency-key': 'an image' },
   });
   const url = new URL(made.body.data[0]!.url);
   await fetch(`${penstock.origin}${url.pathname}${url.search}`);
@@ -248,14 +249,19 @@ test('no callerâ€™s key, signing secret, webhook secret or signature of a fileâ€
     key,
     body: { operation: 'colorization', image: url.href, model: 'sandbox/image-edit-fast' },
   });
-  const hook = await penstock.rest<{ webhook: { secret: string } }>('POST', '/webhooks', {
-    key,
-    body: {
-      name: 'x',
-      url: `https://hooks.invalid/hook?token=${URL_SECRET}`,
-      events: ['generation.completed'],
-    },
-  });
+  const makeHook = () =>
+    penstock.rest<{ webhook: { secret: string } }>('POST', '/webhooks', {
+      key,
+      body: {
+        name: 'x',
+        url: `https://hooks.invalid/hook?token=${URL_SECRET}`,
+        events: ['generation.completed'],
+      },
+      headers: { 'idempotency-key': 'a webhook' },
+    });
+  const hook = await makeHook();
+  // The first answer again, its secret too, though no row shows it.
+  expect((await makeHook()).body).toEqual(hook.body);
   // A key where it does not belong, and addresses that carry a caller's own secret.
   await penstock.rest('GET', `/jobs?api_key=${key}`, {});
   await penstock.rest('GET', `/jobs/${key}`, { key });
