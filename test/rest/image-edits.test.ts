@@ -75,18 +75,6 @@ test('objectRemoval fills the masked area from its surroundings and leaves the r
   expect(answer.headers['x-job-id']).toMatch(/^job_/);
 });
 
-test('an estimate is what the edit then costs', async () => {
-  const model = 'sandbox/image-edit-premium';
-  const { data } = await penstock.graphql(
-    `query ($edit: EditImageInput!) { estimate(input: { imageEdit: $edit }) { model modelTier amounts { bucket amount } } }`,
-    { key, variables: { edit: { image: photo, operation: 'colorization', model } } },
-  );
-  const amounts = [{ bucket: 'image_edits', amount: 1.5 }];
-  expect(data).toEqual({ estimate: { model, modelTier: 'premium', amounts } });
-  const { body } = await edit({ operation: 'colorization', model });
-  expect(body.usage['edits_used']).toBe(1.5);
-});
-
 test('objectRemoval continues the texture around it', async () => {
   const stripes = Buffer.from(
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}"><rect width="100%" height="100%" fill="#fff"/>${Array.from(
