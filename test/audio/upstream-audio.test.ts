@@ -188,6 +188,19 @@ describe("an upstream's transcription", () => {
     expect(body).toMatchObject({ text: 'Hello', language: 'de' });
   });
 
+  it.each([
+    ['greek', undefined, 'el'],
+    ['haitian creole', undefined, 'ht'],
+    ['bengali', undefined, 'bn'],
+    ['pt-BR', undefined, 'pt'],
+    // Translations are said to be in English by some: what the caller knows of the source counts.
+    ['english', 'fi', 'fi'],
+  ])('says the code of %s (asked: %s): %s', async (said, language, code) => {
+    replies = [{ body: { text: 'Hello', language: said, segments: [{ start: 0, end: 2, text: 'Hello' }] } }];
+    const asked = { model: 'acme/ears', file, translation: true, language };
+    expect((await post('/audio/transcriptions', asked)).body).toMatchObject({ language: code });
+  });
+
   it('without times is one segment; what the model cannot do is refused before', async () => {
     replies = [{ body: { text: 'Hello there' } }];
     const { body } = await post('/audio/transcriptions', { model: 'acme/plain-ears', file });

@@ -290,18 +290,51 @@ describe('Anthropic', () => {
       { seed: 7 },
       { logprobs: true },
       { logit_bias: { 50256: -100 } },
+      { temperature: 1.01 },
     ]) {
       const refused = await fault(chat.complete(call('claude-haiku-4-5', body)));
       const [name] = Object.keys(body);
       expect([refused.fault, refused.message]).toEqual([
         'rejected',
-        `Model claude-haiku-4-5 does not support ${name}`,
+        `Model claude-haiku-4-5 does not support ${name}${name === 'temperature' ? ' above 1' : ''}`,
       ]);
     }
     expect(upstream.requests).toHaveLength(0);
     const plain = { frequency_penalty: 0, presence_penalty: 0, logprobs: false, logit_bias: {} };
     await chat.complete(call('claude-haiku-4-5', { ...plain, tools: TOOLS, parallel_tool_calls: false }));
     expect(upstream.requests[0]?.json['tool_choice']).toMatchObject({ disable_parallel_tool_use: true });
+  });
+
+  it('refuses what its package says it left out, whole and streamed; the contract’s defaults ask for nothing', async () => {
+    const start = { type: 'message_start', message: { ...answer, content: [], stop_reason: null } };
+    const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } };
+    upstream.on('/v1/messages', (request) =>
+      request.json['stream'] === true ? { events: [start, end, { type: 'message_stop' }] } : { body: answer },
+    );
+    const chat = await chatOf('anthropic', env());
+    // A model that takes no temperature at all.
+    for (const [body, name] of [
+      [{ temperature: 0.3 }, 'temperature'],
+      [{ top_p: 0.5 }, 'top_p'],
+    ] as const) {
+      const refusal = { fault: 'rejected', message: `Model claude-opus-4-8 does not support ${name}` };
+      expect(await fault(chat.complete(call('claude-opus-4-8', body)))).toMatchObject(refusal);
+      expect(await fault(chat.stream(call('claude-opus-4-8', body)))).toMatchObject(refusal);
+    }
+    const plain = { temperature: 0.7, top_p: 1, frequency_penalty: 0, presence_penalty: 0 };
+    const made = await chat.complete(call('claude-opus-4-8', plain));
+    expect(made.parsed).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+  });
+
+  it('is given a schema for json_object, which it would leave out otherwise', async () => {
+    const json = { type: 'tool_use', id: 'toolu_1', name: 'json', input: { city: 'Rome' } };
+    upstream.on('/v1/messages', { body: { ...answer, content: [json], stop_reason: 'tool_use' } });
+    const chat = await chatOf('anthropic', env());
+    const made = await chat.complete(call('claude-haiku-4-5', { response_format: { type: 'json_object' } }));
+    expect(made.parsed).toMatchObject({ choices: [{ message: { content: '{"city":"Rome"}' } }] });
+    expect(upstream.requests[0]?.json).toMatchObject({
+      tools: [{ name: 'json', input_schema: { type: 'object' } }],
+    });
   });
 
   it('is not believed where its stream breaks off', async () => {

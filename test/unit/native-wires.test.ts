@@ -233,12 +233,13 @@ describe('images', () => {
       },
     });
     const replicate = await open('replicate');
-    const made = await replicate.image!('black-forest-labs/flux-dev').doGenerate(drawing({ seed: 7 }));
+    const asked = drawing({ seed: 7, size: '1536x1024' });
+    const made = await replicate.image!('black-forest-labs/flux-dev').doGenerate(asked);
     expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
     expect(upstream.requests[0]).toMatchObject({
       path: '/v1/models/black-forest-labs/flux-dev/predictions',
       headers: { authorization: `Bearer ${KEY}` },
-      json: { input: { prompt: 'A cat', seed: 7 } },
+      json: { input: { prompt: 'A cat', seed: 7, aspect_ratio: '3:2' } },
     });
   });
 
@@ -292,7 +293,7 @@ describe('images', () => {
     const made = await (await open('fireworks')).image!(modelId).doGenerate(drawing({ seed: 3 }));
     expect(bytesOf(made.images[0])).toBe(PICTURE.toString('base64'));
     expect(upstream.requests[0]?.path).toBe(`/inference/v1/workflows/${modelId}/text_to_image`);
-    expect(upstream.requests[0]?.json).toMatchObject({ prompt: 'A cat', seed: 3 });
+    expect(upstream.requests[0]?.json).toMatchObject({ prompt: 'A cat', seed: 3, aspect_ratio: '1:1' });
   });
 });
 

@@ -1,5 +1,6 @@
-import { UpstreamError } from '../providers.types.js';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
+import { refuse } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 
 /** Parameters of the convention that change an answer, and whether a request uses them. */
@@ -27,18 +28,32 @@ const LACKING: Partial<Record<NativeKind, readonly (keyof typeof USED)[]>> = {
   cohere: ['logprobs', 'logit_bias', 'parallel_tool_calls'],
 };
 
+/** Kinds whose temperatures end at 1 (Bedrock's OpenAI models aside). */
+const MILD: ReadonlySet<NativeKind> = new Set(['anthropic', 'amazon-bedrock']);
+/** Kinds that answer in JSON by a schema alone. */
+const BY_SCHEMA: ReadonlySet<NativeKind> = new Set(['anthropic', 'amazon-bedrock']);
+
 /**
  * Refuses what would silently be left out.
  * @throws UpstreamError rejected `Model <name> does not support <parameter>`
  */
 export function checkChatFeatures(kind: NativeKind, { modelId, body }: ChatCall): void {
   const missing = LACKING[kind]?.find((name) => USED[name]?.(body));
-  if (missing === undefined) return;
-  throw new UpstreamError(`Model ${modelId} does not support ${missing}`, {
-    status: 400,
-    retryable: false,
-    fault: 'rejected',
-  });
+  if (missing !== undefined) refuse(modelId, missing);
+  // Their packages would send 1 instead.
+  if (MILD.has(kind) && !modelId.includes('openai.') && Number(body['temperature'] ?? 0) > 1)
+    refuse(modelId, 'temperature above 1');
+}
+
+/** `json_object` of models that want a schema: one that any object fits. */
+export function responseFormatFor(
+  kind: NativeKind,
+  format: LanguageModelV4CallOptions['responseFormat'],
+): Pick<LanguageModelV4CallOptions, 'responseFormat'> {
+  if (format === undefined) return {};
+  if (format.type !== 'json' || format.schema !== undefined || !BY_SCHEMA.has(kind))
+    return { responseFormat: format };
+  return { responseFormat: { ...format, schema: { type: 'object', additionalProperties: true } } };
 }
 
 /** One tool at a time, in the words of the maker that has some for it. */

@@ -3,7 +3,8 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Conten
 import type { Egress } from '../../egress/index.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
-import { checkChatFeatures, featureOptions } from './chat-features.js';
+import { checkChatFeatures, featureOptions, responseFormatFor } from './chat-features.js';
+import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
@@ -55,9 +56,10 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     }
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
-    const { prompt, ...options } = callOptionsOf(call);
+    const { prompt, responseFormat, ...options } = callOptionsOf(call);
     return {
       ...options,
+      ...responseFormatFor(kind, responseFormat),
       ...featureOptions(kind, call),
       prompt: await withPictures(prompt, ready, { egress, signal: call.signal }),
     };
@@ -65,6 +67,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
       const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
+      refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
       if (made.finishReason.unified === 'error') throw brokenAnswer('an error');
       const usage = usageOf(made.usage);
       const parsed: ChatObject = {

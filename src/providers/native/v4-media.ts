@@ -10,6 +10,7 @@ import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
 import { REPLICATE_FIELDS } from '../predictions/replicate-models.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
+import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -89,7 +90,10 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
         guarded(options.abortSignal, async () => {
           const model = await load((provider) => provider.imageModel?.(modelId));
           const providerOptions = imageOptions(options, unwantedField(kind, modelId, fields), kind);
-          return await model.doGenerate({ ...options, ...shapeOf(kind, options.size), providerOptions });
+          const shape = shapeOf({ kind, modelId }, options.size);
+          const made = await model.doGenerate({ ...options, ...shape, providerOptions });
+          refuseDropped(made.warnings, { modelId });
+          return made;
         }),
     }),
     speech: (modelId) => ({
@@ -98,7 +102,9 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
       doGenerate: (options) =>
         guarded(options.abortSignal, async () => {
           const model = await load((provider) => provider.speechModel?.(modelId));
-          return await model.doGenerate(speechCallOf(kind, options));
+          const made = await model.doGenerate(speechCallOf(kind, options));
+          refuseDropped(made.warnings, { modelId });
+          return made;
         }),
     }),
     transcription: (modelId) =>
@@ -146,6 +152,7 @@ async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise
   let tokens: number | undefined = 0;
   for (let from = 0; from < options.values.length; from += limit) {
     const made = await model.doEmbed({ ...options, values: options.values.slice(from, from + limit) });
+    refuseDropped(made.warnings, { modelId: model.modelId });
     embeddings.push(...made.embeddings);
     tokens = made.usage === undefined || tokens === undefined ? undefined : tokens + made.usage.tokens;
   }
@@ -153,23 +160,23 @@ async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise
 }
 
 /** These take a shape instead of a size. */
-const SHAPED: ReadonlySet<NativeKind> = new Set(['google', 'luma', 'xai']);
-const SHAPES = [
-  [1, 1],
-  [4, 3],
-  [3, 4],
-  [16, 9],
-  [9, 16],
-] as const;
+const SHAPED: ReadonlySet<NativeKind> = new Set(['google', 'luma', 'xai', 'replicate', 'fireworks']);
+/** Of Fireworks' models those that take a size. */
+const SIZED = /stable-diffusion-xl|playground|SSD-1B/;
+type Shape = readonly [across: number, down: number];
+const SQUARE: Shape = [1, 1];
+const SHAPES: readonly Shape[] = [SQUARE, [4, 3], [3, 4], [16, 9], [9, 16]];
+const MORE_SHAPES: readonly Shape[] = [...SHAPES, [3, 2], [2, 3]];
 
+/** The shape nearest to the size, for models that take no size; the picture is brought to that afterwards. */
 function shapeOf(
-  kind: NativeKind,
+  { kind, modelId }: { kind: NativeKind; modelId: string },
   size: `${number}x${number}` | undefined,
 ): { size?: undefined; aspectRatio?: `${number}:${number}` } {
-  if (!SHAPED.has(kind) || size === undefined) return {};
+  if (!SHAPED.has(kind) || (kind === 'fireworks' && SIZED.test(modelId)) || size === undefined) return {};
   const [width = 1, height = 1] = size.split('x').map(Number);
-  const distance = ([across, down]: readonly [number, number]): number =>
-    Math.abs(Math.log(width / height / (across / down)));
-  const [nearest = SHAPES[0]] = SHAPES.toSorted((a, b) => distance(a) - distance(b));
+  const distance = ([across, down]: Shape): number => Math.abs(Math.log(width / height / (across / down)));
+  const shapes = kind === 'luma' ? SHAPES : MORE_SHAPES;
+  const [nearest = SQUARE] = shapes.toSorted((a, b) => distance(a) - distance(b));
   return { size: undefined, aspectRatio: `${nearest[0]}:${nearest[1]}` };
 }

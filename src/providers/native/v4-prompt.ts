@@ -18,8 +18,9 @@ export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageMo
   const defined: Fields = {
     temperature: body['temperature'],
     topP: body['top_p'],
-    frequencyPenalty: body['frequency_penalty'],
-    presencePenalty: body['presence_penalty'],
+    // 0 asks for nothing, and some models refuse the field.
+    frequencyPenalty: body['frequency_penalty'] || undefined,
+    presencePenalty: body['presence_penalty'] || undefined,
     seed: body['seed'],
     reasoning: REASONING.has(body['reasoning_effort'] as string) ? body['reasoning_effort'] : undefined,
     stopSequences: stop === undefined ? undefined : Array.isArray(stop) ? stop : [stop],

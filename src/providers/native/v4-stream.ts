@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { refuseDropped } from './dropped.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { finishReasonOf, usageOf } from './v4-words.js';
 
@@ -33,10 +34,15 @@ export class V4Chunks implements ChatChunks {
 
   /** Waits for the first chunk. @throws UpstreamError */
   async open(): Promise<ChatChunks> {
-    const first = await this.next();
-    if (first === null) throw brokenAnswer('no chunk');
-    this.waiting.unshift(first);
-    return this;
+    try {
+      const first = await this.next();
+      if (first === null) throw brokenAnswer('no chunk');
+      this.waiting.unshift(first);
+      return this;
+    } catch (error) {
+      this.cancel();
+      throw error;
+    }
   }
 
   async next(): Promise<string | null> {
@@ -74,6 +80,10 @@ export class V4Chunks implements ChatChunks {
 
   private take(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
+      case 'stream-start': {
+        const { modelId, body } = this.options.call;
+        return refuseDropped(part.warnings, { modelId, asked: body });
+      }
       case 'text-delta':
         return this.push({ content: part.delta });
       case 'reasoning-delta':

@@ -1,5 +1,6 @@
 import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
+import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
 
@@ -47,6 +48,7 @@ export function createV4Transcription({ kind, model, guarded }: TranscriptionOpt
           abortSignal: call.signal,
           ...(settings === undefined ? {} : { providerOptions: { [kind]: settings } }),
         });
+        refuseDropped(made.warnings, { modelId: ready.modelId });
         return read(made, call);
       }),
   };

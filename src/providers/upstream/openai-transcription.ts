@@ -6,6 +6,7 @@ import type {
   TranscriptionCall,
   TranscriptionModel,
 } from '../transcription.types.js';
+import { languageCode } from './language-codes.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 
@@ -20,27 +21,6 @@ const EXTENSIONS: Record<string, string> = {
   'audio/ogg': 'ogg',
   'audio/webm': 'webm',
 };
-/** Names that upstreams give for languages instead of codes. */
-const LANGUAGES: Record<string, string> = {
-  english: 'en',
-  german: 'de',
-  french: 'fr',
-  spanish: 'es',
-  italian: 'it',
-  portuguese: 'pt',
-  dutch: 'nl',
-  russian: 'ru',
-  japanese: 'ja',
-  chinese: 'zh',
-  korean: 'ko',
-  arabic: 'ar',
-  hindi: 'hi',
-  polish: 'pl',
-  turkish: 'tr',
-  ukrainian: 'uk',
-  swedish: 'sv',
-};
-
 type Fields = Record<string, unknown>;
 
 /** Transcription of an upstream that speaks the common convention (`POST /audio/transcriptions`, `/audio/translations`). */
@@ -130,7 +110,9 @@ function read(text: string, call: TranscriptionCall): Transcription {
 
 function languageOf(said: unknown, call: TranscriptionCall): string {
   if (typeof said !== 'string' || said === '') return call.language ?? 'und';
-  return LANGUAGES[said.toLowerCase()] ?? (/^[a-z]{2,3}$/i.test(said) ? said.toLowerCase() : said);
+  // Of a translation some say that it is English, which the source is not.
+  if (call.translation && call.language !== null) return call.language;
+  return languageCode(said);
 }
 
 function wordsOf(words: unknown): TranscribedWord[] | null {
