@@ -29,6 +29,12 @@ describe('a directive', () => {
     });
     expect(findDirective('@sandbox{"tokens":1').directive).toBeNull();
     expect(findDirective('@sandbox{'.repeat(5000)).directive).toBeNull();
+    expect(findDirective(`@sandbox{ @sandbox{"tokens":2}`).directive).toEqual({ tokens: 2 });
+  });
+
+  it('is soon not found where marks stand in one another', () => {
+    const nested = `${'@sandbox{'.repeat(200_000)}${'}'.repeat(200_000)}`;
+    expect(findDirective(nested).directive).toBeNull();
   });
 });
 

@@ -89,10 +89,11 @@ function mentions(text: string, name: string): boolean {
 
 /** A JSON object in the question is what the tool gets. */
 function argumentsIn(text: string): Record<string, unknown> {
-  const json = /\{[^]*\}/.exec(text)?.[0];
-  if (json === undefined) return {};
+  const open = text.indexOf('{');
+  const close = text.lastIndexOf('}');
+  if (open === -1 || close < open) return {};
   try {
-    return JSON.parse(json) as Record<string, unknown>;
+    return JSON.parse(text.slice(open, close + 1)) as Record<string, unknown>;
   } catch {
     return {};
   }

@@ -1,3 +1,5 @@
+import { splitUntrusted } from './untrusted.js';
+
 /** What the sandbox makes out of a user's words: what they are about, and the numbers in them. */
 
 export interface Question {
@@ -17,7 +19,9 @@ export interface Point {
 }
 
 const URL_IN_TEXT = /https?:\/\/[^\s<>"')\]]+/;
-const ATTACHED = /<untrusted source="[^"]*">\n([^]*?)\n<\/untrusted>/g;
+/** Of the user's own words; attached documents come on top. */
+const MAX_WORDS = 20_000;
+const MAX_MATERIAL = 200_000;
 const MAX_TOPIC = 80;
 const POLITE = /^(please|can you|could you|would you|i want you to|i'd like you to|help me)\s+/i;
 const ORDER =
@@ -37,11 +41,12 @@ export function shortened(text: string, length: number): string {
 }
 
 export function questionOf(userText: string): Question {
-  const text = userText
-    .replace(ATTACHED, '')
-    .replace(/\[Attached image: [^\]]*\]/g, '')
+  const { parts, rest } = splitUntrusted(userText);
+  const text = rest
+    .slice(0, MAX_WORDS)
+    .replace(/\[Attached image: [^\]]{0,2100}\]/g, '')
     .trim();
-  const attached = [...userText.matchAll(ATTACHED)].map(([, inside = '']) => inside);
+  const attached = parts.map((part) => part.text);
   const url = URL_IN_TEXT.exec(text)?.[0].replace(/[.,;!?]+$/, '') ?? null;
   return { text, material: [...attached, text].join('\n'), topic: topicOf(text), url };
 }
@@ -74,7 +79,9 @@ const BARE =
   /(?<![\w.:=/-]|[:=]\s)-?\d{1,15}(?:\.\d{1,15})?(?:(?:, ?| and |, and |; ?)-?\d{1,15}(?:\.\d{1,15})?(?![\w./-]|\s?[:=]))+/;
 
 /** Numbers with the words before them: `apples 3, pears 5` or `apples: 3`. */
-export function pointsIn(text: string): Point[] {
+export function pointsIn(material: string): Point[] {
+  // Runs of blanks are shortened: the pattern below would try them in every way.
+  const text = material.slice(0, MAX_MATERIAL).replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : ' '));
   const rows = [...text.matchAll(ROW)].map(([, label = '', value]) => ({
     label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
     value: Number(value),

@@ -197,7 +197,10 @@ function findings({ done }: Asked): string[] {
   return done
     .filter(({ name, result }) => result !== '' && (!MARKED.has(name) || result.includes('<untrusted')))
     .map(({ name, result }) => {
-      const text = result.replace(/<\/?untrusted[^>]*>/g, '').trim();
+      const text = result
+        .slice(0, 200_000)
+        .replace(/<\/?untrusted[^>]{0,400}>/g, '')
+        .trim();
       const given = text.replace(UNSEARCHED, '');
       if (given === text) return `## ${HEADINGS[name] ?? name}\n\n${text}`;
       return NOTHING_GIVEN.test(given) ? '' : `## What was given says\n\n${given}`;

@@ -31,17 +31,20 @@ interface Tool {
 const EXCERPT = 200;
 /** Of a tool's answer: long enough for the address of a file. */
 const LONG_EXCERPT = 500;
+/** Of a text that is to be quoted: so much is looked at. */
+const MAX_QUOTED = 20_000;
 /** Tokens of a tool call besides its arguments: the name and the frame around it. */
 const TOOL_CALL_FRAME = 4;
 
 /** What an answer of the sandbox within another one need not say again. */
-const NOTICE = /This is the Penstock sandbox \([^)]*\); no language model was asked\. ?/g;
+const NOTICE = /This is the Penstock sandbox \([^)]{0,200}\); no language model was asked\. ?/g;
 /** How text from outside is marked for a model; a reader is told in fewer signs. */
 const MARK = /<untrusted source="([^"]*)">/g;
 const MARK_END = /<\/untrusted>/g;
 
 function excerpt(text: string, length = EXCERPT): string {
   const line = text
+    .slice(0, MAX_QUOTED)
     .replace(NOTICE, '')
     .replace(MARK, '[untrusted: $1] ')
     .replace(MARK_END, '')

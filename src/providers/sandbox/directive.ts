@@ -30,12 +30,16 @@ export interface Directive {
 const MARK = '@sandbox{';
 const MAX_TOKENS = 1_000_000;
 const MAX_WAIT_MS = 3_600_000;
+/** What is longer is no directive, and only so many marks are looked at: a prompt may consist of nothing else. */
+const MAX_LENGTH = 64 * 1024;
+const MAX_MARKS = 64;
 
-/** Index after the closing brace of the JSON object that opens at `open`, or -1. */
+/** Index after the closing brace of the JSON object that opens at `open`, or -1 where it has none nearby. */
 function objectEnd(text: string, open: number): number {
   let depth = 0;
   let inString = false;
-  for (let at = open; at < text.length; at++) {
+  const limit = Math.min(text.length, open + MAX_LENGTH);
+  for (let at = open; at < limit; at++) {
     const character = text[at];
     if (inString) {
       if (character === '\\') at++;
@@ -93,9 +97,11 @@ function read(json: string): Directive | null {
 
 /** The first well-formed directive of a text, and the text without it. */
 export function findDirective(text: string): { directive: Directive | null; rest: string } {
-  for (let at = text.indexOf(MARK); at !== -1; at = text.indexOf(MARK, at + 1)) {
+  let marks = 0;
+  for (let at = text.indexOf(MARK); at !== -1 && marks < MAX_MARKS; at = text.indexOf(MARK, at + 1)) {
+    marks++;
     const end = objectEnd(text, at + MARK.length - 1);
-    if (end === -1) break;
+    if (end === -1) continue;
     const directive = read(text.slice(at + MARK.length - 1, end));
     if (directive) return { directive, rest: `${text.slice(0, at)}${text.slice(end)}`.trim() };
   }

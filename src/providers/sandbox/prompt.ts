@@ -1,6 +1,8 @@
 import type { ChatBody } from '../providers.types.js';
 import { findDirective } from './directive.js';
 import type { Directive, ScriptedStep } from './directive.js';
+import { splitUntrusted } from './untrusted.js';
+import type { UntrustedPart } from './untrusted.js';
 
 /** What the sandbox reads out of a chat prompt. */
 export interface ReadPrompt {
@@ -15,7 +17,7 @@ export interface ReadPrompt {
   /** What an agent's prompt says it was told before. */
   memories: string[];
   /** Passages of knowledge files in an agent's prompt. */
-  passages: { source: string; text: string }[];
+  passages: UntrustedPart[];
   /** An agent's script, whatever was answered already (a directive's `steps`). */
   steps: ScriptedStep[] | null;
 }
@@ -74,11 +76,9 @@ function memoriesIn(note: string): string[] {
   return list.split('\n').flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
 }
 
-function passagesIn(note: string): ReadPrompt['passages'] {
+function passagesIn(note: string): UntrustedPart[] {
   const at = note.indexOf(KNOWLEDGE_HEAD);
-  if (at === -1) return [];
-  const marks = note.slice(at).matchAll(/<untrusted source="([^"]*)">\n([^]*?)\n<\/untrusted>/g);
-  return [...marks].map(([, source = '', text = '']) => ({ source, text }));
+  return at === -1 ? [] : splitUntrusted(note.slice(at)).parts;
 }
 
 /** Reads a validated chat body. */
