@@ -32,11 +32,16 @@ export function searxng(baseUrl: string): SearchAdapter {
   };
 }
 
+/** Brave refuses questions of more than 400 characters or 50 words. */
+function briefly(query: string): string {
+  return query.split(' ').slice(0, 50).join(' ').slice(0, 400);
+}
+
 export function brave(apiKey: string, baseUrl = 'https://api.search.brave.com'): SearchAdapter {
   return {
     name: 'brave',
     request: (query, limit) => ({
-      url: `${baseUrl}/res/v1/web/search?${new URLSearchParams({ q: query.slice(0, 400), count: String(limit) }).toString()}`,
+      url: `${baseUrl}/res/v1/web/search?${new URLSearchParams({ q: briefly(query), count: String(limit) }).toString()}`,
       method: 'GET',
       headers: { accept: 'application/json', 'x-subscription-token': apiKey },
     }),

@@ -11,6 +11,8 @@ const MAX_BYTES = 2 * 1024 * 1024;
 const MAX_QUERY = 2000;
 const MAX_TITLE = 200;
 const MAX_SNIPPET = 600;
+const MAX_URL = 2048;
+const PRINTABLE = /^[\x21-\x7e]+$/;
 
 export interface SearchSettings {
   searxngUrl: string | null;
@@ -30,9 +32,18 @@ function plain(value: unknown, max: number): string {
   const text = value
     .slice(0, max * 4)
     .replace(/<[^<>]{0,200}>/g, '')
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
     .trim();
   return [...text].slice(0, max).join('');
+}
+
+/** A hit's address in ASCII, or null where it is none of the web. */
+function addressOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > MAX_URL || !URL.canParse(value)) return null;
+  const { protocol, username, password, href } = new URL(value);
+  const isWeb = (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
+  if (!isWeb || href.length > MAX_URL) return null;
+  return PRINTABLE.test(value) ? value : href;
 }
 
 function resultsOf(adapter: SearchAdapter, answer: unknown, limit: number): SearchResult[] {
@@ -40,13 +51,13 @@ function resultsOf(adapter: SearchAdapter, answer: unknown, limit: number): Sear
   if (!Array.isArray(hits)) throw new SearchError('The search provider answered without results');
   const [title, url, text] = adapter.fields;
   return (hits as Record<string, unknown>[])
-    .filter((hit) => typeof hit?.[url] === 'string' && /^https?:\/\/\S+$/.test(hit[url]))
-    .slice(0, limit)
-    .map((hit) => ({
-      title: plain(hit[title], MAX_TITLE) || String(hit[url]),
-      url: String(hit[url]),
-      snippet: plain(hit[text], MAX_SNIPPET),
-    }));
+    .flatMap((hit) => {
+      const address = addressOf(hit?.[url]);
+      if (address === null) return [];
+      const heading = plain(hit[title], MAX_TITLE) || address;
+      return [{ title: heading, url: address, snippet: plain(hit[text], MAX_SNIPPET) }];
+    })
+    .slice(0, limit);
 }
 
 async function ask(

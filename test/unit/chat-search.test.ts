@@ -10,6 +10,8 @@ describe('a search provider', () => {
       url: 'https://api.search.brave.com/res/v1/web/search?q=a+b&count=3',
       headers: { 'x-subscription-token': 'key' },
     });
+    const long = new URL(brave('key').request('a '.repeat(300), 3).url).searchParams.get('q') ?? '';
+    expect(long.split(' ')).toHaveLength(50);
     const asked = tavily('key').request('a b', 3);
     expect(asked).toMatchObject({
       url: 'https://api.tavily.com/search',
