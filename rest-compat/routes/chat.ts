@@ -21,14 +21,14 @@ export const chatRoutes: Route[] = [
       body: createChatCompletion(input: $input) {
         id object created model model_tier: modelTier
         choices { index message { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
-        usage { ${USAGE} }
+        usage { ${USAGE} } citations
       }
     }`,
     streamDocument: `subscription ($input: ChatCompletionInput!) {
       body: chatCompletion(input: $input) {
         id object created model
         choices { index delta { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
-        model_tier: modelTier usage { ${USAGE} }
+        model_tier: modelTier usage { ${USAGE} } citations
       }
     }`,
     parameters: { stream: { description: 'True streams the answer, as the body field does.' } },
@@ -39,7 +39,7 @@ export const chatRoutes: Route[] = [
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
     raw: 'chat',
-    describe: (schema) => withOptional(schema, ['tool_calls', 'logprobs']),
+    describe: (schema) => withOptional(schema, ['tool_calls', 'logprobs', 'citations']),
     schemaName: 'ChatCompletion',
   },
 ];

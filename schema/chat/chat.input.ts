@@ -129,4 +129,27 @@ export class ChatCompletionInput {
   @Extensions({ jsonSchema: { minimum: 0, maximum: 20 } })
   @Field(() => Int, { nullable: true, description: 'How many alternatives of each token to tell.' })
   topLogprobs?: number | null;
+
+  @Extensions({ jsonSchema: { type: ['object', 'null'], additionalProperties: { type: 'number' } } })
+  @Field(() => Json, { nullable: true, description: 'Token ids and how much likelier each is to be.' })
+  logitBias?: unknown;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'How much a model that reasons should, in the words that it knows.',
+  })
+  reasoningEffort?: string | null;
+
+  @Field(() => String, { nullable: true, description: 'How long answers should be, where a model knows it.' })
+  verbosity?: string | null;
+
+  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @Field(() => Json, { nullable: true, description: 'What most of the answer is expected to be.' })
+  prediction?: unknown;
+
+  @Field(() => String, { nullable: true, description: 'Groups calls whose prompts begin alike.' })
+  promptCacheKey?: string | null;
+
+  @Field(() => String, { nullable: true, description: "A stable id of the caller's end user." })
+  safetyIdentifier?: string | null;
 }

@@ -36,6 +36,7 @@ interface WireCompletion {
     logprobs?: unknown;
   }[];
   usage?: WireUsage | null;
+  citations?: unknown;
 }
 
 const message = (wire: WireMessage = {}): ChatMessage => ({
@@ -43,6 +44,10 @@ const message = (wire: WireMessage = {}): ChatMessage => ({
   content: wire.content ?? null,
   toolCalls: wire.tool_calls ?? null,
 });
+
+/** Of whatever an upstream may call so. */
+const citations = (wire: unknown): string[] | null =>
+  Array.isArray(wire) ? wire.filter((address) => typeof address === 'string') : null;
 
 const usage = (wire: WireUsage): ChatUsage => ({
   promptTokens: wire.prompt_tokens,
@@ -69,6 +74,7 @@ export function parseChatCompletion(json: string): ChatCompletion {
       logprobs: choice.logprobs ?? null,
     })),
     usage: usage(wire.usage),
+    citations: citations(wire.citations),
   };
 }
 
@@ -88,5 +94,6 @@ export function parseChatChunk(json: string): ChatCompletionChunk {
     })),
     modelTier: wire.model_tier ?? null,
     usage: wire.usage ? usage(wire.usage) : null,
+    citations: citations(wire.citations),
   };
 }

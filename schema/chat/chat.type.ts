@@ -86,6 +86,9 @@ export class ChatCompletion {
 
   @Field(() => ChatUsage, { description: 'What it took and cost.' })
   usage!: ChatUsage;
+
+  @Field(() => [String], { nullable: true, description: 'Addresses that a web search gave.' })
+  citations!: string[] | null;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'What a chunk adds to the answer.' })
@@ -132,4 +135,10 @@ export class ChatCompletionChunk {
     description: 'With the finish reason, or in a chunk of its own.',
   })
   usage!: ChatUsage | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: 'Addresses that a web search gave, with the finish reason.',
+  })
+  citations!: string[] | null;
 }

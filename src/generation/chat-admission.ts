@@ -56,7 +56,8 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
 
   const measured = async (request: ChatRequest, model: Model): Promise<CheckedChat> => {
     const promptTokens = await countPrompt(request, model, tokenizer);
-    return { request, model, promptTokens, maxTokens: outputBound(request, model, promptTokens) };
+    const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
+    return { request, model, promptTokens, maxTokens };
   };
 
   const check = async (call: CallContext, body: Record<string, unknown>): Promise<CheckedChat> => {
@@ -101,7 +102,9 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
       }
       if (!checked.request.webSearch) return await reserve(call, checked, true);
       await admitCall(metering, call, { endpoint: 'chat' });
-      const found = await withWebSearch(checked.request, search, call.signal);
+      // With an Idempotency-Key the call finishes without its caller, its search too.
+      const signal = call.idempotencyKey === null ? call.signal : undefined;
+      const found = await withWebSearch(checked.request, search, signal);
       const admitted = await reserve(call, await measured(found.request, checked.model), false);
       return { ...admitted, citations: found.citations };
     },

@@ -1,6 +1,7 @@
 import { newId } from '../ids.js';
 import { spliceObject } from '../providers/index.js';
 import type { ChatObject } from '../providers/index.js';
+import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
 type Fields = Record<string, unknown>;
 
@@ -16,16 +17,17 @@ const FINISH_REASONS: Record<string, string> = {
   safety: 'content_filter',
 };
 
+/** Whether a choice says that it ends: some upstreams write an empty string, or the word null, where the convention has null. */
+export function finishes(reason: unknown): boolean {
+  return reason != null && reason !== '' && reason !== 'null';
+}
+
 export function finishReason(reason: unknown): string {
   return (
     (typeof reason === 'string' && Object.hasOwn(FINISH_REASONS, reason)
       ? FINISH_REASONS[reason]
       : undefined) ?? 'stop'
   );
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const hasCalls = (message: Fields): boolean =>
@@ -51,11 +53,18 @@ function fits(choice: unknown, index: number): boolean {
 
 function mended(choice: unknown, index: number): Fields {
   const given = isFields(choice) ? choice : {};
-  const message = isFields(given['message']) ? given['message'] : {};
+  const message = isFields(given['message']) ? withPlainContent(given['message']) : {};
   const content = hasCalls(message) ? message['content'] || null : (message['content'] ?? '');
   const reason =
-    given['finish_reason'] == null && hasCalls(message) ? 'tool_calls' : finishReason(given['finish_reason']);
+    !finishes(given['finish_reason']) && hasCalls(message)
+      ? 'tool_calls'
+      : finishReason(given['finish_reason']);
   return { ...given, index, message: { ...message, role: 'assistant', content }, finish_reason: reason };
+}
+
+/** Whole seconds; what is larger are an upstream's milliseconds. */
+function isUnixTime(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31;
 }
 
 /** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */
@@ -65,20 +74,17 @@ export function missingHead(parsed: Fields, object: string): Record<string, stri
     edits['id'] = JSON.stringify(newId('chatcmpl').replace('_', '-'));
   }
   if (parsed['object'] !== object) edits['object'] = JSON.stringify(object);
-  if (!Number.isSafeInteger(parsed['created'])) edits['created'] = String(Math.floor(Date.now() / 1000));
+  if (!isUnixTime(parsed['created'])) edits['created'] = String(Math.floor(Date.now() / 1000));
   return edits;
 }
 
 /** All text that an answer generated, to count it where its upstream did not. */
 export function answerTexts(parsed: ChatObject): string[] {
-  return parsed.choices.flatMap((choice) => {
-    const message = isFields(choice) && isFields(choice['message']) ? choice['message'] : {};
-    const calls = hasCalls(message) ? [JSON.stringify(message['tool_calls'])] : [];
-    return [
-      ...calls,
-      ...[message['content'], message['reasoning_content']].filter((text) => typeof text === 'string'),
-    ];
-  });
+  return parsed.choices.flatMap((choice) =>
+    isFields(choice) && isFields(choice['message'])
+      ? generatedTexts(withPlainContent(choice['message']))
+      : [],
+  );
 }
 
 /** The upstream's answer as the caller gets it: its own bytes, with a few members exchanged or added. */

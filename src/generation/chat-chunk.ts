@@ -1,23 +1,50 @@
 import { brokenAnswer, spliceObject } from '../providers/index.js';
-import { finishReason, missingHead } from './chat-answer.js';
+import { finishes, finishReason, missingHead } from './chat-answer.js';
+import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
 type Fields = Record<string, unknown>;
 
 interface Choice extends Fields {
+  index: number;
   delta: Fields;
-  finish_reason: unknown;
+  finish_reason: string | null;
 }
 
-/** One parsed chunk of an upstream. */
+/** One parsed chunk of an upstream, its choices as the contract has them. */
 export interface Chunk {
+  /** On one line. */
   raw: string;
   parsed: Fields & { choices: Choice[] };
+  /** True: the choices of `raw` were not what the contract says, and are exchanged when it is written. */
+  mended: boolean;
   /** The chunk that ends the answer. */
   finishes: boolean;
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether a chunk without choices is none to stumble over: one that tells the usage, or keeps the connection alive. */
+function isAside(parsed: Fields): boolean {
+  return (
+    isFields(parsed['usage']) || parsed['object'] === 'chat.completion.chunk' || parsed['type'] === 'ping'
+  );
+}
+
+function mendedChoice(choice: Fields, position: number): Choice {
+  const { index, delta, finish_reason: reason } = choice;
+  return {
+    ...choice,
+    index: Number.isSafeInteger(index) ? (index as number) : position,
+    delta: isFields(delta) ? withPlainContent(delta) : {},
+    finish_reason: finishes(reason) ? finishReason(reason) : null,
+  };
+}
+
+/** Whether nothing of a choice had to be mended. */
+function isSame(choice: Fields, mended: Choice): boolean {
+  return (
+    choice['index'] === mended.index &&
+    choice['delta'] === mended.delta &&
+    choice['finish_reason'] === mended.finish_reason
+  );
 }
 
 /** @throws UpstreamError for what is not a chunk of the convention, an upstream's error in its stream included */
@@ -29,31 +56,38 @@ export function parseChunk(raw: string): Chunk {
     throw brokenAnswer('a chunk of broken JSON');
   }
   if (!isFields(parsed) || parsed['error'] != null) throw brokenAnswer('an error in its stream');
-  if (!Array.isArray(parsed['choices'])) throw brokenAnswer('a chunk without choices');
-  const choices = parsed['choices'] as Fields[];
-  let finishes = false;
-  for (const choice of choices) {
+  const given: unknown = parsed['choices'] ?? (isAside(parsed) ? [] : null);
+  if (!Array.isArray(given)) throw brokenAnswer('a chunk without choices');
+  const choices = given.map((choice: unknown, position) => {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
       throw brokenAnswer('a broken choice');
-    finishes ||= choice['finish_reason'] != null;
-  }
-  return { raw, parsed: parsed as Chunk['parsed'], finishes };
+    return mendedChoice(choice, position);
+  });
+  return {
+    // Line breaks are the upstream's pretty printing: within JSON's strings none can stand.
+    raw: raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw,
+    parsed: { ...parsed, choices },
+    mended: !choices.every((choice, position) => isSame(given[position] as Fields, choice)),
+    finishes: choices.some((choice) => choice.finish_reason !== null),
+  };
 }
 
-/** The text that a chunk delivers: content, tool arguments, and reasoning where an upstream shows it. */
+/** The text that a chunk delivers. */
 export function deliveredText(chunk: Chunk): string {
-  let text = '';
-  for (const { delta } of chunk.parsed.choices) {
-    if (delta == null) continue;
-    if (typeof delta['content'] === 'string') text += delta['content'];
-    if (typeof delta['reasoning_content'] === 'string') text += delta['reasoning_content'];
-    if (Array.isArray(delta['tool_calls'])) {
-      for (const call of delta['tool_calls'] as { function?: { name?: string; arguments?: string } }[]) {
-        text += `${call?.function?.name ?? ''}${call?.function?.arguments ?? ''}`;
-      }
-    }
-  }
-  return text;
+  return chunk.parsed.choices.flatMap(({ delta }) => generatedTexts(delta)).join('');
+}
+
+/** Whether a chunk brings anything of the answer, an audio's bytes included, besides its finish reason. */
+export function bringsSomething(chunk: Chunk): boolean {
+  return chunk.parsed.choices.some(({ delta }) =>
+    Object.entries(delta).some(
+      ([name, value]) => name !== 'role' && value != null && value !== '' && !isEmptyList(value),
+    ),
+  );
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** What most chunks are from `"choices"` on: one delta of text. Exact JSON, so that what matches needs no parser. */
@@ -68,22 +102,22 @@ const NO_USAGE = ',"usage":null';
  * once those were spliced, the others cost one comparison, and those that only bring text are not even parsed.
  */
 export class ChunkWriter {
+  /** Members that all chunks of the answer share, as JSON. */
   private readonly head: Record<string, string>;
   private upstreamPrefix = '';
   private ownPrefix = '';
+  /** The answer's id. */
+  readonly id: string;
 
   constructor(
     private readonly options: { first: Chunk; model: string; tier: string; includeUsage: boolean },
   ) {
+    const { parsed } = options.first;
+    const { id, object, created } = parsed;
     const model = JSON.stringify(options.model);
-    this.head = { ...missingHead(options.first.parsed, 'chat.completion.chunk'), model };
-  }
-
-  /** The id of the completion. */
-  get id(): string {
-    return this.head['id'] === undefined
-      ? String(this.options.first.parsed['id'])
-      : (JSON.parse(this.head['id']) as string);
+    const own = { id: JSON.stringify(id), object: JSON.stringify(object), created: JSON.stringify(created) };
+    this.head = { ...own, ...missingHead(parsed, 'chat.completion.chunk'), model };
+    this.id = JSON.parse(this.head['id'] ?? '""') as string;
   }
 
   /** A chunk that brings text and nothing else: as it is written, and the text as JSON. Null where it has to be parsed. */
@@ -99,33 +133,28 @@ export class ChunkWriter {
   /** A chunk on its way through. The first one carries the role. */
   middle(chunk: Chunk): string {
     const { raw, parsed } = chunk;
-    const keepsUsage =
-      parsed['usage'] === undefined || (this.options.includeUsage && parsed['usage'] === null);
+    const { usage } = parsed;
+    if (chunk.mended || chunk === this.options.first) return this.written(chunk, parsed.choices);
+    const keepsUsage = this.keepsUsage(chunk);
     if (keepsUsage && this.ownPrefix !== '' && raw.startsWith(this.upstreamPrefix)) {
       return this.ownPrefix + raw.slice(this.upstreamPrefix.length);
     }
-    const edits: Record<string, string | null> = { ...this.head, ...(keepsUsage ? {} : { usage: null }) };
-    if (chunk === this.options.first) return spliceObject(raw, { ...edits, ...withRole(chunk) });
-    const written = spliceObject(raw, edits);
-    if (keepsUsage) this.learn(raw, written);
-    else if (parsed['usage'] === null) this.learn(raw.replace(NO_USAGE, ''), written);
+    const written = this.written(chunk, parsed.choices);
+    if (keepsUsage || usage === null) this.learn(keepsUsage ? raw : raw.replace(NO_USAGE, ''), written);
     return written;
+  }
+
+  /** A chunk that said that it ends the answer, and after which more came. */
+  unfinished(chunk: Chunk): string {
+    const choices = chunk.parsed.choices.map((choice) => ({ ...choice, finish_reason: null }));
+    return this.written(chunk, choices);
   }
 
   /** The chunk with the finish reason: carries the tier, and the usage unless that comes in a chunk of its own. */
   finish(chunk: Chunk, usage: Record<string, unknown> | null, citations: string[]): string {
-    const choices = chunk.parsed.choices.map((choice) =>
-      choice.finish_reason == null
-        ? choice
-        : { ...choice, finish_reason: finishReason(choice.finish_reason) },
-    );
-    const same = choices.every(
-      (choice, index) => choice.finish_reason === chunk.parsed.choices[index]?.finish_reason,
-    );
     return spliceObject(chunk.raw, {
       ...this.head,
-      ...(chunk === this.options.first ? withRole(chunk) : {}),
-      ...(same ? {} : { choices: JSON.stringify(choices) }),
+      ...this.choicesOf(chunk, chunk.parsed.choices),
       ...(citations.length > 0 ? { citations: JSON.stringify(citations) } : {}),
       model_tier: JSON.stringify(this.options.tier),
       usage: usage === null ? null : JSON.stringify(usage),
@@ -134,25 +163,32 @@ export class ChunkWriter {
 
   /** The chunk that only tells the usage (`stream_options.include_usage`). */
   usage(usage: Record<string, unknown>): string {
-    const { first, model } = this.options;
-    const created =
-      this.head['created'] === undefined ? first.parsed['created'] : Number(this.head['created']);
-    return JSON.stringify({
-      id: this.id,
-      object: 'chat.completion.chunk',
-      created,
-      model,
-      choices: [],
-      usage,
-    });
+    return spliceObject('{}', { ...this.head, choices: '[]', usage: JSON.stringify(usage) });
   }
 
-  /** A finish for an upstream that ended without one. */
-  missingFinish(): Chunk {
-    const { first } = this.options;
-    const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }];
-    const { id, object, created, model } = first.parsed;
-    return parseChunk(JSON.stringify({ id, object, created, model, choices }));
+  /** A finish that stands alone: for an upstream that ended without one, or said more after it. */
+  bareFinish(reason: string): Chunk {
+    const choices = [{ index: 0, delta: {}, finish_reason: reason }];
+    return parseChunk(spliceObject('{}', { ...this.head, choices: JSON.stringify(choices) }));
+  }
+
+  private written(chunk: Chunk, choices: Choice[]): string {
+    const edits: Record<string, string | null> = { ...this.head, ...this.choicesOf(chunk, choices) };
+    if (!this.keepsUsage(chunk)) edits['usage'] = null;
+    return spliceObject(chunk.raw, edits);
+  }
+
+  /** The usage waits for the last chunk; where that is one of its own, the others say `null` as the convention has it. */
+  private keepsUsage({ parsed: { usage } }: Chunk): boolean {
+    return usage === undefined || (this.options.includeUsage && usage === null);
+  }
+
+  /** The choices, where they are others than those that came. The first delta carries the role, whatever the upstream does. */
+  private choicesOf(chunk: Chunk, choices: Choice[]): Record<string, string> {
+    const lacksRole =
+      chunk === this.options.first && !choices.every(({ delta }) => delta['role'] === 'assistant');
+    if (lacksRole) return { choices: JSON.stringify(choices.map(withRole)) };
+    return chunk.mended || choices !== chunk.parsed.choices ? { choices: JSON.stringify(choices) } : {};
   }
 
   /** Remembers the bytes before `"choices"`, where they are all that was changed. */
@@ -165,13 +201,6 @@ export class ChunkWriter {
   }
 }
 
-/** The first delta carries the role, whatever the upstream does. */
-function withRole(chunk: Chunk): Record<string, string> {
-  const { choices } = chunk.parsed;
-  if (choices.every((choice) => choice.delta?.['role'] === 'assistant')) return {};
-  return {
-    choices: JSON.stringify(
-      choices.map((choice) => ({ ...choice, delta: { ...choice.delta, role: 'assistant' } })),
-    ),
-  };
+function withRole(choice: Choice): Choice {
+  return { ...choice, delta: { ...choice.delta, role: 'assistant' } };
 }

@@ -2,13 +2,12 @@ import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
 import type { ChatChunks, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
-import { ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
+import { bringsSomething, ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
 import { answerOfFault } from './chat-settlement.js';
 import type { ChatSettlement } from './chat-settlement.js';
 import { countTexts } from './chat-tokens.js';
-import { chatUsage, reportedTokens } from './chat-usage.js';
-import type { Tokens } from './chat-usage.js';
+import { chatUsage, wholeTokens } from './chat-usage.js';
 
 /** A reader that takes nothing for so long counts as gone (decisions.md 6, "Upstreams"). */
 const STALL_MS = 60_000;
@@ -16,7 +15,10 @@ const STALL_MS = 60_000;
 export interface StreamOptions {
   chat: AdmittedChat;
   chunks: ChatChunks;
+  /** The first that has choices. */
   first: Chunk;
+  /** What those before it told of the usage. */
+  usage: unknown;
   /** The model that answers. */
   model: Model;
   signal: AbortSignal;
@@ -37,8 +39,10 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private readonly delivered: string[] = [];
   private readonly ready: string[] = [];
   private next_: Chunk | null;
+  /** The chunk that ends the answer: it waits for the usage. */
   private held: Chunk | null = null;
-  private reported: unknown = null;
+  private reported: unknown;
+  private callsTools = false;
   private finished = false;
   private ending: Promise<void> | null = null;
   private fault: ApiError | null = null;
@@ -50,6 +54,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     const { includeUsage } = chat.request;
     this.writer = new ChunkWriter({ first, model: model.id, tier: chat.model.tier, includeUsage });
     this.next_ = first;
+    this.reported = options.usage;
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
     signal.addEventListener('abort', this);
     if (signal.aborted) this.handleEvent();
@@ -92,8 +97,9 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       }
       if (chunk === null) return await this.end();
       if (typeof chunk === 'string') return chunk;
-      const out = this.take(chunk);
-      if (out !== null) return out;
+      this.take(chunk);
+      const out = this.ready.shift();
+      if (out !== undefined) return out;
     }
     return null;
   }
@@ -113,19 +119,29 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return plain.written;
   }
 
-  /** What of a chunk goes to the reader now; the one that finishes waits for the usage. */
-  private take(chunk: Chunk): string | null {
-    const usage = chunk.parsed['usage'];
+  /** Makes ready what of a chunk goes to the reader now. The one that finishes waits: for the usage, and since some say so of every chunk. */
+  private take(chunk: Chunk): void {
+    const { usage, choices } = chunk.parsed;
     if (typeof usage === 'object' && usage !== null) this.reported = usage;
-    if (chunk.parsed.choices.length === 0) return null;
+    if (choices.length === 0) return;
     const text = deliveredText(chunk);
     if (text !== '') this.delivered.push(JSON.stringify(text));
-    if (!chunk.finishes) return this.held ? null : this.writer.middle(chunk);
-    if (this.held) return null;
-    this.held = chunk;
-    return this.options.chat.request.includeUsage
-      ? this.writer.finish(chunk, null, this.options.chat.citations)
-      : null;
+    this.callsTools ||= choices.some(({ delta }) => Array.isArray(delta['tool_calls']));
+    if (this.held) this.takeAfterFinish(chunk, this.held);
+    else if (chunk.finishes) this.held = chunk;
+    else this.ready.push(this.writer.middle(chunk));
+  }
+
+  /** Nothing of an answer is lost because its upstream said too early that it ends. */
+  private takeAfterFinish(chunk: Chunk, held: Chunk): void {
+    if (!bringsSomething(chunk)) return;
+    if (bringsSomething(held)) this.ready.push(this.writer.unfinished(held));
+    if (chunk.finishes) {
+      this.held = chunk;
+      return;
+    }
+    this.ready.push(this.writer.middle(chunk));
+    this.held = this.writer.bareFinish(held.parsed.choices[0]?.finish_reason ?? 'stop');
   }
 
   /** The upstream has ended: charge, then hand out the last chunks. */
@@ -133,16 +149,13 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     const { chat } = this.options;
     if (!this.held && this.delivered.length === 0)
       throw await this.failed(new Error('The upstream ended without an answer'));
-    const missing = this.held === null;
-    const finish = this.held ?? this.writer.missingFinish();
+    const finish = this.held ?? this.writer.bareFinish(this.callsTools ? 'tool_calls' : 'stop');
     if (this.ending) return await this.afterEnding();
     const usage = await this.settled();
     if (usage === null) return await this.afterEnding();
     this.finished = true;
     if (!chat.request.includeUsage) return this.writer.finish(finish, usage, chat.citations);
-    const last = this.writer.usage(usage);
-    if (!missing) return last;
-    this.ready.push(last);
+    this.ready.push(this.writer.usage(usage));
     return this.writer.finish(finish, null, chat.citations);
   }
 
@@ -154,7 +167,11 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** Charges the whole answer; null where the stream had ended otherwise meanwhile. */
   private async settled(): Promise<Record<string, unknown> | null> {
     const { chat, settlement, model } = this.options;
-    const tokens = reportedTokens(this.reported) ?? (await this.counted());
+    const tokens = await wholeTokens(this.reported, {
+      prompt: chat.promptTokens,
+      completion: () => this.deliveredTokens(),
+      generated: this.delivered.length > 0,
+    });
     if (this.ending) return null;
     let usage: Record<string, unknown> | null = null;
     this.ending = settlement
@@ -165,12 +182,6 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     this.release();
     await this.ending;
     return usage;
-  }
-
-  private async counted(): Promise<Tokens> {
-    const completion = await this.deliveredTokens();
-    const prompt = this.options.chat.promptTokens;
-    return { prompt, completion, total: prompt + completion };
   }
 
   private async deliveredTokens(): Promise<number> {

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
+import { UpstreamError } from '../providers/index.js';
 import type { Tokenizer } from '../providers/index.js';
 import type { ChatRequest } from './chat-request.js';
 
@@ -43,8 +44,27 @@ export function countTexts(
   return tokens;
 }
 
-/** What of the asked-for answer can be had at all: the model's own bound, and the rest of its window. */
-export function outputBound(request: ChatRequest, model: Model, promptTokens: number): number {
+interface Asked {
+  promptTokens: number;
+  maxTokens: number;
+}
+
+/** What of the asked-for answer a model can give: its own bound, and the rest of its window. */
+export function outputBound(model: Model, { promptTokens, maxTokens }: Asked): number {
   const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
-  return Math.min(request.maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
+  return Math.min(maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
+}
+
+/**
+ * The same at the model that is about to be called, perhaps a fallback.
+ * @throws UpstreamError where the prompt does not fit its window: the next fallback may have a larger one
+ */
+export function boundAt(target: Model, asked: Asked): number {
+  const bound = outputBound(target, asked);
+  if (bound < 1)
+    throw new UpstreamError("The prompt is longer than the fallback's window", {
+      status: null,
+      retryable: false,
+    });
+  return bound;
 }

@@ -13,19 +13,40 @@ export function tokenRate(model: Model): number {
   return Math.max(1, Math.round(model.multiplier * model.pricing.credits));
 }
 
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+/** More than any model takes: an upstream that tells more cannot count. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+/** An upstream's count of tokens, or null where it cannot be used. */
+export function tokenCount(value: unknown): number | null {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_COUNT
+    ? (value as number)
+    : null;
 }
 
 /** An upstream's own counts, or null where they cannot be used. */
-export function reportedTokens(usage: unknown): Tokens | null {
+function reportedTokens(usage: unknown): Tokens | null {
   if (typeof usage !== 'object' || usage === null) return null;
   const { prompt_tokens, completion_tokens, total_tokens } = usage as Record<string, unknown>;
-  const prompt = count(prompt_tokens);
-  const completion = count(completion_tokens);
+  const prompt = tokenCount(prompt_tokens);
+  const completion = tokenCount(completion_tokens);
   if (prompt === null || completion === null || prompt + completion === 0) return null;
   // Some upstreams count hidden reasoning in the total only; it was generated for the caller.
-  return { prompt, completion, total: Math.max(prompt + completion, count(total_tokens) ?? 0) };
+  return { prompt, completion, total: Math.max(prompt + completion, tokenCount(total_tokens) ?? 0) };
+}
+
+/**
+ * The tokens of a whole answer: as its upstream reported them, as they were counted here where it did not, or told of a beginning only
+ * (a prompt of no tokens, no token of an answer that has text).
+ */
+export async function wholeTokens(
+  usage: unknown,
+  own: { prompt: number; completion: () => number | Promise<number>; generated: boolean },
+): Promise<Tokens> {
+  const told = reportedTokens(usage);
+  const prompt = told?.prompt || own.prompt;
+  const completion =
+    told === null || (told.completion === 0 && own.generated) ? await own.completion() : told.completion;
+  return { prompt, completion, total: Math.max(prompt + completion, told?.total ?? 0) };
 }
 
 /** The `usage` object of contract 2.3; what else the upstream told (token details) stays in it. */

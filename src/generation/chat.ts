@@ -2,25 +2,16 @@ import type { Logger } from 'pino';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
-import type {
-  ChatAnswer,
-  ChatCall,
-  ChatChunks,
-  ChatObject,
-  ChatProvider,
-  ProviderRegistry,
-} from '../providers/index.js';
+import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../providers/index.js';
 import { createChatAdmission } from './chat-admission.js';
 import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-admission.js';
 import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
-import { parseChunk } from './chat-chunk.js';
-import type { Chunk } from './chat-chunk.js';
+import { openAnswer } from './chat-open.js';
 import { createChatSettlement } from './chat-settlement.js';
 import type { ChatSettlement } from './chat-settlement.js';
 import { ChatStreamReader } from './chat-stream.js';
-import { countTexts } from './chat-tokens.js';
-import { chatUsage, reportedTokens, tokenRate } from './chat-usage.js';
-import type { Tokens } from './chat-usage.js';
+import { boundAt, countTexts } from './chat-tokens.js';
+import { chatUsage, tokenRate, wholeTokens } from './chat-usage.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import type { ChatCompletion, ChatService, ChatStream } from './generation.types.js';
@@ -44,11 +35,12 @@ function signalOf({ never }: Parts, call: CallContext): AbortSignal {
   return call.idempotencyKey === null ? call.signal : never;
 }
 
+/** @throws UpstreamError where a fallback's window is too small for the prompt */
 function upstreamCall(parts: Parts, chat: AdmittedChat, target: Model): ChatCall {
   return {
     modelId: target.upstream?.modelId ?? target.name,
     body: chat.request.upstreamBody,
-    maxTokens: Math.min(chat.maxTokens, target.maxOutputTokens ?? Number.POSITIVE_INFINITY),
+    maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
     outputCap: target.upstream?.outputCap ?? 'max_tokens',
     promptTokens: chat.promptTokens,
     signal: signalOf(parts, chat.call),
@@ -74,26 +66,18 @@ async function routed<T>(
 
 const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> => provider.complete(call);
 
-/** Opens a stream and reads its first chunk: what fails until then can still be tried elsewhere. */
-async function openStream(
-  provider: ChatProvider,
-  call: ChatCall,
-): Promise<{ chunks: ChatChunks; first: Chunk }> {
-  const chunks = await provider.stream(call);
-  try {
-    return { chunks, first: parseChunk((await chunks.next()) ?? '') };
-  } catch (error) {
-    chunks.cancel();
-    throw error;
-  }
-}
-
 async function complete(parts: Parts, chat: AdmittedChat): Promise<ChatCompletion> {
   const { value: answer, model } = await routed(parts, chat, callWhole);
   const { text, parsed } = answer;
   const head = missingHead(parsed, 'chat.completion');
   const reported = parsed['usage'];
-  const tokens = reportedTokens(reported) ?? (await countedTokens(parts, chat, parsed));
+  const texts = answerTexts(parsed);
+  const { tokenizer } = parts.options;
+  const tokens = await wholeTokens(reported, {
+    prompt: chat.promptTokens,
+    completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
+    generated: texts.some((said) => said !== ''),
+  });
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
   const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id });
   const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
@@ -103,15 +87,8 @@ async function complete(parts: Parts, chat: AdmittedChat): Promise<ChatCompletio
   };
 }
 
-/** For an upstream that does not count. */
-async function countedTokens(parts: Parts, chat: AdmittedChat, parsed: ChatObject): Promise<Tokens> {
-  const { tokenizer } = parts.options;
-  const completion = await countTexts(answerTexts(parsed), { tokenizer, limit: Number.POSITIVE_INFINITY });
-  return { prompt: chat.promptTokens, completion, total: chat.promptTokens + completion };
-}
-
 async function stream(parts: Parts, chat: AdmittedChat): Promise<ChatStream> {
-  const { value, model } = await routed(parts, chat, openStream);
+  const { value, model } = await routed(parts, chat, openAnswer);
   const { settlement, options } = parts;
   const signal = signalOf(parts, chat.call);
   return {

@@ -9,7 +9,7 @@ import { abortedError, UpstreamError } from '../providers/index.js';
 import type { Provider, ProviderRegistry, Tokenizer } from '../providers/index.js';
 import { admitCall } from './call-admission.js';
 import { answerOfFault } from './chat-settlement.js';
-import { tokenRate } from './chat-usage.js';
+import { tokenCount, tokenRate } from './chat-usage.js';
 import { countEmbeddingTokens, readEmbeddingRequest } from './embedding-request.js';
 import type { EmbeddingRequest } from './embedding-request.js';
 import type { EmbeddingService } from './generation.types.js';
@@ -114,7 +114,8 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
           if (!(error instanceof UpstreamError)) logger.error({ err: error }, 'embeddings failed');
           throw answerOfFault(error);
         });
-      const tokens = value.usage?.tokens ?? counted;
+      // An upstream that counts nothing, or in fractions, does not count.
+      const tokens = tokenCount(value.usage?.tokens) || counted;
       const { charged } = await metering.settle(operationId, metering.tokenAmounts(tokens, tokenRate(asked)));
       return {
         object: 'list',

@@ -1,6 +1,7 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chargedTokens, createUpstreamEngine, streamChat, user } from '../support/chat.js';
-import type { ChatEngine, ChatOrg } from '../support/chat.js';
+import type { ChatEngine, ChatOrg, ChunkShape } from '../support/chat.js';
 import { chunk, DONE_EVENT, event, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream } from '../support/fake-upstream.js';
 
@@ -160,6 +161,113 @@ describe('a streamed chat over an upstream', () => {
       choices: [{ finish_reason: 'stop' }],
       usage: { completion_tokens: 1 },
     });
+  });
+
+  const words = ['one', ' two', ' three'];
+  const end = chunk({}, { finish_reason: 'stop' });
+  const spoken = (more: Record<string, unknown>) =>
+    words.map((content, at) => chunk(at === 0 ? { role: 'assistant', content } : { content }, more));
+  const bare = (choice: object) => event({ choices: [choice] });
+
+  it.each<[string, string[]]>([
+    ['an empty reason in each', [...spoken({ finish_reason: '' }), end]],
+    ['the word null as reason in each', [...spoken({ finish_reason: 'null' }), end]],
+    ['a reason in each', spoken({ finish_reason: 'stop' })],
+    ['a reason before its last words', [...spoken({}).slice(0, 2), end, ...spoken({}).slice(2)]],
+    ['two reasons', [...spoken({}), end, chunk({}, { finish_reason: 'length' })]],
+    [
+      'signs of life and asides between them',
+      [event({ type: 'ping' }), ...spoken({}), usageChunk(0, 0), end],
+    ],
+    [
+      'neither delta nor index at its end',
+      [...spoken({}), bare({ delta: null }), bare({ finish_reason: 'stop' })],
+    ],
+    ['other ids and times', [...spoken({}), chunk({}, { id: 'x', created: 7, finish_reason: 'stop' })]],
+    [
+      'a filter’s opinion first',
+      [event({ id: '', created: 0, choices: [], prompt_filter_results: [] }), ...spoken({}), end],
+    ],
+    ['lines of pretty JSON', spoken({}).map((one) => one.replace('{', '{\ndata: '))],
+    ['a byte order mark', [`\ufeff${spoken({})[0]}`, ...spoken({}).slice(1), end]],
+  ])('reaches its reader whole from an upstream with %s', async (_name, chunks) => {
+    upstream.queue({ chunks: [...chunks, DONE_EVENT] });
+    const streamed = await engine.chat.stream(await org.call(), ask());
+    const texts: string[] = [];
+    for await (const text of streamed.chunks) texts.push(text);
+    expect(texts.every((text) => !text.includes('\n'))).toBe(true);
+    const read = texts.map((text) => JSON.parse(text) as ChunkShape);
+    expect(read.map((one) => one.choices[0]?.delta.content ?? '').join('')).toBe(words.join(''));
+    for (const one of read)
+      expect(one).toMatchObject({
+        id: 'chatcmpl-up1',
+        object: 'chat.completion.chunk',
+        created: 1_700_000_000,
+        choices: [{ index: 0, delta: {} }],
+      });
+    expect(read.map((one) => one.choices[0]?.finish_reason)).toEqual([
+      ...read.slice(1).map(() => null),
+      'stop',
+    ]);
+    expect(read[0]?.choices[0]?.delta.role).toBe('assistant');
+    expect(read.at(-1)?.usage).toMatchObject({ completion_tokens: 3 });
+  });
+
+  it('is charged by what its upstream told, wherever, and by its own count where that told of a beginning only', async () => {
+    const told = (prompt: number, completion: number) => ({
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
+    });
+    upstream.queue(
+      { chunks: [...spoken({}), end, event({ usage: told(20, 7) }), DONE_EVENT] },
+      { chunks: [event({ usage: told(20, 0) }), ...spoken({}), end, DONE_EVENT] },
+      { chunks: [...spoken({}), end, event({ choices: [], usage: told(20.5, 3e12) }), DONE_EVENT] },
+    );
+    const usages = [];
+    for (let at = 0; at < 3; at++) usages.push((await read(ask())).chunks.at(-1)?.usage);
+    expect(usages[0]).toMatchObject({ prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 });
+    expect(usages[1]).toMatchObject({ prompt_tokens: 20, completion_tokens: 3, total_tokens: 23 });
+    expect(usages[2]).toMatchObject({ completion_tokens: 3 });
+    expect((await charged()).slice(0, 2)).toEqual([
+      { state: 'settled', tokens: 27 },
+      { state: 'settled', tokens: 23 },
+    ]);
+  });
+
+  it('counts what was thought, refused and spoken too', async () => {
+    const deltas = [{ reasoning: 'one' }, { refusal: ' two' }, { audio: { transcript: ' three' } }];
+    upstream.queue({ chunks: [...deltas.map((delta) => chunk(delta)), end, DONE_EVENT] });
+    const { chunks } = await read(ask());
+    expect(chunks.at(-1)?.usage).toMatchObject({ completion_tokens: 3 });
+  });
+
+  it('says content that comes in parts as text, and thoughts beside it', async () => {
+    const thinking = [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }];
+    const text = [{ type: 'text', text: 'one' }];
+    upstream.queue({ chunks: [chunk({ content: thinking }), chunk({ content: text }), end, DONE_EVENT] });
+    const { chunks } = await read(ask());
+    expect(chunks[0]?.choices[0]?.delta).toEqual({ role: 'assistant', content: '', reasoning_content: 'hm' });
+    expect(chunks[1]?.choices[0]?.delta).toEqual({ content: 'one' });
+  });
+
+  it('is read from an upstream that compresses unasked', async () => {
+    const whole = Buffer.from([...spoken({}), end, DONE_EVENT].join(''));
+    upstream.queue(
+      { chunks: [gzipSync(whole)], headers: { 'content-encoding': 'gzip' } },
+      { chunks: [brotliCompressSync(whole)], headers: { 'content-encoding': 'br' } },
+    );
+    for (let at = 0; at < 2; at++)
+      expect((await read(ask())).chunks.at(-1)?.usage).toMatchObject({ completion_tokens: 3 });
+    expect(upstream.requests[0]?.headers['accept-encoding']).toBe('identity');
+    upstream.queue({ chunks: ['not gzip'], headers: { 'content-encoding': 'gzip' } });
+    await expect(engine.chat.stream(await org.call(), ask())).rejects.toMatchObject({ code: 'server_error' });
+  });
+
+  it('goes to the fallback where an upstream ends before it said anything', async () => {
+    upstream.queue({ chunks: [event({ choices: [] }), event({ error: { message: 'overloaded' } })] });
+    const { chunks } = await read(ask({ model: 'acme/chat-1' }));
+    expect(chunks.at(-1)).toMatchObject({ model: 'spare/chat-1' });
   });
 
   it('tries again and falls back until the first chunk', async () => {

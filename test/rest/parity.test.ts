@@ -243,6 +243,39 @@ describe('the same call by REST and by GraphQL', () => {
   const IMAGE = 'mutation ($input: GenerateImageInput!) { generateImage(input: $input) { created } }';
   const CHAT = 'mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { id } }';
 
+  it('takes the convention’s extras the same, and names what a search cited', async () => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const extras = {
+      reasoning_effort: 'low',
+      verbosity: 'low',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+    };
+    const given = { reasoningEffort: 'low', verbosity: 'low', promptCacheKey: 'k', safetyIdentifier: 's' };
+    const byGraphql = await server.graphql<{ createChatCompletion: { citations: string[] | null } }>(
+      `mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { citations } }`,
+      { key: org.key, variables: { input: { messages, maxTokens: 3, ...given } } },
+    );
+    expect(byGraphql).toMatchObject({ data: { createChatCompletion: { citations: null } } });
+    const byRest = await server.rest('POST', '/chat/completions', {
+      key: org.key,
+      body: { messages, max_tokens: 3, ...extras },
+    });
+    expect(byRest.status).toBe(200);
+    for (const [name, field] of [
+      ['logit_bias', 'logitBias'],
+      ['prediction', 'prediction'],
+    ] as const) {
+      const [rest, graphql] = await refusalsOf(
+        org.key,
+        { method: 'POST', path: '/chat/completions', body: { messages, [name]: 'x' } },
+        { text: CHAT, variables: { input: { messages, [field]: 'x' } } },
+      );
+      expect(rest).toMatchObject({ status: 400, param: name });
+      expect(graphql).toEqual({ ...rest, param: field });
+    }
+  });
+
   it('refuses an exhausted bucket the same', async () => {
     const poor = await server.createOrg({ plan: 'pro_monthly' });
     await server.cli('quota', 'set', '--org', poor.orgId, '--bucket', 'credits', '--used', '200');

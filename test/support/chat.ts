@@ -152,12 +152,15 @@ export interface ChatAnswerShape {
 export interface ChunkShape {
   id: string;
   object: string;
+  created: number;
   model: string;
   model_tier?: string;
   choices: {
+    index: number;
     delta: {
       role?: string;
       content?: string;
+      reasoning_content?: string;
       tool_calls?: { id?: string; function: { name?: string; arguments: string } }[];
     };
     finish_reason: string | null;
@@ -249,13 +252,14 @@ export async function createUpstreamEngine(): Promise<{
         tier: 'basic',
         outputCap: 'max_completion_tokens',
       },
+      { id: `${id}/small`, upstreamId: 'small', type: 'chat', tier: 'basic', contextWindow: 40 },
       { id: `${id}/embed`, upstreamId: 'embed', type: 'embedding', tier: 'basic' },
     ],
   });
   const engine = await createChatEngine({
     providers: {
       providers: [provider('acme', upstream.baseUrl), provider('spare', other.baseUrl)],
-      fallbacks: { 'acme/chat-1': ['spare/chat-1'] },
+      fallbacks: { 'acme/chat-1': ['spare/chat-1'], 'spare/alone': ['spare/small', 'acme/alone'] },
     },
     plans: WIDE_WINDOWS,
     searxngUrl: upstream.baseUrl.replace('/v1', ''),

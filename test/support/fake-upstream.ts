@@ -18,7 +18,7 @@ export interface SeenRequest {
 export interface Reply {
   status?: number;
   headers?: Record<string, string>;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string or bytes are sent as they are. */
   body?: unknown;
   /** Sent one after the other as they are (Server-Sent Events). */
   chunks?: (string | Buffer)[];
@@ -115,7 +115,8 @@ async function answer(response: ServerResponse, reply: Reply): Promise<void> {
   if (reply.delayMs !== undefined) await sleep(reply.delayMs);
   if (reply.then === 'reset' && reply.chunks === undefined) return void response.socket?.destroy();
   if (reply.chunks === undefined) {
-    const body = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {});
+    const given = reply.body ?? {};
+    const body = typeof given === 'string' || Buffer.isBuffer(given) ? given : JSON.stringify(given);
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     response.end(body);
     return;

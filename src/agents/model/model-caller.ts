@@ -1,5 +1,14 @@
 import type { Logger } from 'pino';
-import { countTexts, createRouter, parseChunk, reportedTokens, tokenRate } from '../../generation/index.js';
+import {
+  boundAt,
+  countTexts,
+  createRouter,
+  openAnswer,
+  outputBound,
+  parseChunk,
+  tokenRate,
+  wholeTokens,
+} from '../../generation/index.js';
 import { newId } from '../../ids.js';
 import { toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
@@ -9,7 +18,7 @@ import { RunFault } from '../runs/run.fault.js';
 import type { EndedOperation } from '../runs/run.moves.js';
 import type { RunMeter } from '../runs/run.meter.js';
 import type { ConventionPrompt } from './prompt-messages.js';
-import { AnswerReader, openStream } from './model-stream.js';
+import { AnswerReader } from './model-stream.js';
 import type { ModelAnswer } from './model-stream.js';
 
 export interface ModelCallerOptions {
@@ -55,7 +64,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   return async (request) => {
     const { model, meter } = request;
     const promptTokens = await countPrompt(options.tokenizer, request);
-    const maxTokens = outputBound(request, promptTokens);
+    const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
     const operationId = newId('op');
     const covered = request.metered
       ? await meter.reserveTokens(operationId, model, {
@@ -73,8 +82,11 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
       throw error;
     }
     const { answer } = reader;
-    const tokens =
-      reportedTokens(answer.usage)?.total ?? promptTokens + (await countAnswer(options.tokenizer, answer));
+    const { total: tokens } = await wholeTokens(answer.usage, {
+      prompt: promptTokens,
+      completion: () => countAnswer(options.tokenizer, answer),
+      generated: answer.text !== '' || answer.calls.length > 0,
+    });
     const amounts = toVector(meter.tokenAmounts(tokens, tokenRate(model)));
     return {
       answer,
@@ -96,11 +108,6 @@ async function countPrompt(tokenizer: Tokenizer, { prompt, body, model }: ModelC
   return tokens;
 }
 
-function outputBound({ model, maxTokens }: ModelCallRequest, promptTokens: number): number {
-  const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
-  return Math.min(maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
-}
-
 async function countAnswer(tokenizer: Tokenizer, answer: ModelAnswer): Promise<number> {
   const texts = [
     answer.text,
@@ -119,21 +126,23 @@ async function stream(
   const { value } = await router.route(model, signal, async (provider, target) => {
     if (provider.chat === undefined)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    return await openStream(provider.chat, {
+    return await openAnswer(provider.chat, {
       modelId: target.upstream?.modelId ?? target.name,
       body: { ...body, messages: prompt.messages },
-      maxTokens: Math.min(allowed, target.maxOutputTokens ?? Number.POSITIVE_INFINITY),
+      maxTokens: boundAt(target, { promptTokens, maxTokens: allowed }),
       outputCap: target.upstream?.outputCap ?? 'max_tokens',
       promptTokens,
       signal,
     });
   });
-  const { chunks, first } = value;
+  const { chunks, first, usage } = value;
   try {
+    reader.answer.usage = usage;
     reader.take(first);
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) reader.take(parseChunk(raw));
   } catch (error) {
     chunks.cancel();
-    throw error;
+    // The answer was whole already; only its end was missing.
+    if (!reader.finished || !(error instanceof UpstreamError) || error.fault !== 'failed') throw error;
   }
 }

@@ -1,6 +1,4 @@
-import { parseChunk } from '../../generation/index.js';
 import type { Chunk } from '../../generation/index.js';
-import type { ChatCall, ChatChunks, ChatProvider } from '../../providers/index.js';
 
 /** A tool call as the model asked for it: `arguments` is JSON text, perhaps broken. */
 export interface AskedCall {
@@ -20,23 +18,11 @@ export interface ModelAnswer {
   usage: unknown;
 }
 
-/** Opens a stream and reads its first chunk: what fails until then can still be tried elsewhere. */
-export async function openStream(
-  provider: ChatProvider,
-  call: ChatCall,
-): Promise<{ chunks: ChatChunks; first: Chunk }> {
-  const chunks = await provider.stream(call);
-  try {
-    return { chunks, first: parseChunk((await chunks.next()) ?? '') };
-  } catch (error) {
-    chunks.cancel();
-    throw error;
-  }
-}
-
 /** Gathers a streamed answer. */
 export class AnswerReader {
   readonly answer: ModelAnswer = { text: '', reasoning: '', calls: [], finish: 'stop', usage: null };
+  /** Whether a chunk said that the answer ends. */
+  finished = false;
   private readonly byIndex = new Map<number, AskedCall>();
   private size = 0;
 
@@ -49,11 +35,13 @@ export class AnswerReader {
     const [choice] = parsed.choices;
     if (choice === undefined) return;
     const finish = choice.finish_reason;
+    this.finished ||= finish !== null;
     if (finish === 'length' || finish === 'tool_calls' || finish === 'content_filter')
       this.answer.finish = finish;
-    const delta = choice.delta ?? {};
+    const { delta } = choice;
     if (Array.isArray(delta['tool_calls'])) for (const part of delta['tool_calls']) this.call(part);
-    const { reasoning_content: reasoning, content } = delta;
+    const { content } = delta;
+    const reasoning = delta['reasoning_content'] ?? delta['reasoning'];
     if (typeof reasoning === 'string') this.answer.reasoning += this.bounded(reasoning);
     if (typeof content === 'string') this.answer.text += this.bounded(content);
   }

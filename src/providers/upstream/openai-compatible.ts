@@ -26,7 +26,8 @@ function parseAnswer(text: string): ChatObject {
   } catch {
     throw brokenAnswer('broken JSON');
   }
-  const choices = (parsed as ChatObject | null)?.choices;
+  const { choices, error } = (parsed ?? {}) as Partial<ChatObject>;
+  if (error != null) throw brokenAnswer('an error with status 200');
   if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
   return parsed as ChatObject;
 }

@@ -8,8 +8,9 @@ interface Answer {
 }
 
 function vectorOf(embedding: unknown): number[] {
-  if (Array.isArray(embedding) && embedding.every((value) => typeof value === 'number')) return embedding;
-  if (typeof embedding !== 'string') throw brokenAnswer('no embedding');
+  if (Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value)))
+    return embedding as number[];
+  if (typeof embedding !== 'string' || embedding === '') throw brokenAnswer('no embedding');
   const bytes = Buffer.from(embedding, 'base64');
   return Array.from({ length: Math.floor(bytes.length / 4) }, (_, at) => bytes.readFloatLE(at * 4));
 }

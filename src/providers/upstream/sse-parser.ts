@@ -8,34 +8,54 @@ const MAX_EVENT = 16 * 1024 * 1024;
  */
 export class SseParser {
   private readonly decoder = new StringDecoder('utf8');
+  /** An open line. It is put together and looked at again only when its end has come: a long one comes in very many pieces. */
   private rest = '';
   private data: string | null = null;
+  private begun = false;
+  /** A CR was the last character so far: it ended its line, and an LF that follows belongs to it. */
+  private afterCr = false;
 
   /** @param onData gets each event's data, lines joined. @throws RangeError where an event is too long */
   constructor(private readonly onData: (data: string) => void) {}
 
   push(bytes: Buffer): void {
-    let text = this.rest + this.decoder.write(bytes);
-    // A lone CR is a line's end too, but one at the very end may be half of CRLF.
-    if (text.includes('\r')) {
-      const open = text.endsWith('\r');
-      text = `${(open ? text.slice(0, -1) : text).replace(/\r\n?/g, '\n')}${open ? '\r' : ''}`;
-    }
-    let from = 0;
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
-      this.line(text, from, end);
-      from = end + 1;
-    }
-    this.rest = from === 0 ? text : text.slice(from);
-    if (this.rest.length + (this.data?.length ?? 0) > MAX_EVENT) throw new RangeError('An event is too long');
+    this.take(this.plainLines(this.decoder.write(bytes)));
   }
 
   /** The stream has ended: an event without its blank line counts. */
   end(): void {
-    this.rest += this.decoder.end();
-    if (this.rest !== '') this.line(this.rest, 0, this.rest.replace(/\r$/, '').length);
+    this.take(this.plainLines(this.decoder.end()));
+    if (this.rest !== '') this.line(this.rest, 0, this.rest.length);
     this.rest = '';
     this.dispatch();
+  }
+
+  /** Every line's end as LF, without the mark that a stream may begin with. */
+  private plainLines(piece: string): string {
+    let text = piece;
+    if (!this.begun && text !== '') {
+      this.begun = true;
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    }
+    if (text === '') return text;
+    if (this.afterCr && text.startsWith('\n')) text = text.slice(1);
+    this.afterCr = piece.endsWith('\r');
+    return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  }
+
+  private take(piece: string): void {
+    const first = piece.indexOf('\n');
+    if (first === -1) this.rest += piece;
+    else {
+      const text = this.rest + piece;
+      let from = 0;
+      for (let end = this.rest.length + first; end !== -1; end = text.indexOf('\n', from)) {
+        this.line(text, from, end);
+        from = end + 1;
+      }
+      this.rest = text.slice(from);
+    }
+    if (this.rest.length + (this.data?.length ?? 0) > MAX_EVENT) throw new RangeError('An event is too long');
   }
 
   private line(text: string, from: number, end: number): void {

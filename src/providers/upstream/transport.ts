@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
+import { DecodedAnswer } from './decoded.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
 
 /** Limits of one provider's connections (decisions.md 6, "Upstreams"). */
@@ -28,6 +29,9 @@ export interface TransportOptions {
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** Whoever sends no such header takes any encoding (RFC 9110, 12.5.3). */
+const PLAIN = { 'accept-encoding': 'identity' };
+
 /**
  * One provider's HTTP connections: kept alive, one request at a time on each, as many as there are calls in flight.
  * This and the search adapters are the only outbound requests outside `egress/`: their addresses come from the operator's configuration.
@@ -44,7 +48,11 @@ export class Transport {
     const url = new URL(options.baseUrl);
     this.basePath = url.pathname.replace(/\/+$/, '');
     this.secrets = options.secrets;
-    this.headers = Object.entries({ 'content-type': 'application/json', ...options.headers }).flat();
+    this.headers = Object.entries({
+      ...PLAIN,
+      'content-type': 'application/json',
+      ...options.headers,
+    }).flat();
     this.origin = url.origin;
     this.pool = new Pool(url.origin, {
       pipelining: 1,
@@ -61,13 +69,13 @@ export class Transport {
     const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
     this.pool.dispatch(
       { path: this.basePath + path, method: body === null ? 'GET' : 'POST', headers, body },
-      handler,
+      new DecodedAnswer(handler),
     );
   }
 
   /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
   async postJson(path: string, body: string, signal: AbortSignal | undefined): Promise<string> {
-    return (await this.postForBytes(path, body, signal)).toString('utf8');
+    return withoutMark((await this.postForBytes(path, body, signal)).toString('utf8'));
   }
 
   /**
@@ -84,12 +92,13 @@ export class Transport {
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets });
       if (typeof body === 'string') return this.dispatch(path, body, exchange);
       const headers = this.headersWith(body.contentType);
-      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: body.bytes }, exchange);
+      const answer = new DecodedAnswer(exchange);
+      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: body.bytes }, answer);
     });
   }
 
   private headersWith(contentType: string): string[] {
-    const { 'content-type': _, ...others } = { 'content-type': '', ...this.options.headers };
+    const { 'content-type': _, ...others } = { ...PLAIN, 'content-type': '', ...this.options.headers };
     return Object.entries({ ...others, 'content-type': contentType }).flat();
   }
 
@@ -130,6 +139,11 @@ export class Transport {
   retire(): Promise<void> {
     return this.pool.close();
   }
+}
+
+/** Without the byte order mark that some put before their JSON. */
+function withoutMark(text: string): string {
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 interface WholeExchangeOptions {

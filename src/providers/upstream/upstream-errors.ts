@@ -49,9 +49,11 @@ function wordsOf(fault: unknown): unknown {
   return message ?? msg;
 }
 
+/** `Retry-After` in seconds or as a date, cut to what a caller can be kept waiting. */
 function retryAfterMs(header: string | string[] | undefined): number | undefined {
-  const seconds = Number(Array.isArray(header) ? header[0] : header);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
+  const said = (Array.isArray(header) ? header[0] : header)?.trim() ?? '';
+  const ms = /^\d+(\.\d+)?$/.test(said) ? Number(said) * 1000 : Date.parse(said) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }
 
 /** The fault that an upstream's status stands for. */

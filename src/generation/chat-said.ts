@@ -1,0 +1,50 @@
+/** What a message, or a chunk's part of one, says: in the convention's fields, and in those that other upstreams use for the same. */
+
+type Fields = Record<string, unknown>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textsOf(parts: unknown[], field: 'text' | 'thinking'): string {
+  return parts
+    .map((part) => {
+      const said = isFields(part) ? part[field] : '';
+      if (typeof said === 'string') return said;
+      return Array.isArray(said) ? textsOf(said, 'text') : '';
+    })
+    .join('');
+}
+
+/** Content that came as a list of parts, as the string that the contract has (2.3); what was thought stands beside it. */
+export function withPlainContent(message: Fields): Fields {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const thought = textsOf(content, 'thinking');
+  return {
+    ...message,
+    content: textsOf(content, 'text'),
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+  };
+}
+
+function callTexts(calls: unknown): string[] {
+  if (!Array.isArray(calls)) return [];
+  return calls.flatMap((call) => {
+    const asked = isFields(call) && isFields(call['function']) ? call['function'] : {};
+    return [asked['name'], asked['arguments']].filter((text) => typeof text === 'string');
+  });
+}
+
+/** Every text that was generated for a message or delta, to count it: what is said, thought, refused, spoken, and asked of tools. */
+export function generatedTexts(message: Fields): string[] {
+  const { audio } = message;
+  return [
+    ...callTexts(message['tool_calls']),
+    message['content'],
+    // Some send their reasoning under both names.
+    message['reasoning_content'] ?? message['reasoning'],
+    message['refusal'],
+    isFields(audio) ? audio['transcript'] : null,
+  ].filter((text) => typeof text === 'string');
+}
