@@ -12,7 +12,10 @@ export function readCompose(
 export interface Topology {
   /** The balancer's. */
   url: string;
-  replicas: { role: string; port: number; pid: number; output(): string }[];
+  /** `stop` is a SIGTERM; it resolves to the exit code. */
+  replicas: { role: string; port: number; pid: number; output(): string; stop(): Promise<number | null> }[];
+  /** nginx with deploy/nginx.conf where this machine has nginx, else what stands for it. */
+  balancer: 'nginx' | 'stand-in';
   /** @returns exit codes of the replicas */
   close(): Promise<(number | null)[]>;
 }

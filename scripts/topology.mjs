@@ -1,6 +1,6 @@
 /**
- * The topology of docker-compose.yml as plain processes: the services `api` and `worker` with the file's own commands, environment and replicas, a
- * load balancer standing for nginx. What the file leaves to its network (PostgreSQL, Kafka, folders, ports) is given. So file and
+ * The topology of docker-compose.yml as plain processes: the services `api` and `worker` with the file's own commands, environment and replicas,
+ * and nginx with the file's own configuration (where the machine has none, a small balancer stands for it). What the file leaves to its network (PostgreSQL, Kafka, folders, ports) is given. So file and
  * processes cannot drift apart, where no container engine is at hand.
  *
  *   DATABASE_URL=… KAFKA_BROKERS=… node scripts/topology.mjs
@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { hasNginx, startNginx } from './nginx.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const START_MS = 60_000;
@@ -86,12 +87,7 @@ async function startReplica(service, given) {
 async function startBalancer(ports, port) {
   let turn = 0;
   const next = () => ports[turn++ % ports.length];
-  const forwarded = (request) => ({
-    ...request.headers,
-    'x-forwarded-for': [request.headers['x-forwarded-for'], request.socket.remoteAddress]
-      .filter(Boolean)
-      .join(', '),
-  });
+  const forwarded = (request) => ({ ...request.headers, 'x-forwarded-for': request.socket.remoteAddress });
   const server = createServer((request, response) => {
     const target = { host: '127.0.0.1', port: next(), path: request.url, method: request.method };
     const upstream = httpRequest({ ...target, headers: forwarded(request) }, (answer) => {
@@ -148,10 +144,12 @@ export async function startTopology({ databaseUrl, kafkaBrokers, dataDir, port =
       for (let i = 0; i < service.deploy.replicas; i++) replicas.push(await startReplica(service, given));
     }
     const ports = replicas.filter(({ role }) => role === 'api').map((replica) => replica.port);
-    const balancer = await startBalancer(ports, balancerPort);
+    const withNginx = hasNginx();
+    const balancer = await (withNginx ? startNginx : startBalancer)(ports, balancerPort);
     return {
       url,
       replicas,
+      balancer: withNginx ? 'nginx' : 'stand-in',
       async close() {
         await balancer.close();
         return await close();
@@ -175,7 +173,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     port: Number(PORT ?? 4000),
   });
   console.log(
-    `${topology.replicas.map(({ role, port }) => `${role} :${port}`).join(', ')}; balancer ${topology.url}`,
+    `${topology.replicas.map(({ role, port }) => `${role} :${port}`).join(', ')}; ${topology.balancer} ${topology.url}`,
   );
   const alive = setInterval(() => undefined, 60_000);
   await new Promise((resolve) => ['SIGINT', 'SIGTERM'].forEach((signal) => process.once(signal, resolve)));

@@ -7,7 +7,7 @@ import type { BoundedAnswer } from './bounded-exchange.js';
 import { EgressError } from './egress.types.js';
 import type { Egress, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 import { createGuardedAgent, createGuardedLookup } from './guarded-agent.js';
-import type { NameResolver } from './guarded-agent.js';
+import type { NameResolver } from './names.js';
 import { parseOutboundUrl } from './url-form.js';
 
 const DEFAULT_HEADERS_TIMEOUT_MS = 10_000;

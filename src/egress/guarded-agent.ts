@@ -1,10 +1,10 @@
-import { lookup as resolveName } from 'node:dns';
-import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import type { AddressPolicy } from './addresses.js';
 import { EgressError } from './egress.types.js';
+import { createNameResolver } from './names.js';
+import type { NameResolver } from './names.js';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -12,17 +12,10 @@ function forbidden(): EgressError {
   return new EgressError('forbidden', 'The host is not allowed');
 }
 
-/** The shape of `dns.lookup` with `all: true`. */
-export type NameResolver = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
 /** Resolves a name and hands on permitted addresses only: what is checked is what is connected to, so that rebinding gains nothing. */
 export function createGuardedLookup(
   policy: AddressPolicy,
-  resolve: NameResolver = resolveName,
+  resolve: NameResolver = createNameResolver(),
 ): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -45,7 +38,9 @@ export function createGuardedAgent(policy: AddressPolicy, lookup = createGuarded
       if (isIP(literal) !== 0 && !policy.permits(literal)) return callback(forbidden(), null);
       return connect(options, callback);
     },
-    connections: 32,
+    // As many as there are requests in flight, which who sends them bounds: a share for each host would make a quick receiver wait behind
+    // slow ones of other organisations at the same host, and its time run out in the queue.
+    connections: null,
     pipelining: 1,
     keepAliveTimeout: 4000,
     maxHeaderSize: 32_768,

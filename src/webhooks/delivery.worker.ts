@@ -14,9 +14,12 @@ import {
 import type { FinishedAttempt } from './delivery.queries.js';
 import type { ClaimedDelivery } from './webhook.types.js';
 
-/** Attempts in flight on one process, and to one receiver: a dead one holds at most its own share. */
+/** Attempts in flight on one process, and to one webhook: a dead one holds at most its own share. */
 const MAX_IN_FLIGHT = 512;
 const MAX_PER_WEBHOOK = 8;
+/** Free places for each one that a webhook may hold: the fuller the process, the less a slow receiver gets, and there is always room for others. */
+const FREE_PER_PLACE = 32;
+const MIN_CLAIM = 64;
 /** Longer than any attempt can take; after it another process may try again. */
 const CLAIM_MS = 60_000;
 const POLL_MS = 5000;
@@ -107,8 +110,10 @@ class Worker implements DeliveryWorker {
       let claimed = 0;
       while (this.again && !this.closed) {
         this.again = false;
-        const limit = MAX_IN_FLIGHT - this.flights.size;
-        const now = await this.claim(limit);
+        const free = MAX_IN_FLIGHT - this.flights.size;
+        // Not all that is free at once: how much each webhook may hold follows from what is left.
+        const limit = Math.min(free, Math.max(MIN_CLAIM, Math.ceil(free / 2)));
+        const now = await this.claim(limit, free);
         claimed += now;
         // Fewer than there was room for: the rest is not due, or waits for a place of its webhook.
         if (now > 0 && now === limit) this.again = true;
@@ -135,7 +140,7 @@ class Worker implements DeliveryWorker {
     return this.options.config.webhooks.retryDelaysMs[0] ?? 0;
   }
 
-  private async claim(limit: number): Promise<number> {
+  private async claim(limit: number, free: number): Promise<number> {
     if (limit <= 0) return 0;
     const claim = newId('clm');
     const claimedAt = performance.now();
@@ -143,7 +148,7 @@ class Worker implements DeliveryWorker {
       claim,
       busy: Object.fromEntries(this.busy),
       limit,
-      perWebhook: MAX_PER_WEBHOOK,
+      perWebhook: Math.max(1, Math.min(MAX_PER_WEBHOOK, Math.floor(free / FREE_PER_PLACE))),
       claimMs: CLAIM_MS,
       firstDelayMs: this.firstDelayMs,
     });

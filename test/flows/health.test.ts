@@ -1,8 +1,10 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInstallation, type Installation } from '../support/installation.js';
+import { createTestClient } from '../support/client.js';
+import { createInstallation, freePort, type Installation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -29,6 +31,26 @@ test('a worker serves no API', async () => {
   const server = await startPenstock({ installation, role: 'worker' });
   expect((await get(server, '/api/v1/quota')).status).toBe(404);
   await server.close();
+});
+
+test('who calls while a process starts is served as soon as it can, and probes are told at once', async () => {
+  const { key } = await installation.createOrg();
+  const port = await freePort();
+  const client = createTestClient(`http://127.0.0.1:${port}`);
+  const starting = startPenstock({ installation, port });
+  const get = (path: string) => client.raw(path, { method: 'GET' });
+  const probed = await eventually(() => get('/readyz').catch(() => null), { everyMs: 1 });
+  await probed.body.dump();
+  expect(probed.statusCode).toBe(503);
+  const query = 'query { quota { orgId } }';
+  const [called, pushed] = await Promise.all([
+    client.rest('GET', '/quota', { key }),
+    client.ws(key).iterate({ query }).next(),
+  ]);
+  expect(called.status).toBe(200);
+  expect(pushed.value).toHaveProperty('data.quota.orgId');
+  await client.close();
+  await (await starting).close();
 });
 
 test('processes with different signing secrets are not ready', async () => {

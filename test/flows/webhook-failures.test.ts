@@ -75,10 +75,10 @@ async function open(answer: (response: ServerResponse) => void): Promise<void> {
   hook = await service.create(principal, body);
 }
 
-const emit = (count = 1) =>
+const emit = (count = 1, type = 'generation.completed') =>
   db.database.system.query(
-    `SELECT penstock_emit('events', $1, penstock_event('generation.completed', $1, '{}')) FROM generate_series(1, $2::int)`,
-    [ORG, count],
+    `SELECT penstock_emit('events', $1, penstock_event($3, $1, '{}')) FROM generate_series(1, $2::int)`,
+    [ORG, count, type],
   );
 
 type WorkerDatabase = Pick<Database, 'hints' | 'system'>;
@@ -222,4 +222,33 @@ test('when a cancelled subscription is over, what happens is kept for recover an
   await eventually(() => receiver.requests.length === 1);
   expect(await service.recover(principal, hook.id, { since: '2020-01-01T00:00:00Z' })).toBe(1);
   await eventually(() => receiver.requests.length === 2);
+});
+
+test('receivers that are slow to answer leave room for others, at their own host too', async () => {
+  let held = 0;
+  await open((response) => {
+    if (response.req.url === '/slow') held += 1;
+    else response.writeHead(204).end();
+  });
+  const roomy = {
+    ...principal,
+    plan: { ...principal.plan, webhooks: { max: 100, customHeaders: true } },
+  } as Principal;
+  const at = (path: string, events: string[]) =>
+    service.create(roomy, { name: 'hook', url: `${receiver.url}${path}`, events });
+  // Eight for each of these would be all places there are.
+  const hooks = await Promise.all(Array.from({ length: 66 }, () => at('/slow', ['credits.low'])));
+  hooks.push(await at('/quick', ['generation.completed']));
+  await emit(8, 'credits.low');
+  startWorker();
+  await eventually(() => held > 250, { what: 'slow receivers with many requests' });
+  const before = held;
+  await emit();
+  await eventually(() => receiver.requests.some(({ path }) => path === '/quick'));
+  expect(before).toBeLessThan(512);
+  const answered = await db.database.system.query(
+    `SELECT 1 FROM webhook_deliveries WHERE event_type = 'credits.low' AND attempts <> '[]'`,
+  );
+  expect(answered).toEqual([]);
+  for (const hook of hooks) await service.delete(roomy, hook.id);
 });

@@ -12,6 +12,8 @@ export interface PenstockOptions extends InstallationOptions {
   role?: 'all' | 'api' | 'worker';
   /** Joins another server's installation (one database, one folder) instead of making one. */
   installation?: Installation;
+  /** Default: any that is free. */
+  port?: number;
 }
 
 /** The composed product in this process. */
@@ -32,13 +34,14 @@ export interface TestServer extends TestClient, Pick<Installation, 'cli' | 'crea
 export async function startPenstock(options: PenstockOptions = {}): Promise<TestServer> {
   const checkLeaks = options.installation === undefined ? watchLeaks() : async () => undefined;
   const installation = options.installation ?? (await createInstallation(options));
+  const port = options.port ?? 0;
   // With port 0 the public address follows the port that the server takes, so that the URLs of files open.
   const env = {
     ...installation.env,
-    PUBLIC_URL: 'http://127.0.0.1:0',
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
     ...options.env,
     ROLE: options.role ?? 'all',
-    PORT: '0',
+    PORT: String(port),
   };
   const config = loadConfig(env);
   // Most faults of the suites are asked for: they stay out of the runner's output unless TEST_LOG_LEVEL wants them.

@@ -1,18 +1,13 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { sendFault, writeFault } from '../../http/index.js';
+import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Addressed } from './client-address.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
+import { createWaitingRoom } from './waiting-room.js';
+import type { Upgrade } from './waiting-room.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -40,12 +35,12 @@ const SETTINGS: ServerOptions = {
   shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
 };
 
-export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+export type { Upgrade } from './waiting-room.js';
 
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
 export interface HttpServer {
   readonly port: number;
-  /** From now on requests go there; before, every answer is 503. `rateOf`: what refusals that reach no route tell of the caller's window. */
+  /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
    * Goes on for a moment; then accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all
@@ -59,7 +54,8 @@ export interface HttpServer {
 /** @throws Error EADDRINUSE and other faults of listening */
 export async function listen(options: { port: number; host: string }): Promise<HttpServer> {
   const open = new Set<ServerResponse>();
-  let route: Route = answerStarting;
+  const room = createWaitingRoom();
+  let { route }: { route: Route } = room;
   let draining = false;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
   const answer: Route = (request, response) => {
@@ -76,7 +72,7 @@ export async function listen(options: { port: number; host: string }): Promise<H
     rateOf: (caller) => rateOf(caller),
     answersOn: (socket) => [...open].some((response) => response.socket === socket && response.headersSent),
   });
-  server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => writeFault(socket, STARTING));
+  server.on('upgrade', room.upgrade);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, () => {
@@ -90,6 +86,7 @@ export async function listen(options: { port: number; host: string }): Promise<H
       route = next;
       rateOf = rate;
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
+      room.open({ route, upgrade });
     },
     async drain(timeoutMs) {
       const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
@@ -132,6 +129,3 @@ function stopListening(server: Server): void {
 function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
 }
-
-const STARTING = { status: 503, error: 'Starting', retryAfter: 1 };
-const answerStarting: Route = (_request, response) => sendFault(response, STARTING);

@@ -1,0 +1,2 @@
+/** Whether this machine has nginx. */
+export function hasNginx(): boolean;
