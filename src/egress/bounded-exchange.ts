@@ -24,6 +24,8 @@ export interface BoundedOptions {
   wantsBody(status: number, headers: Record<string, string>): boolean;
 }
 
+const NOT_NEEDED = new EgressError('aborted', 'Aborted');
+
 export type RawHeaders = Record<string, string | string[] | undefined>;
 
 /** Lower-case names; repeated ones joined by `, `. */
@@ -48,6 +50,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private size = 0;
   private done = false;
   private timer: NodeJS.Timeout;
+  private waiting: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly options: BoundedOptions,
@@ -63,9 +66,16 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     this.fail(this.options.signal?.reason);
   }
 
+  /** Where no connection is free for that long, it is dispatched elsewhere too: where it starts first, it is sent. */
+  otherwiseAfter(ms: number, dispatch: () => void): void {
+    this.waiting = setTimeout(dispatch, ms);
+  }
+
+  /** Nothing was sent yet: what is thrown lets go of the request, and leaves its connection to the next. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.done || this.controller !== null) throw NOT_NEEDED;
     this.controller = controller;
-    if (this.done) controller.abort(new EgressError('aborted', 'Aborted'));
+    clearTimeout(this.waiting);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
@@ -92,6 +102,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    if (error === NOT_NEEDED) return;
     if (this.status > 0 && this.options.cut) this.finish(true);
     else this.fail(error);
   }
@@ -120,6 +131,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     if (this.done) return false;
     this.done = true;
     clearTimeout(this.timer);
+    clearTimeout(this.waiting);
     this.options.signal?.removeEventListener('abort', this);
     if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
     return true;

@@ -3,13 +3,17 @@ import type { Agent } from 'undici';
 import { invalid } from '../errors.js';
 import { createAddressPolicy } from './addresses.js';
 import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
-import type { BoundedAnswer } from './bounded-exchange.js';
+import type { BoundedAnswer, BoundedOptions } from './bounded-exchange.js';
 import { EgressError } from './egress.types.js';
 import type { Egress, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 import { createGuardedAgent, createGuardedLookup } from './guarded-agent.js';
 import type { NameResolver } from './names.js';
 import { parseOutboundUrl } from './url-form.js';
 
+/** Connections to one origin that quick answers share. */
+const CONNECTIONS = 32;
+/** Who waits longer than that for one of them gets one of his own: slow answers to others must not use up his time. */
+const PATIENCE_MS = 100;
 const DEFAULT_HEADERS_TIMEOUT_MS = 10_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 30_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -25,14 +29,17 @@ export interface EgressOptions {
 /** The guarded way out: every hop is checked by form, by literal address and again when its name has been resolved. */
 export function createEgress({ config, resolve }: EgressOptions): Egress {
   const policy = createAddressPolicy(config.egress.allow);
-  const agent = createGuardedAgent(policy, createGuardedLookup(policy, resolve));
+  const lookup = createGuardedLookup(policy, resolve);
+  const shared = createGuardedAgent(policy, lookup, CONNECTIONS);
+  const own = createGuardedAgent(policy, lookup, null);
+  const exchangeWhole = createExchange(shared, own);
   const parse = (value: string, httpsOnly = false) => parseOutboundUrl(value, policy, { httpsOnly });
   const exchange = async (value: string, options: OpenOptions): Promise<OutboundStream> =>
     await followRedirects({
       parse,
       value,
       options,
-      send: (url, sent) => send(agent, url, sent),
+      send: (url, sent) => send(own, url, sent),
       discard: (answer) => void answer.body.destroy(),
     });
 
@@ -48,11 +55,11 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
     async request(url, options) {
       const deadline = performance.now() + (options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
       const dispatch = (target: URL, sent: OpenOptions) =>
-        exchangeWhole(agent, target, { ...options, ...sent, deadline });
+        exchangeWhole(target, { ...options, ...sent, deadline });
       return await followRedirects({ parse, value: url, options, send: dispatch, discard: () => undefined });
     },
     async close() {
-      await agent.destroy();
+      await Promise.all([shared.destroy(), own.destroy()]);
     },
   };
 }
@@ -95,34 +102,50 @@ async function followRedirects<Answer extends { status: number; headers: Record<
   }
 }
 
-/** One exchange whose answer is read whole, within its limits. */
-async function exchangeWhole(
-  agent: Agent,
-  url: URL,
-  options: OutboundRequest & { deadline: number },
-): Promise<OutboundAnswer> {
-  const { signal, deadline } = options;
-  try {
-    const answer = await new Promise<BoundedAnswer>((resolve, reject) => {
-      const handler = new BoundedExchange(
-        {
-          deadline,
-          signal,
-          maxBytes: options.maxBytes,
-          cut: options.onLimit === 'cut',
-          headersTimeoutMs: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
-          bodyTimeoutMs: options.bodyTimeoutMs ?? Infinity,
-          wantsBody: (status, headers) => followsTo(options, status, headers) === null,
-        },
-        { resolve, reject },
-      );
-      // Its time limits are the handler's own.
-      agent.dispatch({ ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 }, handler);
-    });
-    return { ...answer, url: url.href };
-  } catch (error) {
-    throw toEgressError(error, signal);
-  }
+type WholeRequest = OutboundRequest & { deadline: number };
+
+/** Exchanges whose answers are read whole, within their limits. */
+function createExchange(
+  shared: Agent,
+  own: Agent,
+): (url: URL, options: WholeRequest) => Promise<OutboundAnswer> {
+  const inFlight = new Map<string, number>();
+  const count = (origin: string, by: 1 | -1): number => {
+    const now = (inFlight.get(origin) ?? 0) + by;
+    if (now > 0) inFlight.set(origin, now);
+    else inFlight.delete(origin);
+    return now;
+  };
+  return async (url, options) => {
+    const { signal } = options;
+    const isCrowded = count(url.origin, 1) > CONNECTIONS;
+    try {
+      const answer = await new Promise<BoundedAnswer>((resolve, reject) => {
+        const handler = new BoundedExchange(boundsOf(options), { resolve, reject });
+        // Its time limits are the handler's own.
+        const request = { ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 };
+        if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => own.dispatch(request, handler));
+        shared.dispatch(request, handler);
+      });
+      return { ...answer, url: url.href };
+    } catch (error) {
+      throw toEgressError(error, signal);
+    } finally {
+      count(url.origin, -1);
+    }
+  };
+}
+
+function boundsOf(options: WholeRequest): BoundedOptions {
+  return {
+    deadline: options.deadline,
+    signal: options.signal,
+    maxBytes: options.maxBytes,
+    cut: options.onLimit === 'cut',
+    headersTimeoutMs: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
+    bodyTimeoutMs: options.bodyTimeoutMs ?? Infinity,
+    wantsBody: (status, headers) => followsTo(options, status, headers) === null,
+  };
 }
 
 function requestOf(url: URL, options: OpenOptions) {

@@ -28,8 +28,12 @@ export function createGuardedLookup(
   };
 }
 
-/** A dispatcher that connects to permitted addresses only. */
-export function createGuardedAgent(policy: AddressPolicy, lookup = createGuardedLookup(policy)): Agent {
+/** A dispatcher that connects to permitted addresses only. @param connections to one origin; null: as many as there are requests */
+export function createGuardedAgent(
+  policy: AddressPolicy,
+  lookup: LookupFunction,
+  connections: number | null,
+): Agent {
   const connect = buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS });
   return new Agent({
     connect: (options, callback) => {
@@ -38,9 +42,7 @@ export function createGuardedAgent(policy: AddressPolicy, lookup = createGuarded
       if (isIP(literal) !== 0 && !policy.permits(literal)) return callback(forbidden(), null);
       return connect(options, callback);
     },
-    // As many as there are requests in flight, which who sends them bounds: a share for each host would make a quick receiver wait behind
-    // slow ones of other organisations at the same host, and its time run out in the queue.
-    connections: null,
+    connections,
     pipelining: 1,
     keepAliveTimeout: 4000,
     maxHeaderSize: 32_768,

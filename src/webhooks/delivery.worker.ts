@@ -17,9 +17,13 @@ import type { ClaimedDelivery } from './webhook.types.js';
 /** Attempts in flight on one process, and to one webhook: a dead one holds at most its own share. */
 const MAX_IN_FLIGHT = 512;
 const MAX_PER_WEBHOOK = 8;
-/** Free places for each one that a webhook may hold: the fuller the process, the less a slow receiver gets, and there is always room for others. */
-const FREE_PER_PLACE = 32;
-const MIN_CLAIM = 64;
+/**
+ * Of what is free a webhook may hold at most this part: the fuller the process, the less a slow receiver gets, and there is always room for
+ * others.
+ */
+const SHARE = 1 / 32;
+/** The least that one claim may take, as a part of all places. */
+const LEAST_CLAIM = 1 / 8;
 /** Longer than any attempt can take; after it another process may try again. */
 const CLAIM_MS = 60_000;
 const POLL_MS = 5000;
@@ -33,6 +37,8 @@ export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Pick<Database, 'hints' | 'system'>;
   config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
   logger: Logger;
+  /** Attempts in flight on this process; default 512. */
+  maxInFlight?: number;
   /** Stands around each attempt: counts it, traces it. */
   observe?: DeliveryObserver;
 }
@@ -72,7 +78,11 @@ class Worker implements DeliveryWorker {
   private crowded = false;
   private closed = false;
 
-  constructor(private readonly options: DeliveryWorkerOptions) {}
+  private readonly places: number;
+
+  constructor(private readonly options: DeliveryWorkerOptions) {
+    this.places = options.maxInFlight ?? MAX_IN_FLIGHT;
+  }
 
   start(): void {
     this.unsubscribe = this.options.database.hints.on('webhook', () => this.wake());
@@ -110,9 +120,9 @@ class Worker implements DeliveryWorker {
       let claimed = 0;
       while (this.again && !this.closed) {
         this.again = false;
-        const free = MAX_IN_FLIGHT - this.flights.size;
+        const free = this.places - this.flights.size;
         // Not all that is free at once: how much each webhook may hold follows from what is left.
-        const limit = Math.min(free, Math.max(MIN_CLAIM, Math.ceil(free / 2)));
+        const limit = Math.min(free, Math.max(Math.ceil(this.places * LEAST_CLAIM), Math.ceil(free / 2)));
         const now = await this.claim(limit, free);
         claimed += now;
         // Fewer than there was room for: the rest is not due, or waits for a place of its webhook.
@@ -148,7 +158,7 @@ class Worker implements DeliveryWorker {
       claim,
       busy: Object.fromEntries(this.busy),
       limit,
-      perWebhook: Math.max(1, Math.min(MAX_PER_WEBHOOK, Math.floor(free / FREE_PER_PLACE))),
+      perWebhook: Math.max(1, Math.min(MAX_PER_WEBHOOK, Math.floor(free * SHARE))),
       claimMs: CLAIM_MS,
       firstDelayMs: this.firstDelayMs,
     });
@@ -173,7 +183,7 @@ class Worker implements DeliveryWorker {
       if (left > 0) this.busy.set(webhookId, left);
       else this.busy.delete(webhookId);
       // A place became free that somebody may wait for.
-      if (this.full.delete(webhookId) || this.flights.size >= MAX_IN_FLIGHT) this.placesLeft = true;
+      if (this.full.delete(webhookId) || this.flights.size >= this.places) this.placesLeft = true;
       this.flights.delete(flight);
       if (result !== null) this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
       void this.flush();

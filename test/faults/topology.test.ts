@@ -7,7 +7,7 @@ import { hasNginx } from '../../scripts/nginx.mjs';
 import { readCompose, startTopology } from '../../scripts/topology.mjs';
 import type { Topology } from '../../scripts/topology.mjs';
 import { createTestClient } from '../support/client.js';
-import type { TestClient } from '../support/client.js';
+
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startKafka } from '../support/kafka.js';
 import { RAISED_PLANS } from './cluster.js';
@@ -17,7 +17,7 @@ const withoutNginx = !hasNginx();
 if (withoutNginx) console.warn('no nginx on this machine: deploy/nginx.conf is not tried');
 let installation: Installation;
 let topology: Topology;
-let client: TestClient;
+let client: ReturnType<typeof createTestClient>;
 
 beforeAll(async () => {
   installation = await createInstallation({ plans: RAISED_PLANS });
