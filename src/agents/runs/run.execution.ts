@@ -12,7 +12,7 @@ import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
 import { createRunLanguageModel } from '../model/run-language-model.js';
 import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
-import { RunFault, RunLeft } from './run.fault.js';
+import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import { UNOBSERVED } from './run.observer.js';
 import type { RunObserver } from './run.observer.js';
@@ -104,7 +104,7 @@ export class RunExecution {
       meter = new RunMeter({ metering: this.options.metering, principal, run: this.run, logger });
       return await this.work(await this.open(meter), meter);
     } catch (error) {
-      if (error instanceof RunLeft || this.leaving) return 'left';
+      if (error instanceof RunLeft || this.leaving || isDatabaseAway(error)) return 'left';
       return await this.fail(error);
     } finally {
       await meter?.releaseAll();
@@ -266,6 +266,7 @@ export class RunExecution {
     if (run.agent.memoryEnabled) {
       const { org_id: orgId, agent_id: agentId, end_user: endUser, id: runId, input: text } = run;
       await options.memory.remember({ orgId, agentId, endUser, runId, text }).catch((error: unknown) => {
+        if (isDatabaseAway(error)) throw error;
         options.logger.warn({ err: error, runId }, 'a run could not be remembered');
       });
     }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../../errors.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
-import { RunLeft } from './run.fault.js';
+import { isDatabaseAway, RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
 import type { Hold, RunWriter, Work } from './run.moves.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
@@ -142,8 +142,8 @@ export class RunSession {
     if (error instanceof ToolError) return error.message;
     if (this.options.abort.signal.aborted) throw this.fault ?? new RunLeft();
     if (error instanceof Error && (error.name === 'RunFault' || error.name === 'RunLeft')) throw error;
-    if (error instanceof ApiError && error.code !== 'server_error' && error.code !== 'unavailable')
-      return error.message;
+    if (isDatabaseAway(error)) throw error;
+    if (error instanceof ApiError && error.code !== 'server_error') return error.message;
     this.options.logger.warn({ err: error, tool: tool.id, runId: this.options.hold.id }, 'a tool failed');
     return 'Tool failed';
   }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Principal } from '../../access/access.types.js';
 import { newId } from '../../ids.js';
 import { RunExecution } from './run.execution.js';
+import { isDatabaseAway } from './run.fault.js';
 import type { ExecutionOptions, Workshop } from './run.execution.js';
 import { claimRuns, createRunWriter, giveBackRuns, renewRuns, sweepRuns } from './run.moves.js';
 
@@ -26,6 +27,9 @@ export interface RunWorkerOptions extends ExecutionOptions {
 const GRACE_MS = 25_000;
 /** A run that takes longer is failed. */
 const TIME_LIMIT_MS = 1_800_000;
+/** Who heard nothing of the database for this long does not judge leases before their holders had as long to renew them. */
+const SILENCE_MS = 10_000;
+const GIVE_BACK_RETRY_MS = 300;
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
   return new Worker(options);
@@ -42,6 +46,9 @@ class Worker implements RunWorker {
   private claiming: Promise<void> | null = null;
   private wanted = false;
   private renewedAt = 0;
+  /** When the database last answered, and until when leases that ran out meanwhile are not judged. */
+  private heardAt = performance.now();
+  private judgesFrom = 0;
 
   constructor(private readonly options: RunWorkerOptions) {
     this.leaseMs = options.leaseMs ?? 30_000;
@@ -131,35 +138,56 @@ class Worker implements RunWorker {
     });
   }
 
-  /** A run that is another's or over by now stays as it is: the fence says so. */
+  /**
+   * Tried until the database answers, since that may be what the run was left for; meanwhile its lease is renewed. A run that is another's
+   * or over by now stays as it is: the fence says so.
+   */
   private async giveBack({ hold }: RunExecution): Promise<void> {
-    try {
-      await giveBackRuns(this.options.database.system, this.id, [hold]);
-    } catch (error) {
-      this.options.logger.error({ err: error, runId: hold.id }, 'a run could not be given back');
+    for (;;) {
+      try {
+        return await giveBackRuns(this.options.database.system, this.id, [hold]);
+      } catch (error) {
+        this.options.logger.error({ err: error, runId: hold.id }, 'a run could not be given back');
+        if (this.stopping || !isDatabaseAway(error)) return;
+        await sleep(GIVE_BACK_RETRY_MS);
+      }
     }
   }
 
   private async sweep(): Promise<void> {
     try {
-      await sweepRuns(this.options.database.system);
+      if (await this.mayJudge()) await sweepRuns(this.options.database.system);
+      this.heardAt = performance.now();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of runs failed; the next one tries again');
     }
     this.wake();
   }
 
+  /** Leases run out while the database is away, though nobody was killed: who held them renews them first. */
+  private async mayJudge(): Promise<boolean> {
+    if (performance.now() - this.heardAt > SILENCE_MS) {
+      await this.renew([...this.running.values()]);
+      this.judgesFrom = performance.now() + SILENCE_MS;
+    }
+    return performance.now() >= this.judgesFrom;
+  }
+
+  private async renew(executions: RunExecution[]): Promise<void> {
+    const began = Date.now();
+    const held = await renewRuns(this.options.database.system, this.id, {
+      holds: executions.map(({ hold }) => hold),
+      leaseMs: this.leaseMs,
+    });
+    this.renewedAt = began;
+    for (const execution of executions) if (!held.has(execution.hold.id)) execution.stop();
+  }
+
   private async heartbeat(): Promise<void> {
     const executions = [...this.running.values()];
     if (executions.length === 0) return;
-    const began = Date.now();
     try {
-      const held = await renewRuns(this.options.database.system, this.id, {
-        holds: executions.map(({ hold }) => hold),
-        leaseMs: this.leaseMs,
-      });
-      this.renewedAt = began;
-      for (const execution of executions) if (!held.has(execution.hold.id)) execution.stop();
+      await this.renew(executions);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'leases of runs could not be renewed');
       if (Date.now() - this.renewedAt < this.leaseMs) return;
