@@ -51,19 +51,16 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private done = false;
   private timer: NodeJS.Timeout;
   private waiting: NodeJS.Timeout | undefined;
+  /** Not `this` as the listener: Node wraps an object so that the whole exchange outlives minor collections. */
+  private readonly onAbort = (): void => this.fail(this.options.signal?.reason);
 
   constructor(
     private readonly options: BoundedOptions,
     private readonly settle: { resolve(answer: BoundedAnswer): void; reject(error: unknown): void },
   ) {
     this.timer = this.arm(options.headersTimeoutMs);
-    options.signal?.addEventListener('abort', this);
-    if (options.signal?.aborted) this.handleEvent();
-  }
-
-  /** The caller's signal fired. */
-  handleEvent(): void {
-    this.fail(this.options.signal?.reason);
+    options.signal?.addEventListener('abort', this.onAbort);
+    if (options.signal?.aborted) this.onAbort();
   }
 
   /** Where no connection is free for that long, it is dispatched elsewhere too: where it starts first, it is sent. */
@@ -132,7 +129,8 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     this.done = true;
     clearTimeout(this.timer);
     clearTimeout(this.waiting);
-    this.options.signal?.removeEventListener('abort', this);
+    this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.options.signal?.removeEventListener('abort', this.onAbort);
     if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
     return true;
   }

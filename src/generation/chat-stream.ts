@@ -48,6 +48,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private fault: ApiError | null = null;
   private waitingSince = Date.now();
   private readonly stall: NodeJS.Timeout;
+  /** Not `this` as the listener: Node wraps an object so that the whole stream outlives minor collections. */
+  private readonly onAbort = (): void => this.leave(new ApiError('server_error', 'The reader has gone'));
 
   constructor(private readonly options: StreamOptions) {
     const { chat, first, model, signal } = options;
@@ -56,17 +58,12 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     this.next_ = first;
     this.reported = options.usage;
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
-    signal.addEventListener('abort', this);
-    if (signal.aborted) this.handleEvent();
+    signal.addEventListener('abort', this.onAbort);
+    if (signal.aborted) this.onAbort();
   }
 
   [Symbol.asyncIterator](): this {
     return this;
-  }
-
-  /** The caller has gone. */
-  handleEvent(): void {
-    this.leave(new ApiError('server_error', 'The reader has gone'));
   }
 
   async next(): Promise<Step> {
@@ -234,6 +231,6 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   private release(): void {
     clearInterval(this.stall);
-    this.options.signal.removeEventListener('abort', this);
+    this.options.signal.removeEventListener('abort', this.onAbort);
   }
 }

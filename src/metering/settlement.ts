@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { createRecentMap } from '../recent-map.js';
 import type { Amounts } from '../vocabulary.js';
 import { BUCKETS } from '../vocabulary.js';
 import { allowanceOf } from './allowance.js';
@@ -7,11 +6,9 @@ import { difference } from './amounts.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.types.js';
+import { OpenOperations } from './open-operations.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
-
-/** Open operations that are remembered: between one and two times this many, the newest. */
-const MAX_OPEN = 10_000;
 
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
 export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
@@ -51,8 +48,7 @@ export function createSettlement({
   eventsHeard: boolean;
 }) {
   const unheard = eventsHeard ? undefined : true;
-  // What open operations were, for the case that their reservations are lost with the database.
-  const open = createRecentMap<string, AdmissionRequest>(MAX_OPEN);
+  const open = new OpenOperations();
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
     run: (items) => settleBatch(connection, items, unheard),
@@ -81,7 +77,7 @@ export function createSettlement({
     remember(request: AdmissionRequest): void {
       const { operation } = request;
       // A job's reservation is settled in the database, by whoever ran it.
-      if (operation !== undefined && operation.jobId === undefined) open.set(operation.id, request);
+      if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
     async settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement> {
       const { state, charged, balances } = await end(operationId, amounts, event);

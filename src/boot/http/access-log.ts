@@ -13,6 +13,8 @@ export function createAccessLog(logger: Logger): AccessLog {
   const calls = new WeakMap<ServerResponse, CallContext>();
   const write = (request: IncomingMessage, response: ServerResponse, startedAt: number) => {
     const call = calls.get(response);
+    // A weak entry whose value leads back to its key outlives every minor collection, and takes the whole request along.
+    calls.delete(response);
     logger.info(
       {
         requestId: call?.requestId ?? response.getHeader('x-request-id'),
@@ -32,7 +34,9 @@ export function createAccessLog(logger: Logger): AccessLog {
       const startedAt = performance.now();
       response.on('close', () => write(request, response, startedAt));
     },
-    name: (response, call) => void calls.set(response, call),
+    name(response, call) {
+      if (logger.isLevelEnabled('info')) calls.set(response, call);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
+import { Slab } from '../../slab.js';
 import type { Addressed } from './client-address.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
@@ -53,14 +54,14 @@ export interface HttpServer {
 
 /** @throws Error EADDRINUSE and other faults of listening */
 export async function listen(options: { port: number; host: string }): Promise<HttpServer> {
-  const open = new Set<ServerResponse>();
+  const open = new Slab<ServerResponse>();
   const room = createWaitingRoom();
   let { route }: { route: Route } = room;
   let draining = false;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
   const answer: Route = (request, response) => {
-    open.add(response);
-    response.on('close', () => open.delete(response));
+    const place = open.insert(response);
+    response.on('close', () => open.remove(place));
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Authenticator } from '../../access/access.types.js';
+import { Slab } from '../../slab.js';
 
 interface Watched {
-  responses: Set<ServerResponse>;
+  responses: Slab<ServerResponse>;
   forget(): void;
 }
 
@@ -12,7 +13,7 @@ export function createStreamGuard(
 ): (keyId: string, response: ServerResponse) => void {
   const byKey = new Map<string, Watched>();
   const watch = (keyId: string): Watched => {
-    const responses = new Set<ServerResponse>();
+    const responses = new Slab<ServerResponse>();
     const end = () => {
       for (const response of [...responses]) if (isStream(response)) response.destroy();
     };
@@ -22,9 +23,9 @@ export function createStreamGuard(
   };
   return (keyId, response) => {
     const watched = byKey.get(keyId) ?? watch(keyId);
-    watched.responses.add(response);
+    const place = watched.responses.insert(response);
     response.on('close', () => {
-      watched.responses.delete(response);
+      watched.responses.remove(place);
       if (watched.responses.size > 0) return;
       watched.forget();
       if (byKey.get(keyId) === watched) byKey.delete(keyId);

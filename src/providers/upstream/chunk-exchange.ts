@@ -29,12 +29,14 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private status = 0;
   private retryAfter: string | string[] | undefined;
   private errorBody = '';
+  /** Not `this` as the listener: Node wraps an object so that the whole exchange outlives minor collections. */
+  private readonly onAbort = (): void => this.cancel();
 
   constructor(
     private readonly signal: AbortSignal,
     private readonly secrets: readonly string[],
   ) {
-    signal.addEventListener('abort', this);
+    signal.addEventListener('abort', this.onAbort);
   }
 
   /** Sends the request and waits for the first chunk. @throws UpstreamError */
@@ -61,10 +63,6 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
 
   cancel(): void {
     if (!this.ended) this.fail(abortedError());
-  }
-
-  handleEvent(): void {
-    this.cancel();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -133,7 +131,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private finish(): void {
     if (this.ended) return;
     this.ended = true;
-    this.signal.removeEventListener('abort', this);
+    this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.resolve(null);
     this.waiter = null;
     if (this.controller?.paused) this.controller.resume();
@@ -143,7 +141,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
     if (this.ended) return;
     this.ended = true;
     this.error = error;
-    this.signal.removeEventListener('abort', this);
+    this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.reject(error);
     this.waiter = null;
     this.controller?.abort(error);
