@@ -95,6 +95,7 @@ export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema 
   const schema = toSubgraph(build(options));
   for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
     for (const field of Object.values(type?.getFields() ?? {})) guardField(field);
+  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) noteEffect(field);
   return schema;
 }
 
@@ -114,4 +115,18 @@ function guardField(field: GraphQLField<unknown, GraphqlContext>): void {
   };
   if (field.subscribe) field.subscribe = guarded;
   else field.resolve = guarded;
+}
+
+/** Once a mutation's field has worked, a retry with the same Idempotency-Key gets this answer, whatever became of the fields after it. */
+function noteEffect(field: GraphQLField<unknown, GraphqlContext>): void {
+  const work = field.resolve;
+  if (!work) return;
+  field.resolve = (source, args, context, info) => {
+    const result: unknown = work(source, args, context, info);
+    if (context.call.idempotencyKey === null) return result;
+    return Promise.resolve(result).then((done) => {
+      context.call.admitted = true;
+      return done;
+    });
+  };
 }

@@ -112,7 +112,7 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
     if (edge.idempotency.keeps(call, given)) {
       const { status, headers, body } = given;
       await outcome.run.finish({ status, headers, body: Buffer.isBuffer(body) ? body : Buffer.from(body) });
-    } else await outcome.run.abandon(given.status);
+    } else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
   }
   setRate(response, call.rate);
   sendAnswer(response, given);

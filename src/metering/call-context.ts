@@ -15,7 +15,10 @@ export interface CallContext {
   rate: RateState | null;
   /** The request's Idempotency-Key row, bound to the job that the call creates (decisions.md 6). */
   idempotencyKey: string | null;
-  /** Set once an operation of this call was admitted (reserved): from then on its answer, a refusal too, is one that a retry gets again. */
+  /**
+   * Set once an operation of this call was admitted (reserved), or a mutation's field was done: from then on its answer, a refusal too, is
+   * one that a retry gets again.
+   */
   admitted?: boolean;
   /**
    * Jobs that an earlier request with the same Idempotency-Key made. A generation takes the first off the list, waits for it and

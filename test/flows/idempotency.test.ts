@@ -99,6 +99,18 @@ describe('the first answer again', () => {
     expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
   });
 
+  test('a document whose first field worked is not done again where a later one was refused', async () => {
+    const { key } = await server.createOrg();
+    const both = `mutation { createAgent(input: { name: "Once", systemPrompt: "x" }) { id } cancelJob(id: "job_unknown") { success } }`;
+    const headers = fresh();
+    const first = await server.graphql(both, { key, headers });
+    expect(first.errors).toMatchObject([{ message: 'Job not found' }]);
+    const second = await server.graphql(both, { key, headers });
+    expect(second.headers['idempotent-replayed']).toBe('true');
+    const { body } = await server.rest<{ agents: unknown[] }>('GET', '/agents', { key });
+    expect(body.agents).toHaveLength(1);
+  });
+
   test('a stream is replayed whole as it was recorded', async () => {
     const { key } = await server.createOrg();
     const headers = fresh();
@@ -264,8 +276,17 @@ test('after 503 Still processing the same request waits for the same job', async
     return answer.status === 200 && answer;
   });
   expect(done.headers['x-job-id']).toBe(first.headers['x-job-id']);
+  const mutation = `mutation ($input: GenerateImageInput!) { generateImage(input: $input) { data { url } } }`;
+  const overGraphql = { key, headers: fresh(), variables: { input: options.body } };
+  const early = await impatient.graphql(mutation, overGraphql);
+  expect(early.errors).toMatchObject([{ message: 'Still processing', extensions: { httpStatus: 503 } }]);
+  const late = await eventually(async () => {
+    const answer = await impatient.graphql(mutation, overGraphql);
+    return answer.errors.length === 0 && answer;
+  });
+  expect(late.headers['x-job-id']).toBe(early.headers['x-job-id']);
   const { body } = await impatient.rest<{ jobs: unknown[] }>('GET', '/jobs', { key });
-  expect(body.jobs).toHaveLength(1);
+  expect(body.jobs).toHaveLength(2);
   await impatient.close();
 });
 
