@@ -39,7 +39,10 @@ class MessageReader {
       throw invalid(`${where}.name must be a string`, 'messages');
     }
     this.toolFields(message, where);
+    const before = this.result.texts.length;
     const content = this.content(message, where);
+    const said = this.result.texts.slice(before).join(' ');
+    if (message['role'] === 'user' && said !== '') this.result.question = said;
     const { images: _, ...rest } = message;
     this.result.messages.push({ ...rest, content });
     if (typeof message['name'] === 'string') this.result.texts.push(message['name']);
@@ -70,15 +73,13 @@ class MessageReader {
       return images.length === 0 ? null : images;
     }
     if (typeof content === 'string') {
-      this.text(content, role);
+      this.result.texts.push(content);
       return images.length === 0 ? content : [{ type: 'text', text: content } satisfies Part, ...images];
     }
     if (!Array.isArray(content) || content.length === 0) {
       throw invalid(`${where}.content must be a string or a non-empty array of parts`, 'messages');
     }
-    const parts = content.map((part: unknown, index) =>
-      this.part(part, { where: `${where}.content[${index}]`, role }),
-    );
+    const parts = content.map((part: unknown, index) => this.part(part, `${where}.content[${index}]`));
     const all = [...parts, ...images];
     this.countImages(
       all.filter((part) => part['type'] === 'image_url').length - images.length,
@@ -105,30 +106,23 @@ class MessageReader {
       throw invalid(`A message can have at most ${MAX_IMAGES} images`, 'images');
   }
 
-  private part(part: unknown, context: { where: string; role: string }): Fields {
-    if (!isFields(part)) throw invalid(`${context.where} must be an object`, 'messages');
+  private part(part: unknown, where: string): Fields {
+    if (!isFields(part)) throw invalid(`${where} must be an object`, 'messages');
     if (part['type'] === 'text' || part['type'] === 'refusal') {
       const text = part[part['type']];
-      if (typeof text !== 'string')
-        throw invalid(`${context.where}.${part['type']} must be a string`, 'messages');
-      this.text(text, context.role);
+      if (typeof text !== 'string') throw invalid(`${where}.${part['type']} must be a string`, 'messages');
+      this.result.texts.push(text);
       return part;
     }
-    if (part['type'] !== 'image_url')
-      throw invalid(`${context.where}.type must be text or image_url`, 'messages');
+    if (part['type'] !== 'image_url') throw invalid(`${where}.type must be text or image_url`, 'messages');
     const given = part['image_url'];
     const url = isFields(given) ? given['url'] : given;
-    if (typeof url !== 'string') throw invalid(`${context.where}.image_url.url is required`, 'image_url');
+    if (typeof url !== 'string') throw invalid(`${where}.image_url.url is required`, 'image_url');
     this.result.images++;
     return {
       ...part,
       image_url: { ...(isFields(given) ? given : {}), url: this.readImage(url, 'image_url') },
     };
-  }
-
-  private text(text: string, role: string): void {
-    this.result.texts.push(text);
-    if (role === 'user') this.result.question = text;
   }
 }
 

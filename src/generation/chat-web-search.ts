@@ -9,6 +9,8 @@ const NOTICE =
   '[1] Notice: web search is not configured here, nothing was searched\n' +
   'Answer from what you know, and say that the web could not be searched.';
 
+const NO_QUESTION = `${HEAD}: there was no question to search for.`;
+
 function promptOf(query: string, results: SearchResult[]): string {
   if (results.length === 0) return `${HEAD} for "${query}": nothing was found. Say so where it matters.`;
   const list = results.map(
@@ -32,7 +34,7 @@ export async function withWebSearch(
   signal: AbortSignal | undefined,
 ): Promise<{ request: ChatRequest; citations: string[] }> {
   const query = [...request.question.slice(0, 4000).replace(/\s+/g, ' ').trim()].slice(0, 400).join('');
-  let text = NOTICE;
+  let text = search.provider === null ? NOTICE : NO_QUESTION;
   let citations: string[] = [];
   if (search.provider !== null && query !== '') {
     try {

@@ -42,6 +42,11 @@ function imagesIn(content: unknown): number {
     : 0;
 }
 
+/** A system message without what a web search or a file put into it: those direct nobody. */
+function ownWords(note: string): string {
+  return note.startsWith(SEARCH_HEAD) ? '' : splitUntrusted(note).rest;
+}
+
 /**
  * The directive of the latest user message counts, or else one in a system message; none does once a tool's answer follows
  * (decisions.md 6, "Chat").
@@ -56,13 +61,16 @@ function directiveOf(
   if (found.directive) return { directive: found.directive, rest: found.rest };
   for (const message of messages) {
     if (message.role !== 'system') continue;
-    const { directive } = findDirective(textOf(message.content));
+    const { directive } = findDirective(ownWords(textOf(message.content)));
     if (directive) return { directive, rest: userText };
   }
   return { directive: {}, rest: userText };
 }
 
-/** Marks a line of web results in a prompt; `src/search` writes it, the sandbox cites from it. */
+/** How `src/generation` heads what a web search found. */
+const SEARCH_HEAD = 'Web search results';
+
+/** Marks a line of web results in a prompt; `src/generation` writes it, the sandbox cites from it. */
 export const SOURCE_LINE = /^\[\d+\] (.+)$/gm;
 
 /** `src/agents` heads what it recalls and finds with these words. */
@@ -97,7 +105,7 @@ export function readPrompt(body: ChatBody): ReadPrompt {
     images: messages.reduce((sum, message) => sum + imagesIn(message.content), 0),
     toolResults: after.map((message) => textOf(message.content)),
     sources: notes
-      .filter((note) => note.startsWith('Web search results'))
+      .filter((note) => note.startsWith(SEARCH_HEAD))
       .flatMap((note) => [...note.matchAll(SOURCE_LINE)].map((match) => match[1] ?? '')),
     memories: notes.flatMap(memoriesIn),
     passages: notes.flatMap(passagesIn),
