@@ -28,6 +28,8 @@ export const LIMITS = {
   directives: 50,
   /** Times that one root field may stand in an operation, aliases and fragments counted. */
   repeats: 15,
+  /** References that the `_entities` of an operation hold together. */
+  references: 1000,
   /** Price of an operation: see {@link COST}. */
   cost: 1000,
 } as const;
@@ -48,6 +50,8 @@ interface Measure {
   path: string[];
   /** Selections looked at, so that nested fragments cannot multiply the measuring itself. */
   visited: number;
+  /** Of `_entities`. */
+  references: number;
   rootFields: Map<string, number>;
 }
 
@@ -79,6 +83,7 @@ export function checkLimits(
         variables: { ...numbersByDefault(definition), ...variables },
         path: [],
         visited: 0,
+        references: 0,
         rootFields: new Map(),
       };
       const cost = costOf(measure, { type: root, set: definition.selectionSet, depth: 1 });
@@ -155,6 +160,7 @@ function costOfField(
     return node.selectionSet ? costOf(measure, { type, set: node.selectionSet, depth: depth + 1 }) : 0;
   const isRoot = depth === 1 && !field.name.startsWith('__');
   if (isRoot) countRepeat(measure, field.name);
+  if (field.name === '_entities') countReferences(measure, node);
   const own = isRoot ? rootCost(field) : node.selectionSet ? COST.object : COST.leaf;
   const inner = getNamedType(field.type);
   if (!node.selectionSet || !isCompositeType(inner)) return own;
@@ -167,6 +173,20 @@ function countRepeat({ rootFields }: Measure, name: string): void {
   rootFields.set(name, times);
   if (times > LIMITS.repeats)
     throw limitError(`Field ${name} stands more than ${LIMITS.repeats} times in the operation`);
+}
+
+/** A router asks for a page's entities at once; each is an object of the answer. */
+function countReferences(measure: Measure, node: FieldNode): void {
+  const given = node.arguments?.find((argument) => argument.name.value === 'representations')?.value;
+  const list =
+    given?.kind === Kind.VARIABLE
+      ? measure.variables[given.name.value]
+      : given?.kind === Kind.LIST
+        ? given.values
+        : [];
+  measure.references += Array.isArray(list) ? list.length : 1;
+  if (measure.references > LIMITS.references)
+    throw limitError(`Operation refers to more than ${LIMITS.references} entities`);
 }
 
 function rootCost(field: GraphQLField<unknown, unknown>): number {

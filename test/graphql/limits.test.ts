@@ -74,6 +74,19 @@ describe('a GraphQL document', () => {
     }
   });
 
+  it('refers to at most 1,000 entities, over all its fields', async () => {
+    const text = `query ($one: [_Any!]!, $two: [_Any!]!) {
+      one: _entities(representations: $one) { __typename } two: _entities(representations: $two) { __typename }
+    }`;
+    const models = (count: number) =>
+      Array.from({ length: count }, () => ({ __typename: 'Model', id: 'sandbox/chat-basic' }));
+    const ask = (one: number, two: number) =>
+      send({ body: JSON.stringify({ query: text, variables: { one: models(one), two: models(two) } }) });
+    expect(await ask(600, 400)).toMatchObject({ status: 200, errors: [] });
+    const over = await ask(600, 401);
+    expect(over).toMatchObject({ status: 400, errors: [{ extensions: { code: 'invalid_request' } }] });
+  });
+
   it('with the size of a page in a variable costs what the variable says', async () => {
     const text = `query ($first: Int) { ${aliases(12, 'jobs(first: $first) { nodes { id } }')} }`;
     const small = await send({ body: JSON.stringify({ query: text, variables: { first: 5 } }) });
