@@ -1,3 +1,4 @@
+import { withoutEnding } from '../characters.js';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, invalid } from '../errors.js';
@@ -81,7 +82,7 @@ function decodeDataUrl(request: FetchRequest): Buffer {
 /** Strict: what is no base64 is refused instead of decoded to something else. Line breaks are allowed, as mail programs write them. */
 function decodeBase64(text: string, request: FetchRequest): Buffer {
   if ((text.length * 3) / 4 > request.maxMb * MB * 1.1) throw tooLarge(request);
-  const compact = text.replace(/[\r\n]+/g, '').replace(/=+$/, '');
+  const compact = withoutEnding(text.replace(/[\r\n]+/g, ''), '=');
   if (compact === '' || compact.length % 4 === 1 || !/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)$/.test(compact))
     throw notData(request);
   const bytes = Buffer.from(compact, 'base64');

@@ -1,3 +1,4 @@
+import { withoutEnding } from '../characters.js';
 import { invalid } from '../errors.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 
@@ -79,7 +80,9 @@ export async function createImageReader(
       return value;
     }
     const type = typeOfBase64(value);
-    if (type === undefined || !/^[A-Za-z0-9+/\r\n]+=*\s*$/.test(value)) throw invalid('Invalid URL', field);
-    return `data:${type};base64,${value.replace(/\s+/g, '')}`;
+    const compact = value.trimEnd().replace(/[\r\n]+/g, '');
+    if (type === undefined || !/^[A-Za-z0-9+/]+$/.test(withoutEnding(compact, '=')))
+      throw invalid('Invalid URL', field);
+    return `data:${type};base64,${compact}`;
   };
 }

@@ -64,6 +64,14 @@ describe('a refused chat', () => {
       'images',
     ],
     [
+      'line breaks before junk, soon',
+      user('x', {
+        messages: [{ role: 'user', content: 'x', images: [`iVBORw0KGgo${'\n'.repeat(300_000)}!`] }],
+      }),
+      'Invalid URL',
+      'images',
+    ],
+    [
       'temperature 2.1',
       user('x', { temperature: 2.1 }),
       'temperature must be between 0 and 2',

@@ -132,6 +132,7 @@ describe('a picture', () => {
     ['a header alone', 'cannot be read', async () => data((await plain(32, 32)).subarray(0, 33))],
     ['no base64', NOT_DATA, () => 'data:image/png;base64,@@@@'],
     ['junk', NOT_DATA, () => '%%%%'],
+    ['padding before junk, soon', NOT_DATA, () => `${'='.repeat(300_000)}!`],
   ])('that is %s is a 400 before any work', async (_what, reason, value) => {
     for (const [path, param, body] of FIELDS.slice(0, 3)) {
       const answer = await post(`${path}?async=true`, body(await value()));
