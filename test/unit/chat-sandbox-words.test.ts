@@ -5,7 +5,7 @@ import { LINKS, NOUNS, OPENERS, VERBS } from '../../src/providers/sandbox/prose.
 import { createRandom } from '../../src/providers/sandbox/random.js';
 import { sampleOfSchema } from '../../src/providers/sandbox/schema-sample.js';
 import { createTokenizer } from '../../src/providers/sandbox/tokens.js';
-import { cleanMessage } from '../../src/providers/upstream/upstream-errors.js';
+import { cleanMessage, errorOfStatus } from '../../src/providers/upstream/upstream-errors.js';
 
 const tokenizer = createTokenizer();
 beforeAll(() => tokenizer.load());
@@ -82,5 +82,22 @@ describe('an upstream’s message', () => {
     );
     expect(clean).toMatch(/^a b \[removed\] \[removed\] \[removed\] \[removed\] \[removed\] w w/);
     expect(clean.length).toBeLessThanOrEqual(300);
+  });
+
+  it('is tried again when its Retry-After says, in seconds or as a date, soon where it says nothing that is known', () => {
+    const wait = (retryAfter: string | undefined) =>
+      errorOfStatus({ status: 503, body: '', retryAfter, secrets: [] }).options.retryAfterMs;
+    expect([wait('2'), wait('0.5'), wait('3600'), wait('x'), wait(''), wait(undefined)]).toEqual([
+      2000,
+      500,
+      10_000,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    const untilDate = wait(new Date(Date.now() + 8000).toUTCString()) ?? 0;
+    expect(untilDate).toBeGreaterThan(0);
+    expect(untilDate).toBeLessThanOrEqual(8000);
+    expect(wait(new Date(0).toUTCString())).toBe(0);
   });
 });
