@@ -384,20 +384,15 @@ describe('embeddings over an upstream', () => {
   it.each([0, 1.5, 5e12])('are counted here where it told %d tokens', async (prompt_tokens) => {
     upstream.queue({ body: { data: [{ embedding: [1, 0] }], usage: { prompt_tokens } } });
     const body = { model: 'acme/embed', input: 'one two three' };
-    expect((await engine.embeddings.create(await org.call(), body)).usage).toEqual({
-      prompt_tokens: 3,
-      total_tokens: 3,
-      credits_used: 1,
-    });
+    const { usage } = await engine.embeddings.create(await org.call(), body);
+    expect(usage).toEqual({ prompt_tokens: 3, total_tokens: 3, credits_used: 1 });
     expect(await charged()).toEqual([{ state: 'settled', tokens: 3 }]);
   });
 
   it('are 500 and free where a vector is missing', async () => {
     upstream.queue({ body: { data: [{ embedding: [] }], usage: { prompt_tokens: 3 } } });
-    const body = { model: 'acme/embed', input: 'x' };
-    await expect(engine.embeddings.create(await org.call(), body)).rejects.toMatchObject({
-      message: 'Generation failed',
-    });
+    const working = engine.embeddings.create(await org.call(), { model: 'acme/embed', input: 'x' });
+    await expect(working).rejects.toMatchObject({ message: 'Generation failed' });
     expect(await charged()).toEqual([{ state: 'released', tokens: 0 }]);
   });
 });
