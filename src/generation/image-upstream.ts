@@ -1,9 +1,11 @@
 import type { ImageModelV4Result } from '@ai-sdk/provider';
 import { ApiError } from '../errors.js';
+import type { JobOrders } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
-import type { ImageCallOptions, ImageCapabilities, Provider } from '../providers/index.js';
+import type { ImageCallOptions, ImageCapabilities, OrderLog, Provider } from '../providers/index.js';
 import { assertSuited, engineAt } from './engine.js';
+import { engineName, orderLogOf } from './orders.js';
 import type { Router } from './routing.js';
 
 /** What one provider made; `model` is the one that answered. */
@@ -13,8 +15,10 @@ export interface ImagesMade {
   images: { bytes: Uint8Array; revisedPrompt: string | null }[];
 }
 
-type MakeImagesOptions = ImageCallOptions & {
-  abortSignal: AbortSignal;
+/** `orders` are those of the part of the work that a call is for. */
+type AskOptions = Omit<ImageCallOptions, 'orders'> & { abortSignal: AbortSignal; jobOrders?: JobOrders };
+
+type MakeImagesOptions = AskOptions & {
   /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
 };
@@ -45,7 +49,7 @@ export async function makeImages(
 async function ask(
   provider: Provider,
   target: Model,
-  options: ImageCallOptions,
+  { jobOrders, ...options }: AskOptions,
 ): Promise<ImagesMade['images']> {
   const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
   if (model === undefined)
@@ -53,15 +57,18 @@ async function ask(
   const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;
   const images: ImagesMade['images'] = [];
   while (images.length < options.n) {
-    const made = imagesOf(
-      await model.doGenerate({ ...options, n: Math.min(limit, options.n - images.length) }),
-    );
+    const name = engineName(provider, target, images.length);
+    const n = Math.min(limit, options.n - images.length);
+    const made = imagesOf(await model.doGenerate({ ...options, n, ...ordersOf(jobOrders, name) }));
     if (made.length === 0)
       throw new UpstreamError('Upstream made no image', { status: null, retryable: false });
     images.push(...made);
   }
   return images.slice(0, options.n);
 }
+
+const ordersOf = (orders: JobOrders | undefined, engine: string): { orders?: OrderLog } =>
+  orders === undefined ? {} : { orders: orderLogOf(orders, engine) };
 
 function imagesOf(result: ImageModelV4Result): ImagesMade['images'] {
   const [facts] = Object.values(result.providerMetadata ?? {});

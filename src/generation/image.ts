@@ -14,6 +14,7 @@ import type { ImageInput } from './image-input.js';
 import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
 import { easeProgress } from './image-progress.js';
+import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Router } from './routing.js';
 
@@ -55,6 +56,7 @@ export function createImageKind(given: ImageKindOptions): GenerationKind<ImageIn
     },
     price: priceOfImages,
     inputParams: (input, model) => ({ model: model.id, ...input }),
+    withdraw: createWithdrawal(given.providers, 'image'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageInput, model }),
     present: async (job, data) =>
@@ -79,6 +81,7 @@ async function run(
     made = await makeImages(options.router, model, {
       ...callOf(input),
       abortSignal: context.signal,
+      jobOrders: context.orders,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
     });

@@ -127,9 +127,10 @@ async function speak(
       kind: 'speech',
       job: context,
       check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
-      ask: async (speech) =>
+      ask: async (speech, orders) =>
         soundOf(
           await speech.doGenerate({
+            orders,
             text: input.input,
             voice: input.voice,
             outputFormat: input.response_format,

@@ -10,6 +10,7 @@ import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
 import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
+import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import type { SpokenTexts } from './spoken-texts.js';
@@ -53,6 +54,7 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
     },
     price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
     inputParams: ({ seconds: _, ...input }, model) => ({ model: model.id, ...input }),
+    withdraw: createWithdrawal(given.providers, 'transcription'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as TranscriptionInput, model }),
     usage: (charged, remaining, job) => ({
@@ -139,8 +141,9 @@ async function listen(
     kind: 'transcription',
     job: context,
     check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
-    ask: async (transcription) =>
+    ask: async (transcription, orders) =>
       await transcription.transcribe({
+        orders,
         audio: bytes,
         mediaType: facts.contentType,
         durationSeconds: facts.durationSeconds,

@@ -86,6 +86,7 @@ export interface JobOutcome {
  * them: the next one takes them over.
  */
 export interface JobOrders {
+  jobId: string;
   find(engine: string): string | null;
   /** Whether the claim was committed: handlers begin before that. */
   held(): Promise<boolean>;

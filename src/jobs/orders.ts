@@ -26,6 +26,7 @@ export function createJobOrders({
   const { job } = claimed;
   const orders = new Map(Object.entries(claimed.orders));
   return {
+    jobId: job.id,
     any: () => orders.size > 0,
     find: (engine) => orders.get(engine) ?? null,
     held: () => held,

@@ -1,4 +1,13 @@
-import type { ImageModelV4 } from '@ai-sdk/provider';
+import type { ImageModelV4, ImageModelV4CallOptions } from '@ai-sdk/provider';
+import type { OrderLog, Ordering } from './order.types.js';
+
+/** An image call beyond the specification's words. */
+export type ImageCallOptions = ImageModelV4CallOptions & {
+  /** 0 to 100, from models that know it. */
+  onProgress?: (percent: number) => void;
+  /** Where models whose work is ordered note their orders. */
+  orders?: OrderLog;
+};
 
 /** What an image model takes besides words and size; a request for more is refused before it costs anything. */
 export interface ImageCapabilities {
@@ -7,7 +16,9 @@ export interface ImageCapabilities {
   seed: boolean;
 }
 
-export type ImageModel = ImageModelV4 & {
-  /** Absent: all of it is passed on. */
-  capabilities?: ImageCapabilities;
-};
+export type ImageModel = Omit<ImageModelV4, 'doGenerate'> &
+  Ordering & {
+    doGenerate(options: ImageCallOptions): ReturnType<ImageModelV4['doGenerate']>;
+    /** Absent: all of it is passed on. */
+    capabilities?: ImageCapabilities;
+  };

@@ -4,7 +4,6 @@ export type { RegistryOptions } from './registry.js';
 export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
 export type { UpstreamSettings } from './upstream-settings.types.js';
 export { createSandboxImage } from './sandbox/image-model.js';
-export type { ImageCallOptions } from './sandbox/image-model.js';
 export { createSandboxVideo } from './sandbox/video-model.js';
 export { createSandboxSpeech } from './sandbox/speech-model.js';
 export { createTokenizer } from './sandbox/tokens.js';

@@ -3,6 +3,8 @@
  * order instead of placing and paying another.
  */
 export interface OrderLog {
+  /** The same for the same work in every attempt, and for no other: what an upstream knows a repeated request by. */
+  key: string;
   /** What names the order that was placed before; null where there is none. */
   earlier(): string | null;
   /** Whether the job is ours for certain; before that nothing is ordered that would have to be paid. */

@@ -1,4 +1,5 @@
 import type { SpeechModelV4, SpeechModelV4CallOptions } from '@ai-sdk/provider';
+import type { OrderLog } from './order.types.js';
 
 /** A speech call beyond the specification's words. `providerOptions.penstock` holds the checked `model_inputs`. */
 export type SpeechCallOptions = SpeechModelV4CallOptions & {
@@ -6,6 +7,8 @@ export type SpeechCallOptions = SpeechModelV4CallOptions & {
   reference?: { bytes: Uint8Array; text: string | null };
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
+  /** Names the work to upstreams that know a repeated request. */
+  orders?: OrderLog;
 };
 
 /** What a speech model can do; a request for more is refused before it costs anything. */

@@ -1,4 +1,5 @@
 import type { KnownSpeech } from '../audio/index.js';
+import type { OrderLog, Ordering } from './order.types.js';
 
 /** A transcription call, every option checked against the model's capabilities beforehand. */
 export interface TranscriptionCall {
@@ -17,6 +18,8 @@ export interface TranscriptionCall {
   /** For models that {@link TranscriptionCapabilities.recognizes}. */
   known?: readonly KnownSpeech[];
   signal: AbortSignal;
+  /** Where models whose work is ordered note their orders. */
+  orders?: OrderLog;
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
 }
@@ -55,7 +58,7 @@ export interface TranscriptionCapabilities {
   modelInputs: readonly string[];
 }
 
-export interface TranscriptionModel {
+export interface TranscriptionModel extends Ordering {
   capabilities: TranscriptionCapabilities;
   /** @throws UpstreamError */
   transcribe(call: TranscriptionCall): Promise<Transcription>;

@@ -10,6 +10,8 @@ interface Seen {
   path: string;
   authorization: string | undefined;
   type: string;
+  /** Its `Idempotency-Key`. */
+  named: string | string[] | undefined;
   body: Buffer;
 }
 interface Reply {
@@ -29,7 +31,8 @@ const wave = waveOf(Int16Array.from({ length: 32_000 }, (_, at) => Math.round(80
 
 async function answer(request: IncomingMessage): Promise<Reply> {
   const { authorization, 'content-type': type = '' } = request.headers;
-  seen.push({ path: request.url ?? '', authorization, type, body: await buffer(request) });
+  const named = request.headers['idempotency-key'];
+  seen.push({ path: request.url ?? '', authorization, type, named, body: await buffer(request) });
   return replies.shift() ?? { status: 500, body: { error: { message: 'no reply' } } };
 }
 
@@ -177,6 +180,21 @@ describe("an upstream's transcription", () => {
       ],
       usage: { seconds_used: 2 },
     });
+  });
+
+  it('is the same request with the same key each time it is sent, of one job', async () => {
+    const said = { body: { text: 'Hello', language: 'en', segments: [] } };
+    // Still being answered there: it is asked again.
+    replies = [{ status: 503, body: {} }, { status: 409, body: {} }, said, said];
+    for (let calls = 0; calls < 2; calls++)
+      expect((await post('/audio/transcriptions', { model: 'acme/ears', file })).status).toBe(200);
+    const [first, second, third, other] = seen.map(({ named }) => named);
+    expect(first).toMatch(/^penstock-[0-9a-f]{32}$/);
+    expect([second, third]).toEqual([first, first]);
+    expect(other).not.toBe(first);
+    expect(
+      seen.slice(1, 3).every(({ body, type }) => body.equals(seen[0]!.body) && type === seen[0]!.type),
+    ).toBe(true);
   });
 
   it('goes to the translations where English is wanted', async () => {

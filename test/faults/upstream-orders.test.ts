@@ -40,7 +40,21 @@ const orders = [
     body: () => ({ model: 'acme/brush', operation: 'colorization', image: photo.toString('base64') }),
     order: '/acme/brush/',
   },
+  // Over packages, which order and ask in one go.
+  { path: '/images/generations', body: { model: 'black-forest-labs/flux-dev' }, order: '/flux-dev/' },
+  {
+    path: '/images/generations',
+    body: { model: 'luma/photon-1' },
+    order: '/luma/dream-machine/v1/generations/image',
+  },
+  {
+    path: '/audio/transcriptions',
+    body: () => ({ model: 'acme/ears', ...sound() }),
+    order: '/v2/transcript',
+  },
+  { path: '/audio/transcriptions', body: () => ({ model: 'fal/ears', ...sound() }), order: '/fal-ai/wizper' },
 ];
+const sound = () => ({ file: waveOf(new Int16Array(16_000)).toString('base64') });
 
 /** Answers in the shapes that the providers were recorded in. */
 function answers(): void {
@@ -57,6 +71,31 @@ function answers(): void {
     ['p3', 'photo'],
   ] as const)
     upstream.on(`/rep/v1/predictions/${id}`, replicate(id, name));
+  const urls = { get: `${upstream.origin}/rep/v1/predictions/p4` };
+  upstream.on('/rep/v1/predictions/p4', () => ({
+    body: {
+      id: 'p4',
+      urls,
+      status: finished ? 'succeeded' : 'processing',
+      output: finished ? [file('photo')] : null,
+    },
+  }));
+  upstream.on('/flux-dev/', { body: { id: 'p4', status: 'starting', urls } });
+  upstream.on('/generations/g2', () => ({
+    body: { id: 'g2', state: finished ? 'completed' : 'dreaming', assets: { image: file('photo') } },
+  }));
+  upstream.on('/v1/generations/image', { body: { id: 'g2', state: 'queued' } });
+  upstream.on('/v2/upload', { body: { upload_url: file('sound') } });
+  upstream.on('/v2/transcript/t1', () => ({
+    body: { id: 't1', status: finished ? 'completed' : 'processing', text: 'Hello', audio_duration: 1 },
+  }));
+  upstream.on('/v2/transcript', { body: { id: 't1', status: 'queued' } });
+  upstream.on('/fal-ai/wizper/requests/r2', () =>
+    finished
+      ? { body: { text: 'Hello', chunks: [{ text: 'Hello', timestamp: [0, 1] }] } }
+      : { status: 400, body: { detail: 'Request is still in progress' } },
+  );
+  upstream.on('/fal-ai/wizper', { body: { request_id: 'r2' } });
   upstream.on('/kling-v2.1-master/', { body: { id: 'p1', status: 'starting' } });
   upstream.on('/acme/band/', { body: { id: 'p2', status: 'starting' } });
   upstream.on('/acme/brush/', { body: { id: 'p3', status: 'starting' } });
@@ -93,7 +132,7 @@ beforeAll(async () => {
   api = await startPenstock({
     role: 'api',
     // Files that upstreams name stand on the machine itself here.
-    env: { EGRESS_ALLOW: '127.0.0.1/32', WORKER_CONCURRENCY: 'video:6,image_edit:2' },
+    env: { EGRESS_ALLOW: '127.0.0.1/32', WORKER_CONCURRENCY: 'video:6,image_edit:2,image:2,stt:2' },
     providers: {
       providers: [
         {
@@ -117,9 +156,16 @@ beforeAll(async () => {
           ...at('/fal'),
           models: [
             { id: 'fal/ray', upstreamId: 'fal-ai/luma-dream-machine/ray-2', type: 'video', tier: 'basic' },
+            { id: 'fal/ears', upstreamId: 'wizper', type: 'stt', tier: 'fast' },
           ],
         },
         { id: 'google', kind: 'google', ...at('/goog/v1beta') },
+        {
+          id: 'assemblyai',
+          kind: 'assemblyai',
+          ...at(''),
+          models: [{ id: 'acme/ears', upstreamId: 'universal-3-5-pro', type: 'stt', tier: 'fast' }],
+        },
         { id: 'luma', kind: 'luma', ...at('/luma') },
         { id: 'openai', kind: 'openai', ...at('/oai/v1') },
         { id: 'xai', kind: 'xai', ...at('/xai/v1') },
@@ -164,21 +210,29 @@ async function kill(worker: SpawnedServer): Promise<void> {
 }
 async function enqueue({ path, body }: (typeof orders)[number]): Promise<string> {
   const given = typeof body === 'function' ? body() : body;
-  const request = path === '/images/edits' ? given : { prompt: 'A cat', ...given };
+  const request = 'image' in given || 'file' in given ? given : { prompt: 'A cat', ...given };
   const answer = await api.rest<{ id: string }>('POST', `${path}?async=true`, { key, body: request });
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
   return answer.body.id;
 }
+/** The order that a path places: of two that match, the longer. */
+const orderAt = (path: string) =>
+  orders
+    .map(({ order }) => order)
+    .filter((order) => path.includes(order))
+    .toSorted((a, b) => b.length - a.length)[0];
 const placed = () =>
   orders.map(
     ({ order }) =>
-      upstream.requests.filter(({ method, path }) => method === 'POST' && path.includes(order)).length,
+      upstream.requests.filter(({ method, path }) => method === 'POST' && orderAt(path) === order).length,
   );
 const asked = (parts: string[]) =>
   parts.every((part) =>
     upstream.requests.some(({ method, path }) => method === 'GET' && path.includes(part)),
   );
-const QUESTIONS = ['p1', 'p2', 'p3', 'r1', 'o1', 'g1', 'v1', 'q1'].map((id) => `/${id}`);
+const QUESTIONS = ['p1', 'p2', 'p3', 'r1', 'o1', 'g1', 'v1', 'q1', 'p4', 'g2', 't1', 'r2'].map(
+  (id) => `/${id}`,
+);
 
 test('what upstreams were ordered by a worker that was killed is followed by the next: one order each, one charge each', async () => {
   answers();

@@ -21,6 +21,7 @@ function bench(log: Partial<OrderLog> = {}) {
     limits: { pollMs: 1, generationMs: 60_000 },
     signal: abort.signal,
     log: {
+      key: 'penstock-1',
       earlier: () => null,
       held: () => Promise.resolve(true),
       placed: () => Promise.resolve(true),

@@ -1,7 +1,8 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
-import { createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
+import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
+import { createHeldOrders } from './held-orders.js';
 import type { NativeKind } from './kinds.js';
 import { createOutboundFetch } from './outbound-fetch.js';
 import { BUILT_IN, createSdkLoader } from './sdk-packages.js';
@@ -52,13 +53,17 @@ export function openSdkUpstream(
 ): SdkUpstream {
   const { id, kind, retry } = upstream;
   const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
-  const load = createSdkLoader(upstream, outbound.fetch);
+  const own = { upstream, outbound, headers: keyHeaderOf(upstream), secrets };
+  const held = createHeldOrders({ kind, secrets, fetch: outbound.fetch, api: createProviderApi(own) });
+  const load = createSdkLoader(upstream, held.fetch);
   const able = new Set(CAPABILITIES[kind]);
   const media = createV4Media({
     id,
     kind,
     secrets,
     during: outbound.during,
+    held,
+    timeouts: upstream.timeouts,
     fields: upstream.fields,
     load: (make) => modelOf(load, make),
   });
@@ -76,7 +81,7 @@ export function openSdkUpstream(
     ...(able.has('image') ? { image: media.image } : {}),
     ...(able.has('speech') ? { speech: media.speech } : {}),
     ...(able.has('transcription') ? { transcription: media.transcription } : {}),
-    ...createProviderMedia({ upstream, outbound, headers: keyHeaderOf(upstream), secrets }),
+    ...createProviderMedia(own),
     close: () => outbound.close(),
     retire: () => outbound.retire(),
   };

@@ -33,7 +33,15 @@ const PACKAGES: Partial<Record<NativeKind, Load>> = {
   cohere: async (settings) => (await import('@ai-sdk/cohere')).createCohere(settings),
   replicate: async ({ apiKey, ...settings }) =>
     (await import('@ai-sdk/replicate')).createReplicate({ ...settings, apiToken: apiKey }),
-  fal: async (settings) => (await import('@ai-sdk/fal')).createFal(settings),
+  fal: async (settings) => {
+    const fal = (await import('@ai-sdk/fal')).createFal(settings);
+    return {
+      imageModel: fal.imageModel,
+      speechModel: fal.speech,
+      // It puts the app's name before the model's itself.
+      transcriptionModel: (modelId) => fal.transcription(modelId.replace(/^fal-ai\//, '')),
+    };
+  },
   luma: async (settings) => (await import('@ai-sdk/luma')).createLuma(settings),
   elevenlabs: async (settings) => (await import('@ai-sdk/elevenlabs')).createElevenLabs(settings),
   deepgram: async (settings) => (await import('@ai-sdk/deepgram')).createDeepgram(settings),
@@ -53,7 +61,7 @@ export const BUILT_IN: Partial<Record<NativeKind, readonly string[]>> = {
   elevenlabs: ['https://api.elevenlabs.io'],
   deepgram: ['https://api.deepgram.com'],
   assemblyai: ['https://api.assemblyai.com'],
-  fal: ['https://queue.fal.run'],
+  fal: ['https://fal.run', 'https://queue.fal.run'],
 };
 
 /** The package's provider, loaded at the first call and kept. */

@@ -8,9 +8,12 @@ import type { ImageModel } from '../image.types.js';
 import { inputOf } from '../predictions/model-fields.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
 import { REPLICATE_FIELDS } from '../predictions/replicate-models.js';
+import type { OrderLog } from '../order.types.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
+import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { refuseDropped } from './dropped.js';
+import type { HeldOrders } from './held-orders.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -25,6 +28,9 @@ export interface V4MediaOptions {
   secrets: readonly string[];
   /** Some packages ask more than once for one answer. */
   during: OutboundFetch['during'];
+  /** Remembers what was ordered. */
+  held: HeldOrders;
+  timeouts: UpstreamSettings['timeouts'];
   /** How its models take our parameters, where an entry says it. */
   fields: KnownFields;
   /** Loads the package, then makes a model. */
@@ -54,14 +60,21 @@ function embeddingOptions(
 }
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
-export function createV4Media({ id, kind, secrets, during, fields, load }: V4MediaOptions): V4Media {
-  const guarded = async <T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T> => {
-    try {
-      return await during(work);
-    } catch (error) {
-      throw upstreamErrorOf(error, { secrets, signal });
-    }
-  };
+export function createV4Media(options: V4MediaOptions): V4Media {
+  const { id, kind, secrets, during, held, fields, timeouts, load } = options;
+  const guarded = async <T>(
+    { signal, orders }: { signal: AbortSignal | undefined; orders?: OrderLog | undefined },
+    work: () => PromiseLike<T>,
+  ): Promise<T> =>
+    await during(() =>
+      held.during(orders, async () => {
+        try {
+          return await work();
+        } catch (error) {
+          throw upstreamErrorOf(error, { secrets, signal });
+        }
+      }),
+    );
   const base = (modelId: string) => ({ specificationVersion: 'v4', provider: id, modelId }) as const;
   return {
     embedding: (modelId) => ({
@@ -69,7 +82,7 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
       maxEmbeddingsPerCall: 2048,
       supportsParallelCalls: true,
       doEmbed: ({ providerOptions, ...options }) =>
-        guarded(options.abortSignal, async () => {
+        guarded({ signal: options.abortSignal }, async () => {
           const model = await load((provider) => provider.embeddingModel?.(modelId));
           return await embedAll(model, {
             ...options,
@@ -86,10 +99,12 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
         negativePrompt: unwantedField(kind, modelId, fields) !== undefined,
         seed: SEEDED.has(kind),
       },
-      doGenerate: (options) =>
-        guarded(options.abortSignal, async () => {
+      withdraw: held.withdraw,
+      doGenerate: ({ orders, onProgress: _, ...options }) =>
+        guarded({ signal: options.abortSignal, orders }, async () => {
           const model = await load((provider) => provider.imageModel?.(modelId));
-          const providerOptions = imageOptions(options, unwantedField(kind, modelId, fields), kind);
+          const unwanted = imageOptions(options, unwantedField(kind, modelId, fields), kind);
+          const providerOptions = { ...unwanted, ...patience(kind, { timeouts, given: unwanted }) };
           const shape = shapeOf({ kind, modelId }, options.size);
           const made = await model.doGenerate({ ...options, ...shape, providerOptions });
           refuseDropped(made.warnings, { modelId });
@@ -100,7 +115,7 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
       ...base(modelId),
       capabilities: { voices: null, referenceAudio: false, modelInputs: [], ...speedOf(kind) },
       doGenerate: (options) =>
-        guarded(options.abortSignal, async () => {
+        guarded({ signal: options.abortSignal }, async () => {
           const model = await load((provider) => provider.speechModel?.(modelId));
           const made = await model.doGenerate(speechCallOf(kind, options));
           refuseDropped(made.warnings, { modelId });
@@ -111,9 +126,24 @@ export function createV4Media({ id, kind, secrets, during, fields, load }: V4Med
       createV4Transcription({
         kind,
         guarded,
+        withdraw: held.withdraw,
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),
       }),
   };
+}
+
+/** Pictures take seconds where other work takes minutes. */
+const PICTURE_POLL_MS = 500;
+
+/** How long, and how often, packages ask about what they ordered: as everything that is ordered (their own limits are one to two minutes). */
+function patience(
+  kind: NativeKind,
+  { timeouts, given }: { timeouts: UpstreamSettings['timeouts']; given: SharedV4ProviderOptions },
+): SharedV4ProviderOptions {
+  if (kind !== 'replicate' && kind !== 'luma') return {};
+  const pollIntervalMillis = Math.min(timeouts.pollMs, PICTURE_POLL_MS);
+  const maxPollAttempts = Math.max(1, Math.ceil(timeouts.generationMs / pollIntervalMillis));
+  return { [kind]: { ...given[kind], pollIntervalMillis, maxPollAttempts } };
 }
 
 /** Kinds whose packages send a seed. */

@@ -1,4 +1,5 @@
 import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
+import type { OrderLog } from '../order.types.js';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
@@ -7,7 +8,8 @@ import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
 interface TranscriptionOptions {
   kind: NativeKind;
   model(): Promise<TranscriptionModelV4>;
-  guarded<T>(signal: AbortSignal | undefined, work: () => PromiseLike<T>): Promise<T>;
+  guarded<T>(call: { signal: AbortSignal; orders?: OrderLog }, work: () => PromiseLike<T>): Promise<T>;
+  withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
 type Options = SharedV4ProviderOptions[string];
@@ -24,6 +26,7 @@ const SETTINGS: Partial<Record<NativeKind, (call: TranscriptionCall) => Options>
     diarize: diarization,
     timestampsGranularity: 'word',
   }),
+  fal: ({ language }) => ({ language, diarize: false, chunkLevel: 'segment' }),
   assemblyai: ({ language, diarization }) => ({
     ...(language === null ? { languageDetection: true } : { languageCode: language }),
     ...(diarization ? { speakerLabels: true } : {}),
@@ -34,12 +37,18 @@ const SETTINGS: Partial<Record<NativeKind, (call: TranscriptionCall) => Options>
 const WORDED: ReadonlySet<NativeKind> = new Set(['deepgram', 'elevenlabs', 'assemblyai']);
 
 /** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
-export function createV4Transcription({ kind, model, guarded }: TranscriptionOptions): TranscriptionModel {
+export function createV4Transcription({
+  kind,
+  model,
+  guarded,
+  withdraw,
+}: TranscriptionOptions): TranscriptionModel {
   const worded = WORDED.has(kind);
   return {
+    withdraw,
     capabilities: { words: worded, diarization: worded, translation: false, modelInputs: [] },
     transcribe: (call) =>
-      guarded(call.signal, async () => {
+      guarded(call, async () => {
         const ready = await model();
         const settings = SETTINGS[kind]?.(call);
         const made = await ready.doGenerate({

@@ -57,7 +57,8 @@ export function keyHeaderOf({ apiKey, kind }: UpstreamSettings): Record<string, 
   return { [name]: prefix + apiKey };
 }
 
-function apiOf({ upstream, outbound, headers, secrets }: ProviderMediaOptions): ApiClient {
+/** A provider's own API over its connections, for what no package of its speaks. */
+export function createProviderApi({ upstream, outbound, headers, secrets }: ProviderMediaOptions): ApiClient {
   const queue = upstream.kind === 'fal' && upstream.baseUrl === FAL;
   return createApiClient({
     fetch: outbound.fetch,
@@ -81,7 +82,7 @@ function predictorOf(
 export function createProviderMedia(options: ProviderMediaOptions): ProviderMedia {
   const { upstream, outbound, secrets } = options;
   const { id: providerId, kind, timeouts: limits, fields, publicFiles = false } = upstream;
-  const api = apiOf(options);
+  const api = createProviderApi(options);
   const predicted = predictorOf(api, options);
   if (predicted !== null) {
     const { predictor, known } = predicted;

@@ -1,20 +1,14 @@
 import { randomInt } from 'node:crypto';
-import type { ImageModelV4, ImageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Imaging } from '../../imaging/index.js';
+import type { ImageCallOptions, ImageModel } from '../image.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
 import { followDirective } from './directed.js';
 import { drawArt } from './image-art.js';
 
-/** Providers that know how far they are tell it; the specification has no word for it. */
-export type ImageCallOptions = ImageModelV4CallOptions & {
-  /** 0 to 100. */
-  onProgress?: (percent: number) => void;
-};
-
 const NEVER = new AbortController().signal;
 
 /** Pictures drawn here: the same prompt, style, negative prompt and seed give the same bytes. */
-export function createSandboxImage(imaging: Imaging): (modelId: string) => ImageModelV4 {
+export function createSandboxImage(imaging: Imaging): (modelId: string) => ImageModel {
   return (modelId) => ({
     specificationVersion: 'v4',
     provider: 'sandbox',

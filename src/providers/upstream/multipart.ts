@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
 export interface FormFile {
   name: string;
@@ -12,7 +12,10 @@ export function multipartOf(
   fields: readonly (readonly [string, string])[],
   files: readonly FormFile[],
 ): { bytes: Buffer; contentType: string } {
-  const boundary = `penstock-${randomBytes(16).toString('hex')}`;
+  // Of what it parts, so that the same form is the same bytes again.
+  const content = createHash('sha256').update(JSON.stringify(fields));
+  for (const { bytes } of files) content.update(bytes);
+  const boundary = `penstock-${content.digest('hex').slice(0, 32)}`;
   const texts = fields.map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );

@@ -36,7 +36,7 @@ function parseAnswer(text: string): ChatObject {
 export function createOpenAiCompatibleChat(transport: Transport, dialect?: ChatDialect): ChatProvider {
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
-      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false, dialect), call.signal);
+      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false, dialect), { signal: call.signal });
       return { text, parsed: parseAnswer(text) };
     },
     stream(call: ChatCall): Promise<ChatChunks> {

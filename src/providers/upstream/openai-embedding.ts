@@ -52,7 +52,10 @@ export function createOpenAiCompatibleEmbedding(options: {
         model: modelId,
         encoding_format: 'float',
       });
-      const answer = read(await transport.postJson('/embeddings', body, abortSignal), values.length);
+      const answer = read(
+        await transport.postJson('/embeddings', body, { signal: abortSignal }),
+        values.length,
+      );
       return {
         embeddings: answer.embeddings,
         ...(answer.tokens === null ? {} : { usage: { tokens: answer.tokens } }),

@@ -38,7 +38,7 @@ export function createOpenAiCompatibleImageEditor(
       mask: 'hole',
     },
     async edit(call) {
-      const { prompt, image, mask, width, height, transparent, signal } = call;
+      const { prompt, image, mask, width, height, transparent, signal, orders } = call;
       const fields: [string, string][] = [
         ['model', modelId],
         ['prompt', prompt],
@@ -54,7 +54,10 @@ export function createOpenAiCompatibleImageEditor(
         { name: 'image', filename: 'image.png', ...png, bytes: image },
         ...(mask === undefined ? [] : [{ name: 'mask', filename: 'mask.png', ...png, bytes: mask }]),
       ]);
-      const text = await transport.postForBytes('/images/edits', form, signal);
+      const text = await transport.postForBytes('/images/edits', form, {
+        signal,
+        idempotencyKey: orders?.key,
+      });
       const [edited] = await readImages(text.toString('utf8'), options, signal);
       return edited as Uint8Array;
     },

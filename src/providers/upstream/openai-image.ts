@@ -39,7 +39,7 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
     modelId,
     maxImagesPerCall: MAX_PER_CALL,
     capabilities: capabilitiesOf(modelId),
-    async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal }) {
+    async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal, orders }) {
       const body = JSON.stringify({
         ...providerOptions['penstock'],
         model: modelId,
@@ -49,7 +49,8 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
         ...(seed === undefined ? {} : { seed }),
         ...(ALWAYS_BASE64.test(modelId) ? {} : { response_format: 'b64_json' }),
       });
-      const items = itemsOf(await transport.postJson('/images/generations', body, abortSignal));
+      const post = { signal: abortSignal, idempotencyKey: orders?.key };
+      const items = itemsOf(await transport.postJson('/images/generations', body, post));
       return {
         images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],

@@ -16,7 +16,7 @@ export function createOpenAiCompatibleSpeech(options: {
     provider: providerId,
     modelId,
     capabilities: { voices: null, referenceAudio: false, modelInputs: ['instructions'] },
-    async doGenerate({ text, voice, outputFormat, speed, providerOptions, abortSignal }) {
+    async doGenerate({ text, voice, outputFormat, speed, providerOptions, abortSignal, orders }) {
       const body = JSON.stringify({
         ...providerOptions?.['penstock'],
         model: modelId,
@@ -25,7 +25,10 @@ export function createOpenAiCompatibleSpeech(options: {
         ...(outputFormat === undefined ? {} : { response_format: outputFormat }),
         ...(speed === undefined || speed === 1 ? {} : { speed }),
       });
-      const audio = await transport.postForBytes('/audio/speech', body, abortSignal);
+      const audio = await transport.postForBytes('/audio/speech', body, {
+        signal: abortSignal,
+        idempotencyKey: orders?.key,
+      });
       return { audio, warnings: [], response: { timestamp: new Date(), modelId } };
     },
   };

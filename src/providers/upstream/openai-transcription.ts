@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type {
   TranscribedSegment,
   TranscribedWord,
@@ -7,6 +6,7 @@ import type {
   TranscriptionModel,
 } from '../transcription.types.js';
 import { languageCode } from './language-codes.js';
+import { multipartOf } from './multipart.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 
@@ -42,11 +42,10 @@ export function createOpenAiCompatibleTranscription({
     },
     async transcribe(call) {
       const path = call.translation ? '/audio/translations' : '/audio/transcriptions';
-      const text = await transport.postForBytes(
-        path,
-        formOf(call, { modelId, timed, diarizing }),
-        call.signal,
-      );
+      const text = await transport.postForBytes(path, formOf(call, { modelId, timed, diarizing }), {
+        signal: call.signal,
+        idempotencyKey: call.orders?.key,
+      });
       return read(text.toString('utf8'), call);
     },
   };
@@ -67,20 +66,8 @@ function formOf(
     fields.push(['timestamp_granularities[]', 'segment']);
     if (call.words) fields.push(['timestamp_granularities[]', 'word']);
   }
-  const boundary = `penstock-${randomBytes(16).toString('hex')}`;
-  const parts = fields.map(
-    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
-  );
-  const file = `audio.${EXTENSIONS[call.mediaType] ?? 'bin'}`;
-  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${file}"\r\nContent-Type: ${call.mediaType}\r\n\r\n`;
-  return {
-    bytes: Buffer.concat([
-      Buffer.from(parts.join('') + head),
-      call.audio,
-      Buffer.from(`\r\n--${boundary}--\r\n`),
-    ]),
-    contentType: `multipart/form-data; boundary=${boundary}`,
-  };
+  const filename = `audio.${EXTENSIONS[call.mediaType] ?? 'bin'}`;
+  return multipartOf(fields, [{ name: 'file', filename, contentType: call.mediaType, bytes: call.audio }]);
 }
 
 function read(text: string, call: TranscriptionCall): Transcription {

@@ -25,6 +25,12 @@ export interface TransportOptions {
   secrets: readonly string[];
 }
 
+export interface PostOptions {
+  signal: AbortSignal | undefined;
+  /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
+  idempotencyKey?: string | undefined;
+}
+
 /** Longest JSON answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -74,8 +80,8 @@ export class Transport {
   }
 
   /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
-  async postJson(path: string, body: string, signal: AbortSignal | undefined): Promise<string> {
-    return withoutMark((await this.postForBytes(path, body, signal)).toString('utf8'));
+  async postJson(path: string, body: string, options: PostOptions): Promise<string> {
+    return withoutMark((await this.postForBytes(path, body, options)).toString('utf8'));
   }
 
   /**
@@ -85,15 +91,18 @@ export class Transport {
   postForBytes(
     path: string,
     body: string | { bytes: Buffer; contentType: string },
-    signal: AbortSignal | undefined,
+    { signal, idempotencyKey }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
-      const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets });
-      if (typeof body === 'string') return this.dispatch(path, body, exchange);
-      const headers = this.headersWith(body.contentType);
+      const keyed = idempotencyKey !== undefined;
+      const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
+      if (typeof body === 'string' && !keyed) return this.dispatch(path, body, exchange);
+      const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
+      const headers = this.headersWith(whole.contentType);
+      if (keyed) headers.push('idempotency-key', idempotencyKey);
       const answer = new DecodedAnswer(exchange);
-      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: body.bytes }, answer);
+      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: whole.bytes }, answer);
     });
   }
 
@@ -151,6 +160,7 @@ interface WholeExchangeOptions {
   reject(error: Error): void;
   signal: AbortSignal | undefined;
   secrets: readonly string[];
+  keyed: boolean;
 }
 
 /** Reads one answer whole. One object with one closure: it stands on the hot path. */
@@ -225,6 +235,7 @@ class WholeExchange implements Dispatcher.DispatchHandler {
       body,
       retryAfter: this.retryAfter,
       secrets: this.options.secrets,
+      keyed: this.options.keyed,
     });
   }
 

@@ -62,6 +62,8 @@ export function errorOfStatus(answer: {
   body: string;
   retryAfter: string | string[] | undefined;
   secrets: readonly string[];
+  /** The request had an idempotency key: a 409 says that its like is still being answered. */
+  keyed?: boolean;
 }): UpstreamError {
   const { status } = answer;
   const said = messageOf(answer.body);
@@ -76,7 +78,7 @@ export function errorOfStatus(answer: {
   const delay = retryAfterMs(answer.retryAfter);
   return new UpstreamError(`Upstream answered ${status}${message ? `: ${message}` : ''}`, {
     status,
-    retryable: status === 429 || status >= 500,
+    retryable: status === 429 || status >= 500 || (status === 409 && answer.keyed === true),
     ...(delay === undefined ? {} : { retryAfterMs: delay }),
   });
 }

@@ -1,0 +1,152 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { OrderLog } from '../order.types.js';
+import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js';
+import { isFields } from '../predictions/api-client.js';
+import { UpstreamError } from '../providers.types.js';
+import { abortedError } from '../upstream/upstream-errors.js';
+import type { NativeKind } from './kinds.js';
+import type { OutboundFetch } from './outbound-fetch.js';
+
+/** How packages order work that their provider then does by itself, while they ask about it. */
+interface Ordered {
+  /** Paths to which they POST what their provider remembers. */
+  path: RegExp;
+  /** How the last of those answers is taken back. */
+  withdraw?(answer: Fields): Pick<ApiRequest, 'method' | 'path'> | null;
+}
+
+const idOf = ({ id }: Fields): string | null =>
+  typeof id === 'string' && id !== '' ? encodeURIComponent(id) : null;
+const below = (method: ApiRequest['method'], of: (id: string) => string) => (answer: Fields) => {
+  const id = idOf(answer);
+  return id === null ? null : { method, path: of(id) };
+};
+
+const ORDERED: Partial<Record<NativeKind, Ordered>> = {
+  replicate: { path: /\/predictions$/, withdraw: below('POST', (id) => `/predictions/${id}/cancel`) },
+  luma: {
+    path: /\/generations\/image$/,
+    withdraw: below('DELETE', (id) => `/dream-machine/v1/generations/${id}`),
+  },
+  // Pictures are answered at once, by their addresses; transcriptions wait in its queue.
+  fal: { path: /\/fal-ai\// },
+  assemblyai: {
+    path: /\/v2\/(upload|transcript)$/,
+    withdraw: below('DELETE', (id) => `/v2/transcript/${id}`),
+  },
+  fireworks: { path: /\/workflows\/.+(?<!\/get_result)$/ },
+};
+
+/** A longer answer is the work itself, not an order's name. */
+const MAX_ANSWER = 64 * 1024;
+const WITHDRAW_MS = 5000;
+/** An upstream that does not know an order (any more). */
+const UNKNOWN = new Set([404, 410]);
+
+/** One call of a package: what its POSTs were answered, in order, by this attempt or an earlier one. */
+interface HeldCall {
+  log: OrderLog;
+  secrets: readonly string[];
+  answers: string[];
+  next: number;
+}
+
+export interface HeldOrders {
+  /** For the package: a POST that was answered before is not sent again. */
+  fetch: OutboundFetch['fetch'];
+  /** Work of a package whose orders `log` remembers. @throws UpstreamError as the work does */
+  during<T>(log: OrderLog | undefined, work: () => PromiseLike<T>): Promise<T>;
+  /** Takes an order back, where the provider can do that. @throws UpstreamError */
+  withdraw(reference: string, signal: AbortSignal): Promise<void>;
+}
+
+interface HeldOptions {
+  kind: NativeKind;
+  /** An answer that repeats one is not kept. */
+  secrets: readonly string[];
+  fetch: OutboundFetch['fetch'];
+  api: ApiClient;
+}
+
+function answersOf(reference: string | null): string[] {
+  const answers: unknown = reference === null ? [] : JSON.parse(reference);
+  return Array.isArray(answers) ? answers.map(String) : [];
+}
+
+const asAnswer = (text: string): Response =>
+  new Response(text, { headers: { 'content-type': 'application/json' } });
+
+/**
+ * Provider packages order and ask in one go, and keep what names an order to themselves. So the answers to their orders are remembered: whoever
+ * takes a job over is given those, and the package asks about the order that was placed before instead of placing (and paying) another.
+ */
+export function createHeldOrders({ kind, secrets, fetch, api }: HeldOptions): HeldOrders {
+  const calls = new AsyncLocalStorage<HeldCall>();
+  const ordered = ORDERED[kind];
+  const withdraw = async (reference: string, signal: AbortSignal): Promise<void> => {
+    const answer: unknown = JSON.parse(answersOf(reference).at(-1) ?? 'null');
+    const request = isFields(answer) ? ordered?.withdraw?.(answer) : null;
+    if (request != null) await api.bytes({ ...request, signal });
+  };
+  const takeBack = async (log: OrderLog, reference: string): Promise<void> => {
+    try {
+      await withdraw(reference, AbortSignal.timeout(WITHDRAW_MS));
+      await log.withdrawn(reference);
+    } catch {
+      // Of a cancelled job it stays noted: a worker's sweep tries once more.
+    }
+  };
+  return {
+    withdraw,
+    async fetch(input, init) {
+      const call = calls.getStore();
+      const url = new URL(input instanceof Request ? input.url : input);
+      if (call === undefined || init?.method !== 'POST' || !ordered?.path.test(url.pathname))
+        return await fetch(input, init);
+      const known = call.answers[call.next++];
+      if (known !== undefined) return asAnswer(known);
+      if (!(await call.log.held())) throw abortedError();
+      return await place(call, () => fetch(input, { ...init, headers: headersOf(call, init), signal: null }));
+    },
+    async during(log, work) {
+      if (log === undefined || ordered === undefined) return await work();
+      const earlier = answersOf(log.earlier());
+      const call: HeldCall = { log, secrets, answers: [...earlier], next: 0 };
+      try {
+        return await calls.run(call, work);
+      } catch (error) {
+        const reference = JSON.stringify(call.answers);
+        if (call.answers.length === 0 || !(error instanceof UpstreamError)) throw error;
+        const { status, retryable } = error.options;
+        if (earlier.length > 0 && UNKNOWN.has(status ?? 0)) {
+          await log.withdrawn(reference);
+          return await calls.run({ log, secrets, answers: [], next: 0 }, work);
+        }
+        // What goes on here or elsewhere finds its order again.
+        if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Without the wish to be answered only when the work is done: until then nobody would know the order's name. */
+function headersOf(call: HeldCall, { headers: given }: RequestInit): Headers {
+  const headers = new Headers(given);
+  headers.delete('prefer');
+  headers.set('idempotency-key', `${call.log.key}-${call.next}`);
+  return headers;
+}
+
+/** Sends an order, not cut off by anything, and remembers its answer. */
+async function place(call: HeldCall, send: () => Promise<Response>): Promise<Response> {
+  const answer = await send();
+  if (!answer.ok || !(answer.headers.get('content-type') ?? '').includes('json')) return answer;
+  const text = await answer.text();
+  if (text.length <= MAX_ANSWER && !call.secrets.some((secret) => text.includes(secret))) {
+    call.answers.push(text);
+    // Somebody else's by now: what was ordered is taken back, as of any aborted call.
+    if (!(await call.log.placed(JSON.stringify(call.answers)))) throw abortedError();
+  }
+  return asAnswer(text);
+}
