@@ -209,6 +209,7 @@ describe('transcription', () => {
       ELEVENLABS_BASE_URL: upstream.origin,
     });
     const made = await eleven.transcription?.('scribe_v1').transcribe(transcriptionCall({ words: false }));
+    expect(made?.language).toBe('en');
     expect(made?.segments).toEqual([
       { start: 0, end: 0.5, text: 'Hello.', speaker: 'SPEAKER_00', words: null },
     ]);

@@ -1,14 +1,15 @@
 import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
-import type { OrderLog } from '../order.types.js';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
+import { languageCode } from '../upstream/language-codes.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
+import type { Guarded } from './v4-media.js';
 
 interface TranscriptionOptions {
   kind: NativeKind;
   model(): Promise<TranscriptionModelV4>;
-  guarded<T>(call: { signal: AbortSignal; orders?: OrderLog }, work: () => PromiseLike<T>): Promise<T>;
+  guarded: Guarded;
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -83,5 +84,5 @@ function read(
 
 function languageOf(said: string | undefined, call: TranscriptionCall): string {
   if (said === undefined || said === '') return call.language ?? 'und';
-  return said.toLowerCase().split(/[-_]/)[0] ?? said;
+  return languageCode(said);
 }

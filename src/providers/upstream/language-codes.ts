@@ -32,11 +32,17 @@ function namesOfLanguages(): ReadonlyMap<string, string> {
   return new Map([...pairs, ...OTHERS]);
 }
 
-/** The code (contract 2.9) of a language that an upstream calls by its English name, or by a code with a region; what is neither stays. */
+/** The short form of a code of two or three letters, without its region: `eng-US` is `en`. */
+function shortCode(code: string): string {
+  try {
+    return new Intl.Locale(code.replaceAll('_', '-')).language;
+  } catch {
+    return code;
+  }
+}
+
+/** The code (contract 2.9) of a language that an upstream calls by its English name or by a code; what is neither stays. */
 export function languageCode(said: string): string {
   const name = said.trim().toLowerCase();
-  return (
-    namesOfLanguages().get(name) ??
-    (/^[a-z]{2,3}([-_][a-z0-9]+)*$/.exec(name) ? (name.split(/[-_]/)[0] as string) : said)
-  );
+  return namesOfLanguages().get(name) ?? (/^[a-z]{2,3}([-_][a-z0-9]+)*$/.test(name) ? shortCode(name) : said);
 }
