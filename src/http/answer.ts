@@ -114,6 +114,8 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
       await outcome.run.finish({ status, headers, body: Buffer.isBuffer(body) ? body : Buffer.from(body) });
     } else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
   }
+  // A retry that waited for the first call's job has its answer again; a failure is nobody's first answer.
+  if (outcome.kind === 'await' && given.status < 500) response.setHeader('Idempotent-Replayed', 'true');
   setRate(response, call.rate);
   sendAnswer(response, given);
 }

@@ -232,6 +232,19 @@ describe('while the first is in flight', () => {
     expect(await used(key, 'image_generations')).toBe(1);
   });
 
+  test('a retry that waits for the first call’s job is marked as its answer again', async () => {
+    const { key } = await server.createOrg();
+    const options = { key, headers: fresh(), body: { ...image, prompt: '@sandbox{"delay_ms":1500}' } };
+    const first = server.rest('POST', '/images/generations', options);
+    await eventually(
+      async () => (await server.rest<{ jobs: unknown[] }>('GET', '/jobs', { key })).body.jobs.length === 1,
+    );
+    const retry = await server.rest('POST', '/images/generations', options);
+    expect(retry).toMatchObject({ status: 200, body: (await first).body });
+    expect(retry.headers['idempotent-replayed']).toBe('true');
+    expect((await first).headers['idempotent-replayed']).toBeUndefined();
+  });
+
   test('a retry joins a stream that is still being written', async () => {
     const { key } = await server.createOrg();
     const headers = fresh();
