@@ -309,6 +309,19 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
   };
 }
 
+/** What an environment names of the operator's own files, whatever else is wrong with it. */
+export function operatorFiles(
+  env: NodeJS.ProcessEnv = process.env,
+): Pick<Config, 'plansFile' | 'providersFile' | 'mcpFile' | 'variables'> {
+  const path = (value: string | undefined): string | null => (value?.trim() ? resolve(value) : null);
+  return {
+    plansFile: path(env['PLANS_FILE']),
+    providersFile: path(env['PROVIDERS_FILE']),
+    mcpFile: path(env['MCP_FILE']),
+    variables: env,
+  };
+}
+
 /**
  * Reads the configuration. No argument: the process's own environment (this file is its only reader).
  * @throws ConfigError with every fault at once; a fault never repeats the value, which may be a secret

@@ -1,6 +1,6 @@
 import { destination, pino, type Logger } from 'pino';
-import { bannerOf, startPenstock, type RunningPenstock } from './boot/index.js';
-import { ConfigError, loadConfig, type Config } from './config.js';
+import { bannerOf, faultsOfFiles, startPenstock, type RunningPenstock } from './boot/index.js';
+import { ConfigError, loadConfig, operatorFiles, type Config } from './config.js';
 
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
 const STOP_TIMEOUT_MS = 29_000;
@@ -72,18 +72,19 @@ function explainFile({ code, path, message }: NodeJS.ErrnoException, { dataDir }
   return `Cannot use DATA_DIR ${dataDir}: ${message}. It must be a folder that this user may write to.`;
 }
 
-function readConfig(): Config {
+async function readConfig(): Promise<Config> {
   try {
     return loadConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    const all = new ConfigError([...error.faults, ...(await faultsOfFiles(operatorFiles()))]);
+    process.stderr.write(`${all.message}\n`);
     process.exit(1);
   }
 }
 
 async function main(): Promise<void> {
-  const config = readConfig();
+  const config = await readConfig();
   const logger = pino({ level: config.logLevel, base: { pid: process.pid, role: config.role } }, output);
   const { promise: started, resolve, reject } = Promise.withResolvers<RunningPenstock>();
   // A start that fails is told below; a stop that waits for it hears of it too.

@@ -7,7 +7,7 @@ import {
 } from '../access/index.js';
 import { createAudio, type Audio } from '../audio/index.js';
 import { readMcpFile } from '../agents/index.js';
-import { ConfigError, type Config } from '../config.js';
+import type { Config } from '../config.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
 import { createInProcessBus, createKafkaBus, createRelay, type Bus } from '../events/index.js';
 import { openFiles, type Files } from '../files/index.js';
@@ -21,13 +21,13 @@ import {
   createSandboxImage,
   createSandboxVideo,
   createTokenizer,
-  ProvidersFileError,
   type ProviderRegistry,
   type Tokenizer,
 } from '../providers/index.js';
 import { TOOLS } from '../vocabulary.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
+import { allOrEveryFault } from './operator-files.js';
 import {
   createTraceLookup,
   observeMetering,
@@ -99,22 +99,6 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
   const bus = openBus({ config, logger, closers, telemetry, database });
   const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
   return { ...opened, ...models, ...access, mcpServers };
-}
-
-/** What an operator has to mend in several files is told at once. @throws ConfigError, or the fault itself where there is but one */
-async function allOrEveryFault<T extends readonly unknown[]>(
-  reads: readonly [...{ [K in keyof T]: Promise<T[K]> }],
-): Promise<T> {
-  const settled = await Promise.allSettled(reads);
-  const reasons = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
-  const faults = reasons.flatMap((reason) => {
-    if (reason instanceof ConfigError) return reason.faults;
-    return reason instanceof ProvidersFileError
-      ? reason.faults.map((fault) => `PROVIDERS_FILE: ${fault}`)
-      : [];
-  });
-  if (reasons.length > 1 && faults.length > 0) throw new ConfigError(faults);
-  return Promise.all(reads) as unknown as Promise<T>;
 }
 
 async function openModels({ config, logger, closers, telemetry }: Opening) {

@@ -1,5 +1,5 @@
 export { featureVector } from './sandbox/embedding.js';
-export { createProviderRegistry } from './registry.js';
+export { createProviderRegistry, readProvidersFile } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
 export type { UpstreamSettings } from './upstream-settings.types.js';

@@ -74,7 +74,10 @@ function hasPublicFiles({ publicUrl, egress }: RegistryOptions): boolean {
   }
 }
 
-async function readProvidersFile(options: RegistryOptions): Promise<ProvidersFile> {
+/** @throws ProvidersFileError with every fault */
+export async function readProvidersFile(
+  options: Pick<RegistryOptions, 'file' | 'env'>,
+): Promise<ProvidersFile> {
   if (options.file === null) return providersOfEnvironment(options.env);
   let text: string;
   try {

@@ -27,9 +27,11 @@ async function runToEnd(
 
 describe('a start', () => {
   test('lists every fault of the configuration at once and ends with 1', async () => {
-    const { code, stderr } = await runToEnd({ PORT: 'x', ROLE: 'y', EGRESS_ALLOW: 'z' });
+    const files = { PROVIDERS_FILE: '/none.json', PLANS_FILE: '/none.json' };
+    const { code, stderr } = await runToEnd({ PORT: 'x', ROLE: 'y', EGRESS_ALLOW: 'z', ...files });
     expect(code).toBe(1);
-    for (const name of ['PORT', 'ROLE', 'EGRESS_ALLOW']) expect(stderr).toContain(name);
+    for (const name of ['PORT', 'ROLE', 'EGRESS_ALLOW', ...Object.keys(files)])
+      expect(stderr).toContain(`${name}: `);
   });
 
   test('on a taken port ends with 1 and touches nothing', async () => {

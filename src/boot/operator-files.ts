@@ -1,0 +1,39 @@
+import { readMcpFile } from '../agents/index.js';
+import { loadPlans } from '../access/index.js';
+import { ConfigError } from '../config.js';
+import type { operatorFiles } from '../config.js';
+import { ProvidersFileError, readProvidersFile } from '../providers/index.js';
+
+function faultsOf(settled: PromiseSettledResult<unknown>[]): string[] {
+  return settled.flatMap((one) => {
+    if (one.status === 'fulfilled') return [];
+    const reason: unknown = one.reason;
+    if (reason instanceof ConfigError) return reason.faults;
+    return reason instanceof ProvidersFileError
+      ? reason.faults.map((fault) => `PROVIDERS_FILE: ${fault}`)
+      : [];
+  });
+}
+
+/** What an operator has to mend in several files is told at once. @throws ConfigError, or the fault itself where there is but one */
+export async function allOrEveryFault<T extends readonly unknown[]>(
+  reads: readonly [...{ [K in keyof T]: Promise<T[K]> }],
+): Promise<T> {
+  const settled = await Promise.allSettled(reads);
+  const faults = faultsOf(settled);
+  const failed = settled.filter(({ status }) => status === 'rejected');
+  if (failed.length > 1 && faults.length > 0) throw new ConfigError(faults);
+  return Promise.all(reads) as unknown as Promise<T>;
+}
+
+/** The faults of the operator's files, for a start that the environment's own end already. */
+export async function faultsOfFiles(files: ReturnType<typeof operatorFiles>): Promise<string[]> {
+  const { plansFile, providersFile, mcpFile, variables } = files;
+  return faultsOf(
+    await Promise.allSettled([
+      loadPlans(plansFile),
+      readProvidersFile({ file: providersFile, env: variables }),
+      readMcpFile(mcpFile, variables),
+    ]),
+  );
+}
