@@ -386,13 +386,19 @@ describe('sound', () => {
 
   it('of Deepgram is spoken by the voice that stands for a preset', async () => {
     upstream.on('/v1/speak', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
-    const speech = (await open('deepgram')).speech!('aura-2');
+    const deepgram = await open('deepgram');
+    const speech = deepgram.speech!('aura-2');
     await speech.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
     expect(upstream.requests[0]?.path).toContain('model=aura-2-andromeda-en');
     expect(upstream.requests[0]).toMatchObject({
       headers: { authorization: `Token ${KEY}` },
       json: { text: 'Hello' },
     });
-    expect(speech.capabilities?.speed).toEqual({ min: 1, max: 1 });
+    expect(speech.capabilities).toMatchObject({ speed: { min: 1, max: 1 }, voices: null });
+    // A voice itself: another cannot be asked for.
+    const thalia = deepgram.speech!('aura-2-thalia-en');
+    await thalia.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
+    expect(upstream.requests.at(-1)?.path).toContain('model=aura-2-thalia-en');
+    expect(thalia.capabilities?.voices).toEqual(['nova']);
   });
 });

@@ -11,7 +11,7 @@ import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import type { SdkProvider } from './sdk-packages.js';
-import { speechCallOf, speedOf } from './v4-speech.js';
+import { speechCallOf, speedOf, voicesOf } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
 import { createV4Transcription } from './v4-transcription.js';
 
@@ -87,11 +87,16 @@ export function createV4Media(options: V4MediaOptions): V4Media {
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
     speech: (modelId) => ({
       ...base(modelId),
-      capabilities: { voices: null, referenceAudio: false, modelInputs: [], ...speedOf(kind) },
+      capabilities: {
+        voices: voicesOf(kind, modelId),
+        referenceAudio: false,
+        modelInputs: [],
+        ...speedOf(kind),
+      },
       doGenerate: (options) =>
         guarded({ signal: options.abortSignal }, async () => {
           const model = await load((provider) => provider.speechModel?.(modelId));
-          const made = await model.doGenerate(speechCallOf(kind, options));
+          const made = await model.doGenerate(speechCallOf({ kind, modelId }, options));
           refuseDropped(made.warnings, { modelId });
           return made;
         }),

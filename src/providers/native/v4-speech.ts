@@ -37,6 +37,15 @@ const SPEEDS: Partial<Record<NativeKind, { min: number; max: number }>> = {
   google: { min: 1, max: 1 },
 };
 
+/** Deepgram's families take a voice; any longer name (`aura-2-thalia-en`) is one voice itself. */
+const FAMILIES = /^aura(-2)?$/;
+const isVoice = (kind: NativeKind, modelId: string): boolean =>
+  kind === 'deepgram' && !FAMILIES.test(modelId);
+
+/** Names of voices that a model can be asked for: all (null), or the contract's default alone, which asks for nothing. */
+export const voicesOf = (kind: NativeKind, modelId: string): readonly string[] | null =>
+  isVoice(kind, modelId) ? ['nova'] : null;
+
 /** For the capabilities. */
 export function speedOf(kind: NativeKind): { speed?: { min: number; max: number } } {
   const speed = SPEEDS[kind];
@@ -48,10 +57,10 @@ export function speedOf(kind: NativeKind): { speed?: { min: number; max: number 
  * of it where that is another.
  */
 export function speechCallOf(
-  kind: NativeKind,
+  { kind, modelId }: { kind: NativeKind; modelId: string },
   { text, voice: asked, speed, language, abortSignal }: SpeechCallOptions,
 ): SpeechModelV4CallOptions {
-  const voice = asked === undefined ? undefined : (PRESETS[kind]?.[asked] ?? asked);
+  const voice = asked === undefined || isVoice(kind, modelId) ? undefined : (PRESETS[kind]?.[asked] ?? asked);
   return {
     text,
     outputFormat: 'mp3',
