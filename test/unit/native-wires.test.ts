@@ -344,46 +344,6 @@ describe('sound', () => {
     expect(JSON.stringify(upstream.requests[0]?.json)).toContain('"voiceName":"Kore"');
   });
 
-  it('of fal is heard in its queue, in the language that was asked for', async () => {
-    let asked = 0;
-    upstream.on('/fal-ai/wizper/requests/r1', () =>
-      ++asked < 2
-        ? { status: 400, body: { detail: 'Request is still in progress' } }
-        : { body: { text: 'Hallo.', chunks: [{ text: 'Hallo.', timestamp: [0, 0.9] }] } },
-    );
-    upstream.on('/fal-ai/wizper', { body: { request_id: 'r1' } });
-    const heard = await (
-      await open('fal')
-    ).transcription!('fal-ai/wizper').transcribe({
-      ...listening(),
-      words: false,
-      diarization: false,
-      language: 'de',
-    });
-    expect(heard).toMatchObject({ text: 'Hallo.', segments: [{ start: 0, end: 0.9, text: 'Hallo.' }] });
-    expect(upstream.requests[0]).toMatchObject({
-      headers: { authorization: `Key ${KEY}` },
-      json: { task: 'transcribe', language: 'de', diarize: false },
-    });
-  });
-
-  it('of fal is spoken and fetched', async () => {
-    upstream.on('/files/said', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
-    upstream.on('/fal-ai/speaker', { body: { audio: { url: 'https://fal.run/files/said' } } });
-    const speech = (await open('fal')).speech!('fal-ai/speaker');
-    const { audio } = await speech.doGenerate({
-      text: 'Hello',
-      voice: 'Ann',
-      speed: 1.5,
-      abortSignal: signal,
-    });
-    expect(Buffer.from(audio as Uint8Array).toString('latin1')).toBe('ID3');
-    expect(upstream.requests[0]).toMatchObject({
-      headers: { authorization: `Key ${KEY}` },
-      json: { text: 'Hello', voice: 'Ann', speed: 1.5 },
-    });
-  });
-
   it('of Deepgram is spoken by the voice that stands for a preset', async () => {
     upstream.on('/v1/speak', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
     const deepgram = await open('deepgram');
