@@ -231,7 +231,7 @@ describe('sound', () => {
     );
     upstream.on('/fal-ai/wizper', { body: { request_id: 'r1' } });
     const heard = await (
-      await open('fal')
+      await openFal()
     ).transcription!('fal-ai/wizper').transcribe({
       ...transcriptionCall({ words: false, diarization: false, language: 'de' }),
     });
