@@ -20,7 +20,7 @@ export interface Installation {
 /** Classes of the advisory locks: the secret that a process signs with, and each one that it accepts. */
 const SIGNS = 7_265_002;
 const ACCEPTS = 7_265_004;
-const HOLD_MS = 5000;
+const HOLD_MS = 10_000;
 
 /** Written aside and linked into place: of several first starts one wins, and all read the winner's. */
 async function keptInFolder(dataDir: string): Promise<string> {
@@ -83,13 +83,14 @@ async function showFingerprints(database: Database, own: number, previous: numbe
   const connection = await database.dedicated();
   const accepted = previous === null ? [own] : [own, previous];
   const classes = [SIGNS, ...accepted.map(() => ACCEPTS)];
+  const hold = () => connection.query(HOLD, [classes, [own, ...accepted]]);
   const agrees = async (): Promise<boolean> => {
-    await connection.query(HOLD, [classes, [own, ...accepted]]);
+    await hold();
     return (await connection.query(STRANGERS, [SIGNS, ACCEPTS, accepted, own])).length === 0;
   };
   await agrees();
   // Shows them again after the connection was lost; a failure is seen by whoever asks for readiness.
-  const timer = setInterval(() => void agrees().catch(() => undefined), HOLD_MS);
+  const timer = setInterval(() => void hold().catch(() => undefined), HOLD_MS);
   timer.unref();
   return {
     agrees,

@@ -12,6 +12,8 @@ export interface OutboxRow {
 
 const TAKE: Statement = {
   name: 'outbox_take',
+  // What it deletes was published, and what it answers stays in the table.
+  repeatable: true,
   text: 'SELECT id::text, topic, key, event FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])',
 };
 

@@ -24,7 +24,7 @@ export interface RelayOptions {
   /** How long the right to publish holds without being renewed; after a relay that died in a publication nobody publishes for that long.
    * Default 20,000. */
   leaseMs?: number;
-  /** Between looks without a hint. Default 1,000. */
+  /** Between looks without a hint. Default 2,000. */
   pollMs?: number;
   /** Least time between two looks: under load, events of so long share one publication. The first after a quiet time goes at once. Default 25. */
   paceMs?: number;
@@ -98,7 +98,7 @@ class OutboxRelay implements Relay {
 
   private schedule(): void {
     if (this.closed) return;
-    const { pollMs = 1_000, maxBackoffMs = 2_000 } = this.options;
+    const { pollMs = 2_000, maxBackoffMs = 2_000 } = this.options;
     if (this.timer) clearTimeout(this.timer);
     // What was published leaves the table, and the lease is given up, with the next look.
     this.pacing = this.failures === 0 && (this.hinted || this.published.length > 0);

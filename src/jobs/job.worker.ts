@@ -211,12 +211,12 @@ class Worker implements JobWorker {
 
   private async sweep(): Promise<void> {
     try {
-      await sweepJobs(this.options.database.system);
-      await this.withdrawLeft();
+      const { pending, orders } = await sweepJobs(this.options.database.system);
+      if (pending) this.wake();
+      if (orders) await this.withdrawLeft();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of jobs failed; the next one tries again');
     }
-    this.wake();
   }
 
   /** Takes back what was ordered for jobs that ended while no worker held them. */

@@ -4,7 +4,6 @@ import type { Database } from '../database/index.js';
 /** A process that did not renew its lease for this long is lost, and its reservations are given back. */
 export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 5_000;
-const SWEEP_MS = 3_000;
 
 const HEARTBEAT = {
   name: 'penstock_heartbeat',
@@ -51,7 +50,7 @@ export function createLease({ database, processId, role, logger }: LeaseOptions)
       renew();
       timers = [
         setInterval(renew, HEARTBEAT_MS),
-        setInterval(guarded(sweep, 'the sweep of reservations failed'), SWEEP_MS),
+        setInterval(guarded(sweep, 'the sweep of reservations failed'), HEARTBEAT_MS),
       ];
       for (const timer of timers) timer.unref();
     },

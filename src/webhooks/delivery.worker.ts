@@ -76,6 +76,8 @@ class Worker implements DeliveryWorker {
   private placesLeft = false;
   /** Deliveries were due that the last claim could not take. */
   private crowded = false;
+  /** Nobody has called since the last look, which found nothing due for a whole while: the next one need not claim. */
+  private rested = false;
   private closed = false;
 
   private readonly places: number;
@@ -118,8 +120,15 @@ class Worker implements DeliveryWorker {
     try {
       await this.clock.synchronise(this.options.database.system);
       let claimed = 0;
+      let due: number | null | undefined;
+      if (this.rested) {
+        this.rested = this.again = false;
+        due = await this.nextDue();
+        if (due !== null && due <= 0) this.again = true;
+      }
       while (this.again && !this.closed) {
         this.again = false;
+        due = undefined;
         const free = this.places - this.flights.size;
         // Not all that is free at once: how much each webhook may hold follows from what is left.
         const limit = Math.min(free, Math.max(Math.ceil(this.places * LEAST_CLAIM), Math.ceil(free / 2)));
@@ -132,7 +141,7 @@ class Worker implements DeliveryWorker {
       this.crowded = claimed > 0 && this.full.size > 0;
       if (this.crowded) waitMs = CROWDED_MS;
       else {
-        const due = await nextDueMs(this.options.database.system, this.firstDelayMs);
+        if (due === undefined) due = await this.nextDue();
         // Due, and not taken: its webhook's places are taken, maybe by another process.
         this.crowded = due !== null && due <= 0;
         if (due !== null)
@@ -143,7 +152,15 @@ class Worker implements DeliveryWorker {
       waitMs = 1000;
       this.options.logger.warn({ err: error }, 'webhook deliveries could not be claimed');
     }
-    if (!this.closed) this.timer = setTimeout(() => this.wake(), waitMs);
+    if (this.closed) return;
+    this.timer = setTimeout(() => {
+      this.rested = waitMs === POLL_MS;
+      this.wake();
+    }, waitMs);
+  }
+
+  private nextDue(): Promise<number | null> {
+    return nextDueMs(this.options.database.system, this.firstDelayMs);
   }
 
   private get firstDelayMs(): number {

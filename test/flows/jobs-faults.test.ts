@@ -177,7 +177,7 @@ describe('a job whose workers die', () => {
       await sweepJobs(sql());
       expect((await bench.jobs.get(orgId, id)).status).toBe('processing');
       await expireLeases();
-      expect(await sweepJobs(sql())).toBe(1);
+      expect((await sweepJobs(sql())).moved).toBe(1);
     }
     expect(await bench.jobs.get(orgId, id)).toMatchObject({
       status: 'failed',

@@ -51,6 +51,13 @@ export const CLAIM = {
     WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
 };
 
+/** Whether there is anything for the two below. */
+export const LOOK = {
+  name: 'knowledge_look',
+  text: `SELECT 1 FROM knowledge_files
+    WHERE status = 'pending' OR (status = 'processing' AND lease_until < clock_timestamp()) LIMIT 1`,
+};
+
 export const EXPIRE = `UPDATE knowledge_files SET status = 'failed', error_message = 'The file cannot be read', worker_id = NULL,
     lease_until = NULL, updated_at = clock_timestamp()
   WHERE status = 'processing' AND lease_until < clock_timestamp() AND attempt >= ${MAX_ATTEMPTS}`;

@@ -8,7 +8,7 @@ import { chunksOf } from './chunks.js';
 import { ExtractionError, extractText } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
-import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK } from './knowledge.queries.js';
+import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK } from './knowledge.queries.js';
 import { vectorOf } from './vectors.js';
 
 /** Longer than extraction may take (extract.ts); a lost worker's file is taken up again after it. */
@@ -52,7 +52,7 @@ class Worker implements KnowledgeWorker {
 
   start(): void {
     this.off = this.options.database.hints.on('knowledge', () => this.wake());
-    this.timer = setInterval(() => this.wake(), SWEEP_MS);
+    this.timer = setInterval(() => void this.sweep(), SWEEP_MS);
     this.timer.unref();
     this.wake();
   }
@@ -70,6 +70,14 @@ class Worker implements KnowledgeWorker {
     this.working ??= this.drain().finally(() => {
       this.working = null;
     });
+  }
+
+  private async sweep(): Promise<void> {
+    try {
+      if ((await this.options.database.system.query(LOOK)).length > 0) this.wake();
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'knowledge files could not be looked for');
+    }
   }
 
   private async drain(): Promise<void> {

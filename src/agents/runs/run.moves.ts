@@ -10,7 +10,9 @@ const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id')
 const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
 const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
 const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS moved');
-const SWEEP = { ...named('sweep', 'SELECT penstock_runs_sweep() AS moved'), repeatable: true } as const;
+const SWEEP_TEXT = `SELECT penstock_runs_sweep() AS moved,
+  EXISTS (SELECT 1 FROM agent_runs WHERE status = 'running' AND worker_id IS NULL) AS waiting`;
+const SWEEP = { ...named('sweep', SWEEP_TEXT), repeatable: true } as const;
 
 /** The right to write: it holds while the row's worker and fence are these. */
 export interface Hold {
@@ -117,7 +119,8 @@ function itemOf({ hold, json }: Write): string {
   return `{"id":${JSON.stringify(hold.id)},"fence":${hold.fence},"work":${json}}`;
 }
 
-/** Fails runs whose worker was killed, and those whose time is over. */
-export async function sweepRuns(sql: Sql): Promise<void> {
-  await sql.query(SWEEP);
+/** Fails runs whose worker was killed, and those whose time is over. Answers whether runs wait for a worker. */
+export async function sweepRuns(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{ waiting: boolean }>(SWEEP);
+  return row?.waiting ?? true;
 }

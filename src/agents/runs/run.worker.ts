@@ -156,12 +156,12 @@ class Worker implements RunWorker {
 
   private async sweep(): Promise<void> {
     try {
-      if (await this.mayJudge()) await sweepRuns(this.options.database.system);
+      const waits = (await this.mayJudge()) ? await sweepRuns(this.options.database.system) : true;
       this.heardAt = performance.now();
+      if (waits) this.wake();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of runs failed; the next one tries again');
     }
-    this.wake();
   }
 
   /** Leases run out while the database is away, though nobody was killed: who held them renews them first. */

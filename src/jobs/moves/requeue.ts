@@ -4,7 +4,9 @@ import type { Attempt } from './running.js';
 const GIVE_BACK = { name: 'jobs_give_back', text: 'SELECT penstock_jobs_give_back($1, $2, $3) AS id' };
 const SWEEP = {
   name: 'jobs_sweep',
-  text: 'SELECT penstock_jobs_sweep($1) AS moved',
+  text: `SELECT penstock_jobs_sweep($1) AS moved,
+      EXISTS (SELECT 1 FROM jobs WHERE status = 'pending') AS pending,
+      EXISTS (SELECT 1 FROM jobs WHERE orders IS NOT NULL AND status IN ('cancelled', 'failed')) AS orders`,
   repeatable: true,
 } as const;
 
@@ -23,8 +25,21 @@ export async function giveBack(sql: Sql, workerId: string, attempts: Attempt[]):
   return rows.map(({ id }) => id);
 }
 
-/** processing → pending (lease lost), or failed (third attempt, or time over). Answers how many jobs moved, at most 200. */
-export async function sweepJobs(sql: Sql): Promise<number> {
-  const [row] = await sql.query<{ moved: number }>(SWEEP, [MAX_ATTEMPTS]);
-  return row?.moved ?? 0;
+/** What a sweep found. */
+export interface Swept {
+  moved: number;
+  /** Jobs wait to be claimed. */
+  pending: boolean;
+  /** Orders at upstreams may have to be taken back. */
+  orders: boolean;
+}
+
+/**
+ * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs; and a look at what there is to do, so that
+ * an idle worker asks for nothing more.
+ */
+export async function sweepJobs(sql: Sql): Promise<Swept> {
+  const [row] = await sql.query<Swept>(SWEEP, [MAX_ATTEMPTS]);
+  if (row === undefined) return { moved: 0, pending: true, orders: true };
+  return { ...row, pending: row.pending || row.moved > 0 };
 }
