@@ -51,6 +51,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private done = false;
   private timer: NodeJS.Timeout;
   private waiting: NodeJS.Timeout | undefined;
+  private begun: (() => void) | null = null;
   /** Not `this` as the listener: Node wraps an object so that the whole exchange outlives minor collections. */
   private readonly onAbort = (): void => this.fail(this.options.signal?.reason);
 
@@ -63,9 +64,19 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     if (options.signal?.aborted) this.onAbort();
   }
 
+  /** No connection is free for it yet. */
+  get waits(): boolean {
+    return this.controller === null && !this.done;
+  }
+
   /** Where no connection is free for that long, it is dispatched elsewhere too: where it starts first, it is sent. */
   otherwiseAfter(ms: number, dispatch: () => void): void {
     this.waiting = setTimeout(dispatch, ms);
+  }
+
+  /** Called once it waits no more: it is sent, or over. */
+  whenBegun(listener: () => void): void {
+    this.begun = listener;
   }
 
   /** Nothing was sent yet: what is thrown lets go of the request, and leaves its connection to the next. */
@@ -73,6 +84,13 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     if (this.done || this.controller !== null) throw NOT_NEEDED;
     this.controller = controller;
     clearTimeout(this.waiting);
+    this.leave();
+  }
+
+  private leave(): void {
+    const { begun } = this;
+    this.begun = null;
+    begun?.();
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
@@ -129,7 +147,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     this.done = true;
     clearTimeout(this.timer);
     clearTimeout(this.waiting);
-    this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.leave();
     this.options.signal?.removeEventListener('abort', this.onAbort);
     if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
     return true;

@@ -8,6 +8,7 @@ import { EgressError } from './egress.types.js';
 import type { Egress, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 import { createGuardedAgent, createGuardedLookup } from './guarded-agent.js';
 import type { NameResolver } from './names.js';
+import { OwnConnections } from './own-connections.js';
 import { parseOutboundUrl } from './url-form.js';
 
 /** Connections to one origin that quick answers share. */
@@ -110,6 +111,7 @@ function createExchange(
   own: Agent,
 ): (url: URL, options: WholeRequest) => Promise<OutboundAnswer> {
   const inFlight = new Map<string, number>();
+  const alone = new OwnConnections();
   const count = (origin: string, by: 1 | -1): number => {
     const now = (inFlight.get(origin) ?? 0) + by;
     if (now > 0) inFlight.set(origin, now);
@@ -124,7 +126,9 @@ function createExchange(
         const handler = new BoundedExchange(boundsOf(options), { resolve, reject });
         // Its time limits are the handler's own.
         const request = { ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 };
-        if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => own.dispatch(request, handler));
+        const dispatchAlone = (): void => void own.dispatch(request, handler);
+        if (isCrowded)
+          handler.otherwiseAfter(PATIENCE_MS, () => alone.make(url.origin, handler, dispatchAlone));
         shared.dispatch(request, handler);
       });
       return { ...answer, url: url.href };
