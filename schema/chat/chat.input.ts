@@ -77,7 +77,11 @@ export class ChatCompletionInput {
 
   @Extensions({
     jsonSchema: {
-      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }],
+      anyOf: [
+        { type: 'string' },
+        { type: 'array', maxItems: 64, items: { type: 'string' } },
+        { type: 'null' },
+      ],
     },
   })
   @Field(() => Json, { nullable: true, description: 'A string or a list of strings.' })

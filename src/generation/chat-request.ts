@@ -8,6 +8,8 @@ import type { ReadMessages } from './chat-messages.js';
 const DEFAULT_MAX_TOKENS = 2048;
 const MAX_TOKENS = 10_000_000;
 const MAX_TOOLS = 128;
+/** The convention's own bound is 4; some upstreams take more. */
+const MAX_STOPS = 64;
 
 type Body = Record<string, unknown>;
 type Check = (value: unknown, name: string) => void;
@@ -39,6 +41,7 @@ const object: Check = (value, name) => {
 
 const stop: Check = (value, name) => {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (list.length > MAX_STOPS) throw invalid(`${name} must have at most ${MAX_STOPS} strings`, name);
   if (!list.every((item) => typeof item === 'string'))
     throw invalid(`${name} must be a string or an array of strings`, name);
 };

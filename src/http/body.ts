@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ApiError, invalid } from '../errors.js';
+import { hasMoreMembers } from './json-members.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
@@ -112,18 +113,26 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 const PROTO_ESCAPE = /\\u005[fF]/;
 /** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
 const MAX_DEPTH = 500;
+/** Far more than any call needs, in all objects of a body together. */
+const MAX_MEMBERS = 200_000;
 
 /**
  * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
  * refuse unknown parameters.
  * @param paramOf the parameter that a path of keys belongs to; by default its first key
- * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels
+ * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels or 200,000
+ * members
  */
 export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first): unknown {
   let text: string;
   let value: unknown;
   try {
     text = decode(bytes);
+  } catch {
+    throw malformed();
+  }
+  if (hasMoreMembers(text, MAX_MEMBERS)) throw invalid('JSON has too many members');
+  try {
     value = JSON.parse(text);
   } catch {
     throw malformed();

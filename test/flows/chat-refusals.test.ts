@@ -110,6 +110,12 @@ describe('a refused chat', () => {
       'stop must be a string or an array of strings',
       'stop',
     ],
+    [
+      '65 stops',
+      user('x', { stop: Array.from({ length: 65 }, () => 'x') }),
+      'stop must have at most 64 strings',
+      'stop',
+    ],
     ['a stream that is text', user('x', { stream: 'yes' }), 'stream must be a boolean', 'stream'],
   ])('with %s is 400 and names the field', async (_name, body, message, param) => {
     expect(await refusal(body)).toMatchObject({

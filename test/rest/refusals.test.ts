@@ -167,6 +167,19 @@ describe('a body', () => {
     }
   });
 
+  it('of more than 200,000 members is 400 before it is built, whatever its strings hold', async () => {
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}\\\\" : 1`).join(',');
+    const text = JSON.stringify('"a": "b", '.repeat(200_000));
+    const body = (count: number) => `{"messages": ${text}, "logit_bias": {${names(count)}}}`;
+    const post = async (count: number) =>
+      await server.rest('POST', '/chat/completions', { key, body: body(count) });
+    expect(await post(199_998)).toMatchObject({
+      status: 400,
+      body: { error: 'messages must be a non-empty array' },
+    });
+    expect(await post(199_999)).toMatchObject({ status: 400, body: { error: 'JSON has too many members' } });
+  });
+
   it('of form fields is 400 where one has no name', async () => {
     for (const name of ['', '; name=""', '; name'])
       expect(

@@ -71,6 +71,10 @@ describe('samples', () => {
       random,
     );
     sampleOfSchema({ allOf: [{ $ref: '#' }] }, random);
+    const pattern = { type: 'string', pattern: '^([a-z]{50}){50}$' };
+    const names = Array.from({ length: 10_000 }, (_, at) => `p${at}`);
+    const properties = Object.fromEntries(names.map((name) => [name, pattern]));
+    sampleOfSchema({ type: 'object', properties, required: names }, random);
   });
 });
 

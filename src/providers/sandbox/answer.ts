@@ -33,6 +33,8 @@ const EXCERPT = 200;
 const LONG_EXCERPT = 500;
 /** Of a text that is to be quoted: so much is looked at. */
 const MAX_QUOTED = 20_000;
+/** No token of such an answer is longer in the mean: what lies beyond them is cut anyway, and need not be counted. */
+const CHARACTERS_PER_TOKEN = 64;
 /** Tokens of a tool call besides its arguments: the name and the frame around it. */
 const TOOL_CALL_FRAME = 4;
 
@@ -170,7 +172,7 @@ function toolAnswer(options: {
   const frame =
     tokenizer.count(tool.name) + TOOL_CALL_FRAME + (thought === '' ? 0 : tokenizer.count(thought));
   const made = cut(
-    piecesOf(JSON.stringify(tool.arguments), tokenizer),
+    piecesOf(JSON.stringify(tool.arguments).slice(0, call.maxTokens * CHARACTERS_PER_TOKEN), tokenizer),
     Math.max(call.maxTokens - frame, 0),
     [],
   );
@@ -207,7 +209,7 @@ export function answerTo(
           tokenizer,
           random,
         })
-      : piecesOf(json, tokenizer);
+      : piecesOf(json.slice(0, call.maxTokens * CHARACTERS_PER_TOKEN), tokenizer);
   const made = cut(pieces, call.maxTokens, stopsOf(call.body));
   return {
     prompt,

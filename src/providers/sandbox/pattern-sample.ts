@@ -2,8 +2,14 @@ import type { Random } from './random.js';
 
 const MAX_REPEAT = 64;
 const MAX_LENGTH = 2000;
+/** Of one pattern; of all patterns of a schema together, see {@link PatternBudget}. */
 const MAX_STEPS = 20_000;
 const CLASSES: Record<string, string> = { d: '0123456789', w: 'sandbox', s: ' ', D: 'x', W: '-', S: 'x' };
+
+/** What is left for all patterns of one schema: it may have thousands of hostile ones. */
+export interface PatternBudget {
+  steps: number;
+}
 
 /** Reads a regular expression's source and writes a string that it matches. The caller's pattern is never executed. */
 class PatternReader {
@@ -14,7 +20,12 @@ class PatternReader {
   constructor(
     private readonly source: string,
     private readonly random: Random,
+    private readonly budget: PatternBudget,
   ) {}
+
+  private get spent(): boolean {
+    return this.steps > MAX_STEPS || this.budget.steps <= 0;
+  }
 
   /** alternatives: the first one is taken, the others are only read over */
   alternatives(): string {
@@ -42,17 +53,19 @@ class PatternReader {
   private again(atom: { start: number; one: string; times: number }): string {
     const end = this.at;
     let text = atom.times > 0 ? atom.one : '';
-    for (let count = 1; count < atom.times && this.steps <= MAX_STEPS; count++) {
+    for (let count = 1; count < atom.times && !this.spent; count++) {
       this.at = atom.start;
       text += this.atom();
     }
-    this.at = this.steps > MAX_STEPS ? this.source.length : end;
+    this.at = this.spent ? this.source.length : end;
     return text;
   }
 
   private atom(): string {
     // Nested repetitions of nothing would be read for ever.
-    if (this.steps++ > MAX_STEPS) this.at = this.source.length;
+    this.steps++;
+    this.budget.steps--;
+    if (this.spent) this.at = this.source.length;
     const character = this.source[this.at++] ?? '';
     if (character === '^' || character === '$') return '';
     if (character === '(') return this.group();
@@ -127,6 +140,10 @@ function range(low: string, high: string): string {
 }
 
 /** A string that a regular expression of the usual constructs matches. */
-export function sampleOfPattern(pattern: string, random: Random): string {
-  return new PatternReader(pattern.slice(0, 1000), random).alternatives().slice(0, MAX_LENGTH);
+export function sampleOfPattern(
+  pattern: string,
+  random: Random,
+  budget: PatternBudget = { steps: MAX_STEPS },
+): string {
+  return new PatternReader(pattern.slice(0, 1000), random, budget).alternatives().slice(0, MAX_LENGTH);
 }

@@ -1,5 +1,6 @@
 import type { Random } from './random.js';
 import { sampleOfPattern } from './pattern-sample.js';
+import type { PatternBudget } from './pattern-sample.js';
 
 /** A JSON Schema as clients send it; read leniently, as it is the caller's own. */
 type Schema = Record<string, unknown>;
@@ -9,6 +10,7 @@ const MAX_DEPTH = 24;
 const MAX_NODES = 5000;
 const MAX_ITEMS = 100;
 const MAX_LENGTH = 5000;
+const MAX_PATTERN_STEPS = 40_000;
 
 const FORMATS: Record<string, string> = {
   'date-time': '2026-01-01T12:00:00Z',
@@ -36,6 +38,7 @@ function numberOf(value: unknown): number | undefined {
 class Sampler {
   private nodes = 0;
   private resolved = 0;
+  private readonly patterns: PatternBudget = { steps: MAX_PATTERN_STEPS };
 
   constructor(
     private readonly root: Schema,
@@ -181,7 +184,7 @@ class Sampler {
 
   private text(schema: Schema): string {
     const pattern = schema['pattern'];
-    if (typeof pattern === 'string') return sampleOfPattern(pattern, this.random);
+    if (typeof pattern === 'string') return sampleOfPattern(pattern, this.random, this.patterns);
     const format = schema['format'];
     const text =
       (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ??
