@@ -1,9 +1,16 @@
 import type { BucketState, UsageRecord } from '../metering/index.js';
 import type { Amounts } from '../vocabulary.js';
 
+/** What cannot be written is a fault, told in a sentence; whoever reads no further (`| head`) has what they wanted. */
+function failWriting({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`error: the answer could not be written: ${message}\n`);
+  process.exitCode = 1;
+}
+
 /** A command's answer: one JSON document on standard output. */
 export function print(answer: unknown): void {
-  process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  process.stdout.once('error', failWriting).write(`${JSON.stringify(answer, null, 2)}\n`);
 }
 
 /** A bucket as GET /quota shows it (contract 2.14). */

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -156,6 +157,24 @@ test.each([
 ])('%j is refused on standard error', async (args, reason) => {
   expect(await refusal(...args)).toContain(reason);
 });
+
+test.runIf(existsSync('/dev/full'))(
+  'an answer that cannot be written fails in a sentence; one that nobody reads to its end does not',
+  async () => {
+    const env = { DATABASE_URL: db.url, PUBLIC_URL: 'http://127.0.0.1:4000', DATA_DIR: db.config.dataDir };
+    const shell = (script: string): Promise<Run> =>
+      new Promise((done) => {
+        const command = `"${process.execPath}" "${join(bundles, 'cli.js')}" org list`;
+        execFile('sh', ['-c', script.replace('$CLI', command)], { env }, (error, stdout, stderr) =>
+          done({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+        );
+      });
+    const full = await shell('$CLI > /dev/full');
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/^error: the answer could not be written: .*\n$/);
+    expect(await shell('($CLI; echo $? >&2) | true')).toMatchObject({ code: 0, stderr: '0\n' });
+  },
+);
 
 test('every fault of the configuration is told, and nothing is touched', async () => {
   const { code, stdout, stderr } = await run({ PORT: 'x', ROLE: 'y', DATABASE_URL: db.url }, ['org', 'list']);
