@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import PDFDocument from 'pdfkit';
+import { ApiError } from '../../src/errors.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
@@ -201,4 +202,25 @@ test('a duplicate has files of its own', async () => {
     limit: 1,
   });
   expect(found).toMatchObject([{ text: 'The lock gate opens at noon.' }]);
+});
+
+test('whose reading met a database that was away is read again, not failed', async () => {
+  const { system } = penstock.services.database;
+  const query = system.query.bind(system);
+  let refused = 0;
+  const spy = vi.spyOn(system, 'query').mockImplementation(async (statement, values) => {
+    const text = typeof statement === 'string' ? statement : statement.text;
+    if (refused === 0 && text.includes('INSERT INTO knowledge_chunks')) {
+      refused += 1;
+      throw new ApiError('unavailable', 'Service temporarily unavailable');
+    }
+    return await query(statement, values);
+  });
+  try {
+    const { body } = await upload('The weir was built in 1911.', 'weir.txt');
+    expect(await finished(body.file.id)).toMatchObject({ status: 'completed', error_message: null });
+    expect(refused).toBe(1);
+  } finally {
+    spy.mockRestore();
+  }
 });

@@ -105,7 +105,8 @@ class Worker implements KnowledgeWorker {
       if (chunks.length === 0) throw new ExtractionError('The file has no text');
       await system.query(COMPLETE, [claimed.id, claimed.fence, chunks, await vectorsOf(chunks)]);
     } catch (error) {
-      if (this.stopping.signal.aborted) {
+      // The database was away: that is no fault of the file's. Where it still is, the lease runs out.
+      if (this.stopping.signal.aborted || (error instanceof ApiError && error.code === 'unavailable')) {
         await system.query(GIVE_BACK, [claimed.id, claimed.fence]);
         return;
       }
