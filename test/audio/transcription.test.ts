@@ -118,6 +118,20 @@ describe('a transcription', () => {
     },
   );
 
+  it('reads RF64, as recorders write it', async () => {
+    const wave = waveOf(samplesOf(sound('wav')));
+    const sizes = Buffer.alloc(36);
+    sizes.write('ds64', 'latin1');
+    sizes.writeUInt32LE(28, 4);
+    sizes.writeBigUInt64LE(BigInt(wave.length + 28), 8);
+    sizes.writeBigUInt64LE(BigInt(wave.length - 44), 16);
+    const file = Buffer.concat([wave.subarray(0, 12), sizes, wave.subarray(12)]);
+    file.write('RF64', 'latin1');
+    file.writeUInt32LE(0xffffffff, 4);
+    file.writeUInt32LE(0xffffffff, 36 + 40);
+    expect(await transcribe(file)).toMatchObject({ text: TEXT });
+  });
+
   it('gives no words to a part of what was spoken, nor to other words in the same voice', async () => {
     const samples = samplesOf(sound('wav'));
     expect((await transcribe(waveOf(samples.slice(0, 32_000)))).text).not.toMatch(/fox/);
@@ -310,6 +324,25 @@ describe('a transcription is refused', () => {
       status: 400,
       body: { error, param },
     });
+  });
+
+  it('where it has no channels, more than anybody records, or a codec that cannot be read', async () => {
+    const ask = async (file: Buffer) => {
+      const body = { file: file.toString('base64') };
+      const answer = await server.rest('POST', '/audio/transcriptions', { key: org.key, body });
+      return [answer.status, (answer.body as { error: string }).error];
+    };
+    const wave = Buffer.from(sound('wav'));
+    for (const channels of [0, 33, 60_000]) {
+      wave.writeUInt16LE(channels, 22);
+      expect(await ask(wave)).toEqual([400, expect.stringMatching(/^file must be audio/)]);
+    }
+    // AAC of a profile that hardly anything makes: the first five bits behind the descriptor's head.
+    const main = Buffer.from(await m4aOf(samplesOf(sound('wav'))));
+    const head = main.indexOf(Buffer.from([0x05, 0x05]), main.indexOf('esds'));
+    expect(head).toBeGreaterThan(0);
+    main[head + 2] = (1 << 3) | ((main[head + 2] as number) & 7);
+    expect(await ask(main)).toEqual([400, 'file cannot be read']);
   });
 
   it('where a small file would be a day of sound, before it is decoded', async () => {

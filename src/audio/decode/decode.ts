@@ -53,6 +53,14 @@ export async function* decodeAudio(
   if (frames === 0) throw new UnreadableAudioError('audio without samples');
 }
 
+/** RF64, for files over 4 GB, differs in its first word and in sizes that no decoder here relies on. */
+function plainWave(bytes: Uint8Array): Uint8Array {
+  if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== 'RF64') return bytes;
+  const plain = Uint8Array.from(bytes);
+  plain.set(Buffer.from('RIFF', 'latin1'));
+  return plain;
+}
+
 async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Decoded> {
   if (probed.codec === 'aac') {
     yield* decodeAacPackets(bytes);
@@ -61,12 +69,13 @@ async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Deco
   const decoder = await openDecoder(probed);
   if (decoder === null)
     throw new UnreadableAudioError(`no decoder for ${probed.codec ?? probed.contentType}`);
+  const given = probed.contentType === 'audio/wav' ? plainWave(bytes) : bytes;
   const size = probed.contentType === 'audio/wav' ? WAVE_PIECE_BYTES : PIECE_BYTES;
   let heard = false;
   try {
-    for (let at = 0; at < bytes.length; at += size) {
+    for (let at = 0; at < given.length; at += size) {
       // A copy: decoders read words, and a piece of a larger buffer may lie across their boundaries.
-      const { channelData, sampleRate } = await decoder(new Uint8Array(bytes.subarray(at, at + size)));
+      const { channelData, sampleRate } = await decoder(new Uint8Array(given.subarray(at, at + size)));
       heard ||= channelData.length > 0;
       yield { channels: channelData, sampleRate };
     }

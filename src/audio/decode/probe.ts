@@ -15,6 +15,9 @@ const CONTENT_TYPES: Record<string, string> = {
   ADTS: 'audio/aac',
 };
 
+/** More than any recording has; decoders work for each of them. */
+const MAX_CHANNELS = 32;
+
 export interface Probed extends AudioFacts {
   /** As mediabunny names it; null where it knows no name. */
   codec: string | null;
@@ -36,7 +39,8 @@ export async function probe(bytes: Uint8Array): Promise<Probed> {
     const first = await track.getFirstTimestamp();
     const durationSeconds = (await track.computeDuration()) - Math.max(0, first);
     const { sampleRate, numberOfChannels: channels, codec } = track;
-    if (!(durationSeconds > 0) || !(sampleRate > 0)) throw new UnreadableAudioError('audio without samples');
+    const silent = !(durationSeconds > 0) || !(sampleRate > 0) || !(channels > 0);
+    if (silent || channels > MAX_CHANNELS) throw new UnreadableAudioError('audio without samples');
     return { contentType, durationSeconds, sampleRate, channels, codec };
   } catch (error) {
     if (error instanceof UnreadableAudioError) throw error;

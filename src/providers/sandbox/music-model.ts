@@ -40,9 +40,10 @@ export function createSandboxMusic(audio: Audio): () => MusicModel {
       } catch (error) {
         if (signal.aborted) throw abortedError();
         if (!(error instanceof UnreadableAudioError)) throw error;
-        throw new UpstreamError(`The source cannot be decoded: ${error.message}`, {
+        throw new UpstreamError('source_audio cannot be read', {
           status: null,
           retryable: false,
+          fault: 'rejected',
           cause: error,
         });
       }

@@ -30,9 +30,10 @@ export function createSandboxTranscription(audio: Audio): () => TranscriptionMod
       } catch (error) {
         if (signal.aborted) throw abortedError();
         if (!(error instanceof UnreadableAudioError)) throw error;
-        throw new UpstreamError(`The audio cannot be decoded: ${error.message}`, {
+        throw new UpstreamError('file cannot be read', {
           status: null,
           retryable: false,
+          fault: 'rejected',
           cause: error,
         });
       }
