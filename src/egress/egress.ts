@@ -1,6 +1,7 @@
 import { errors } from 'undici';
 import type { Agent } from 'undici';
 import { invalid } from '../errors.js';
+import { createRecentMap } from '../recent-map.js';
 import { createAddressPolicy } from './addresses.js';
 import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
 import type { BoundedAnswer, BoundedOptions } from './bounded-exchange.js';
@@ -11,6 +12,8 @@ import type { NameResolver } from './names.js';
 import { OwnConnections } from './own-connections.js';
 import { parseOutboundUrl } from './url-form.js';
 
+/** Addresses that are judged once, and how long they may be. */
+const REMEMBERED = 1000;
 /** Connections to one origin that quick answers share. */
 const CONNECTIONS = 32;
 /** Who waits longer than that for one of them gets one of his own: slow answers to others must not use up his time. */
@@ -35,6 +38,16 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
   const own = createGuardedAgent(policy, lookup, null);
   const exchangeWhole = createExchange(shared, own);
   const parse = (value: string, httpsOnly = false) => parseOutboundUrl(value, policy, { httpsOnly });
+  // Webhooks call the same addresses again and again; what is refused is judged each time.
+  const seen = createRecentMap<string, URL>(REMEMBERED);
+  const parseAgain = (value: string, httpsOnly = false): URL | null => {
+    const name = httpsOnly ? value : `any ${value}`;
+    const known = seen.get(name);
+    if (known !== undefined) return known;
+    const url = parse(value, httpsOnly);
+    if (url !== null && value.length < REMEMBERED) seen.set(name, url);
+    return url;
+  };
   const exchange = async (value: string, options: OpenOptions): Promise<OutboundStream> =>
     await followRedirects({
       parse,
@@ -57,7 +70,13 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
       const deadline = performance.now() + (options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
       const dispatch = (target: URL, sent: OpenOptions) =>
         exchangeWhole(target, { ...options, ...sent, deadline });
-      return await followRedirects({ parse, value: url, options, send: dispatch, discard: () => undefined });
+      return await followRedirects({
+        parse: parseAgain,
+        value: url,
+        options,
+        send: dispatch,
+        discard: () => undefined,
+      });
     },
     async close() {
       await Promise.all([shared.destroy(), own.destroy()]);
@@ -120,22 +139,22 @@ function createExchange(
   };
   return async (url, options) => {
     const { signal } = options;
-    const isCrowded = count(url.origin, 1) > CONNECTIONS;
+    const { origin, href } = namesOf(url);
+    const isCrowded = count(origin, 1) > CONNECTIONS;
     try {
       const answer = await new Promise<BoundedAnswer>((resolve, reject) => {
         const handler = new BoundedExchange(boundsOf(options), { resolve, reject });
         // Its time limits are the handler's own.
         const request = { ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 };
         const dispatchAlone = (): void => void own.dispatch(request, handler);
-        if (isCrowded)
-          handler.otherwiseAfter(PATIENCE_MS, () => alone.make(url.origin, handler, dispatchAlone));
+        if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => alone.make(origin, handler, dispatchAlone));
         shared.dispatch(request, handler);
       });
-      return { ...answer, url: url.href };
+      return { ...answer, url: href };
     } catch (error) {
       throw toEgressError(error, signal);
     } finally {
-      count(url.origin, -1);
+      count(origin, -1);
     }
   };
 }
@@ -152,10 +171,29 @@ function boundsOf(options: WholeRequest): BoundedOptions {
   };
 }
 
+interface Names {
+  origin: string;
+  path: string;
+  href: string;
+}
+
+const names = new WeakMap<URL, Names>();
+
+/** A URL's parts are computed each time that they are read. */
+function namesOf(url: URL): Names {
+  let known = names.get(url);
+  if (known === undefined) {
+    known = { origin: url.origin, path: `${url.pathname}${url.search}`, href: url.href };
+    names.set(url, known);
+  }
+  return known;
+}
+
 function requestOf(url: URL, options: OpenOptions) {
+  const { origin, path } = namesOf(url);
   return {
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
+    origin,
+    path,
     method: options.method ?? 'GET',
     headers: { 'accept-encoding': 'identity', 'user-agent': 'Penstock', ...options.headers },
     body: options.body ?? null,
