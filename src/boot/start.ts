@@ -84,7 +84,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
   };
   return {
     port: server.port,
-    url: `http://${config.http.host}:${server.port}`,
+    url: urlOf(config.http.host, server.port),
     services: composition.services,
     demo,
     reload: () => reload(foundation),
@@ -195,6 +195,11 @@ async function reload({ database, plans, providers, logger }: Foundation): Promi
       logger.error({ err: error }, `${name} has a fault: the old one stays in force`);
     }
   }
+}
+
+/** An IPv6 address stands in brackets. */
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** With PORT 0 the port is known only now; the address that callers are told follows it where none was configured. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
@@ -78,7 +78,13 @@ describe('with an embedded database', () => {
     const quota = await first.rest('GET', '/quota', { key });
     expect(quota.body).toMatchObject({ plan: { code: 'business_monthly' } });
     await first.close();
-    const second = await spawnPenstock(installation);
+    // An address to be pasted, also of IPv6, where this machine has it.
+    const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
+      all?.some(({ family }) => family === 'IPv6'),
+    );
+    const [HOST, shown] = hasIpv6 ? ['::', '[::]'] : ['0.0.0.0', '0.0.0.0'];
+    const second = await spawnPenstock(installation, { env: { HOST } });
+    await eventually(() => second.output().includes(`running at http://${shown}:${second.port}`));
     expect((await second.rest('GET', '/quota', { key })).status).toBe(200);
     expect(second.output()).not.toMatch(/sk_[0-9a-f]{64}/);
     await second.close();
