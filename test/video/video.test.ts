@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
@@ -242,6 +243,16 @@ describe('what cannot be made', () => {
     [{ colour: 'red' }, 'Unknown parameter: colour', 'colour'],
   ])('%j is refused with its reason', async (body, error, param) => {
     expect(await refused(body)).toEqual([400, error, param]);
+  });
+
+  it('a source of ten bits a colour, whose frames cannot be taken over, is refused at once', async () => {
+    const fixture = new URL('../support/fixtures/ten-bit.mp4', import.meta.url);
+    const source = (await readFile(fixture)).toString('base64');
+    expect(await refused({ mode: 'video_to_video', source_video: source })).toEqual([
+      400,
+      'Model sandbox/video-standard cannot read this video',
+      'source_video',
+    ]);
   });
 
   it('fails as the directive says, and costs nothing', async () => {

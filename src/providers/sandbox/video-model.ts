@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Imaging } from '../../imaging/index.js';
+import { UnreadableVideoError } from '../../video/index.js';
 import type { FilmTask, Video } from '../../video/index.js';
+import { UpstreamError } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
 import { VIDEO_MODES } from '../video.types.js';
 import type { VideoCallOptions, VideoModel } from '../video.types.js';
@@ -58,7 +60,10 @@ export function createSandboxVideo(tools: Tools): (modelId: string) => VideoMode
           response: { timestamp: new Date(), modelId, headers: undefined },
         };
       } catch (error) {
-        throw signal.aborted ? abortedError() : error;
+        if (signal.aborted) throw abortedError();
+        if (!(error instanceof UnreadableVideoError)) throw error;
+        const options = { status: null, retryable: false, fault: 'rejected', cause: error } as const;
+        throw new UpstreamError('source_video cannot be read', options);
       }
     },
   });

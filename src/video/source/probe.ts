@@ -1,8 +1,9 @@
-import { BufferSource, Input, MATROSKA, MP4, QTFF, WEBM } from 'mediabunny';
+import { BufferSource, Input, MATROSKA, MP4, QTFF, VideoSampleSink, WEBM } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
 import { UnreadableVideoError } from '../video.types.js';
 import type { VideoFacts } from '../video.types.js';
 import { loadCodecs } from './codecs.js';
+import { planesOfSample } from './sample.js';
 
 const CONTAINERS = [MP4, QTFF, WEBM, MATROSKA];
 /** 4k, either way up. */
@@ -40,9 +41,30 @@ export async function openSource(bytes: Uint8Array): Promise<OpenedSource> {
   }
 }
 
-/** What a file is, from its container, without decoding it. `portable`: nothing is readable. @throws UnreadableVideoError */
+/** Whether its first picture can be seen: codecs that are known still have forms that are not. */
+async function showsPicture(track: InputVideoTrack): Promise<boolean> {
+  try {
+    const sample = await new VideoSampleSink(track).getSample(await track.getFirstTimestamp());
+    if (sample === null) return false;
+    try {
+      await planesOfSample(sample);
+      return true;
+    } finally {
+      sample.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What a file is, from its container; of one that may be readable the first picture is decoded.
+ * @param portable nothing is readable
+ * @throws UnreadableVideoError
+ */
 export async function probe(bytes: Uint8Array, portable: boolean): Promise<VideoFacts> {
-  const { input, facts } = await openSource(bytes);
+  const { input, track, facts } = await openSource(bytes);
+  const readable = facts.readable && !portable && (await showsPicture(track));
   input.dispose();
-  return { ...facts, readable: facts.readable && !portable };
+  return { ...facts, readable };
 }

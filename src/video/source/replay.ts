@@ -1,46 +1,16 @@
 import { VideoSampleSink } from 'mediabunny';
 import type { VideoSample } from 'mediabunny';
 import type { Backdrop } from '../frames/camera.js';
-import { planesFromRgb, planesOf } from '../frames/planes.js';
+import { planesOf } from '../frames/planes.js';
 import type { Planes, Size } from '../frames/planes.js';
 import { createScaler } from '../frames/scale.js';
 import { UnreadableVideoError } from '../video.types.js';
 import { openSource } from './probe.js';
-
-/** A container may lie about its frames: what comes out of the decoder counts. */
-const MAX_PIXELS = 4096 * 2304;
+import { planesOfSample } from './sample.js';
 
 /** Times in the source for each frame: at its own speed, again from its start where it is shorter. */
 function* timesOf(start: number, seconds: number, { frames, fps }: { frames: number; fps: number }) {
   for (let frame = 0; frame < frames; frame++) yield start + ((frame / fps) % seconds);
-}
-
-async function planesOfSample(sample: VideoSample): Promise<Planes> {
-  const { width, height } = sample.visibleRect;
-  if (width * height > MAX_PIXELS) throw new UnreadableVideoError('its frames are too large');
-  const size = { width: width & ~1, height: height & ~1 };
-  if (sample.format === 'I420' && size.width === width && size.height === height) {
-    const planes = planesOf(size);
-    await sample.copyTo(planes.bytes);
-    return planes;
-  }
-  const pixels = Buffer.alloc(width * height * 4);
-  const frame = sample.toVideoFrame();
-  try {
-    await frame.copyTo(pixels, { format: 'RGBA' } as Parameters<typeof frame.copyTo>[1]);
-  } finally {
-    frame.close();
-  }
-  return planesFromRgb(cropped(pixels, width, size), size, 4);
-}
-
-/** Without an odd last column. */
-function cropped(pixels: Buffer, width: number, size: Size): Buffer {
-  if (size.width === width) return pixels;
-  const rows = Array.from({ length: size.height }, (_, row) =>
-    pixels.subarray(row * width * 4, (row * width + size.width) * 4),
-  );
-  return Buffer.concat(rows);
 }
 
 /**
