@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ApiError, invalid } from '../errors.js';
-import { hasMoreMembers } from './json-members.js';
+import { checkShape, MAX_DEPTH, tooDeep } from './json-shape.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
@@ -111,28 +111,20 @@ function decode(bytes: Buffer): string {
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const PROTO_ESCAPE = /\\u005[fF]/;
-/** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
-const MAX_DEPTH = 500;
-/** Far more than any call needs, in all objects of a body together. */
-const MAX_MEMBERS = 200_000;
 
 /**
  * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
  * refuse unknown parameters.
  * @param paramOf the parameter that a path of keys belongs to; by default its first key
  * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels or 200,000
- * members
+ * members or a million items
  */
 export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first): unknown {
+  checkShape(bytes);
   let text: string;
   let value: unknown;
   try {
     text = decode(bytes);
-  } catch {
-    throw malformed();
-  }
-  if (hasMoreMembers(text, MAX_MEMBERS)) throw invalid('JSON has too many members');
-  try {
     value = JSON.parse(text);
   } catch {
     throw malformed();
@@ -147,7 +139,7 @@ export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first):
  */
 export function checkJson(value: unknown, text: string, paramOf: ParamOf): void {
   // Each level takes two characters at least: most bodies need no look.
-  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw invalid('JSON is nested too deeply');
+  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw tooDeep();
   // A search for plain text first: nearly no body has escapes, and the patterns look at every character.
   const escapes = text.includes('\\u');
   if (escapes && SUSPECT_ESCAPE.test(text)) checkStrings(value, { path: [], paramOf });

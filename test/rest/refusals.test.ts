@@ -157,12 +157,9 @@ describe('a body', () => {
       ['/images/generations', `{"prompt":${deep}}`],
       ['/chat/completions', `{"messages":[{"role":"user","content":"\\ud83d\\ude00"}],"x":${deep}}`],
       ['/chat/completions', `{"messages":[{"role":"user","content":"a"}],"tools":${tools}}`],
+      ['/images/generations', `{"prompt":${'['.repeat(2_000_000)}}`],
     ] as const) {
-      const answer = await server.rest('POST', path, {
-        key,
-        body,
-        headers: { 'content-type': 'application/json' },
-      });
+      const answer = await server.rest('POST', path, { key, body });
       expect(answer).toMatchObject({ status: 400, body: { error: 'JSON is nested too deeply' } });
     }
   });
@@ -170,11 +167,13 @@ describe('a body', () => {
   it('of more than 200,000 members is 400 before it is built, whatever its strings hold', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}\\\\" : 1`).join(',');
     const text = JSON.stringify('"a": "b", '.repeat(200_000));
-    const body = (count: number) => `{"messages": ${text}, "logit_bias": {${names(count)}}}`;
-    const refusal = async (count: number) =>
-      (await server.rest('POST', '/chat/completions', { key, body: body(count) })).body;
-    expect(await refusal(199_998)).toMatchObject({ error: 'messages must be a non-empty array' });
-    expect(await refusal(199_999)).toMatchObject({ error: 'JSON has too many members' });
+    const named = (count: number) => `{"messages": ${text}, "logit_bias": {${names(count)}}}`;
+    const refusal = async (body: string) =>
+      (await server.rest('POST', '/chat/completions', { key, body })).body;
+    expect(await refusal(named(199_998))).toMatchObject({ error: 'messages must be a non-empty array' });
+    const error = 'JSON has too many members';
+    expect(await refusal(named(199_999))).toMatchObject({ error });
+    expect(await refusal(`{"messages":[${'[],'.repeat(1_000_001)}[]]}`)).toMatchObject({ error });
   });
 
   it('of form fields is 400 where one has no name', async () => {
