@@ -40,7 +40,12 @@ const httpUrl = z
   .refine(
     (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
     'must be an http or https URL',
-  );
+  )
+  .refine((value) => {
+    if (!URL.canParse(value)) return true;
+    const { username, password, hash } = new URL(value);
+    return username === '' && password === '' && hash === '';
+  }, 'must hold no user name, password or fragment: a key stands in apiKey or headers');
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const fieldName = z.string().min(1).max(100);
@@ -100,7 +105,12 @@ const provider = z.strictObject({
   id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
   kind: z.enum(['openai-compatible', ...NATIVE_KINDS]),
   baseUrl: httpUrl.optional(),
-  apiKey: z.string().optional(),
+  // A file's last line break often comes along with a secret.
+  apiKey: z
+    .string()
+    .trim()
+    .regex(/^[\x21-\x7e]*$/, 'must be printable characters without blanks')
+    .optional(),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/)).default({}),
   timeouts: z
     .strictObject({
@@ -218,6 +228,8 @@ function upstreamOf(
   const native = kind === 'openai-compatible' ? null : kind;
   const baseUrl = item.baseUrl ?? (native === null ? null : nativeBaseUrl(native, env));
   if (baseUrl === null) faults.push(`provider ${providerId}: baseUrl is required`);
+  else if (native !== null && baseUrl.includes('?'))
+    faults.push(`provider ${providerId}: baseUrl of this kind takes no query`);
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
   const aws = native === 'amazon-bedrock' ? awsCredentials(env) : undefined;
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);

@@ -1,5 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Transport } from '../../src/providers/index.js';
 import { chargedTokens, createUpstreamEngine, streamChat, user } from '../support/chat.js';
 import type { ChatEngine, ChatOrg, ChunkShape } from '../support/chat.js';
 import { chunk, DONE_EVENT, event, usageChunk } from '../support/fake-upstream.js';
@@ -332,5 +333,19 @@ describe('a streamed chat over an upstream', () => {
     await new Promise((resume) => setTimeout(resume, 300));
     expect(sent).toBeLessThan(2000);
     await reader.return?.();
+  });
+});
+
+describe('an upstream’s address', () => {
+  it('may have a query, which every request then has, and is called by name', async () => {
+    const timeouts = { connectMs: 1000, firstByteMs: 1000, chunkMs: 1000 };
+    const baseUrl = `${upstream.baseUrl}/?api-version=2`;
+    const transport = new Transport({ baseUrl, headers: {}, timeouts, secrets: [] });
+    await transport.postJson('/chat/completions', '{}', { signal: undefined });
+    await transport.close();
+    expect(upstream.requests[0]).toMatchObject({
+      path: '/v1/chat/completions?api-version=2',
+      headers: { 'user-agent': 'Penstock' },
+    });
   });
 });

@@ -129,6 +129,12 @@ describe('the model catalogue', () => {
       { providers: [{ ...acme, models: [{ ...acme.models[0], multiplier: 1.125 }] }] },
       'decimals',
     ],
+    ['a key of two lines', { providers: [{ ...acme, apiKey: 'sk-a\nsk-b' }] }, 'apiKey'],
+    [
+      'a password in an address',
+      { providers: [{ ...acme, baseUrl: 'http://a:b@127.0.0.1/v1' }] },
+      'password',
+    ],
     ['a provider twice', { providers: [acme, acme] }, 'stands twice'],
     ['a default that is not there', { defaults: { chat: 'no/such' } }, 'defaults.chat'],
     [

@@ -35,8 +35,8 @@ export interface PostOptions {
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** Whoever sends no such header takes any encoding (RFC 9110, 12.5.3). */
-const PLAIN = { 'accept-encoding': 'identity' };
+/** Whoever names no encoding takes any (RFC 9110, 12.5.3); whoever has no name is turned away by some providers' front doors. */
+const OWN_HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'Penstock' };
 
 /**
  * One provider's HTTP connections: kept alive, one request at a time on each, as many as there are calls in flight.
@@ -45,6 +45,8 @@ const PLAIN = { 'accept-encoding': 'identity' };
 export class Transport {
   private readonly pool: Pool;
   private readonly basePath: string;
+  /** Of the base address: some want a version in each request's query. */
+  private readonly query: string;
   private readonly headers: string[];
   readonly secrets: readonly string[];
   /** Of the upstream's base address. */
@@ -53,9 +55,10 @@ export class Transport {
   constructor(private readonly options: TransportOptions) {
     const url = new URL(options.baseUrl);
     this.basePath = url.pathname.replace(/\/+$/, '');
+    this.query = url.search;
     this.secrets = options.secrets;
     this.headers = Object.entries({
-      ...PLAIN,
+      ...OWN_HEADERS,
       'content-type': 'application/json',
       ...options.headers,
     }).flat();
@@ -74,7 +77,7 @@ export class Transport {
     const traceparent = currentTraceparent();
     const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
     this.pool.dispatch(
-      { path: this.basePath + path, method: body === null ? 'GET' : 'POST', headers, body },
+      { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
       new DecodedAnswer(handler),
     );
   }
@@ -102,12 +105,16 @@ export class Transport {
       const headers = this.headersWith(whole.contentType);
       if (keyed) headers.push('idempotency-key', idempotencyKey);
       const answer = new DecodedAnswer(exchange);
-      this.pool.dispatch({ path: this.basePath + path, method: 'POST', headers, body: whole.bytes }, answer);
+      this.pool.dispatch({ path: this.pathOf(path), method: 'POST', headers, body: whole.bytes }, answer);
     });
   }
 
+  private pathOf(path: string): string {
+    return `${this.basePath}${path}${this.query}`;
+  }
+
   private headersWith(contentType: string): string[] {
-    const { 'content-type': _, ...others } = { ...PLAIN, 'content-type': '', ...this.options.headers };
+    const { 'content-type': _, ...others } = { ...OWN_HEADERS, 'content-type': '', ...this.options.headers };
     return Object.entries({ ...others, 'content-type': contentType }).flat();
   }
 
