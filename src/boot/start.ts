@@ -48,7 +48,7 @@ export interface RunningPenstock {
 export async function startPenstock({ config: given, logger }: StartOptions): Promise<RunningPenstock> {
   const closers = createClosers(logger);
   try {
-    const server = await listen(given.http);
+    const server = await listen({ ...given.http, role: given.role });
     closers.add('the HTTP server', () => server.close());
     const config = withPort(given, server.port);
     return await run({ config, logger, closers, server });

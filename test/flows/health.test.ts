@@ -39,9 +39,10 @@ test('who calls while a process starts is served as soon as it can, and probes a
   const client = createTestClient(`http://127.0.0.1:${port}`);
   const starting = startPenstock({ installation, port });
   const get = (path: string) => client.raw(path, { method: 'GET' });
-  const probed = await eventually(() => get('/readyz').catch(() => null), { everyMs: 1 });
-  await probed.body.dump();
-  expect(probed.statusCode).toBe(503);
+  const probe = (path: string) => eventually(() => get(path).catch(() => null), { everyMs: 1 });
+  const [ready, alive] = await Promise.all([probe('/readyz'), probe('/healthz')]);
+  for (const { body } of [ready, alive]) await body.dump();
+  expect([ready.statusCode, alive.statusCode]).toEqual([503, 200]);
   const query = 'query { quota { orgId } }';
   const [called, pushed] = await Promise.all([
     client.rest('GET', '/quota', { key }),

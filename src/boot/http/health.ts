@@ -23,7 +23,7 @@ export function createHealth(options: {
 }): Health {
   const { checks, draining, role } = options;
   return {
-    live: (response) => send(response, 200, { status: 'ok', role }),
+    live: (response) => sendLive(response, role),
     async ready(response) {
       const [database, signingSecret] = await Promise.all([
         within(() => checks.database()),
@@ -34,6 +34,11 @@ export function createHealth(options: {
       send(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', role, checks: parts });
     },
   };
+}
+
+/** The process lives, whether it can do its work (yet) or not. */
+export function sendLive(response: ServerResponse, role: string): void {
+  send(response, 200, { status: 'ok', role });
 }
 
 /** A check that fails or does not answer in time says no: readiness must be told while PostgreSQL is away. */

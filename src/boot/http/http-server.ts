@@ -53,9 +53,9 @@ export interface HttpServer {
 }
 
 /** @throws Error EADDRINUSE and other faults of listening */
-export async function listen(options: { port: number; host: string }): Promise<HttpServer> {
+export async function listen(options: { port: number; host: string; role: string }): Promise<HttpServer> {
   const open = new Slab<ServerResponse>();
-  const room = createWaitingRoom();
+  const room = createWaitingRoom(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
   let rateOf: (caller: Addressed) => RateState | null = () => null;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { sendFault, writeFault } from '../../http/index.js';
+import { sendLive } from './health.js';
 import type { Route } from './odd-requests.js';
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -15,7 +16,7 @@ export interface Serving {
 const PATIENCE_MS = 5000;
 const STARTING = { status: 503, error: 'Starting', retryAfter: 1 };
 /** Who asks these wants to know how it stands now. */
-const PROBES = new Set(['/healthz', '/readyz', '/metrics']);
+const PROBES = new Set(['/readyz', '/metrics']);
 
 /**
  * A starting process listens before it can serve, and a balancer that looks at connections only sends it callers: they wait for the moment
@@ -26,7 +27,8 @@ export interface WaitingRoom extends Serving {
   open(serving: Serving): void;
 }
 
-export function createWaitingRoom(): WaitingRoom {
+/** @param role what /healthz tells: a process that takes its time to start (a migration) lives, and is not ready */
+export function createWaitingRoom(role: string): WaitingRoom {
   const waiting = new Set<(serving: Serving | null) => void>();
   const enter = (connection: NodeJS.EventEmitter, leave: (serving: Serving | null) => void): void => {
     const done = (serving: Serving | null): void => {
@@ -42,7 +44,9 @@ export function createWaitingRoom(): WaitingRoom {
   };
   return {
     route(request, response) {
-      if (PROBES.has((request.url ?? '').split('?')[0] ?? '')) return sendFault(response, STARTING);
+      const path = (request.url ?? '').split('?')[0] ?? '';
+      if (path === '/healthz') return sendLive(response, role);
+      if (PROBES.has(path)) return sendFault(response, STARTING);
       enter(response, (serving) => {
         if (serving === null) sendFault(response, STARTING);
         else serving.route(request, response);
