@@ -25,6 +25,7 @@ export const MIGRATION_NAMES = [
   '0020_job_rows',
   '0021_top_up_rows',
   '0022_webhook_claim_plan',
+  '0023_window_resize',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

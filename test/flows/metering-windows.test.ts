@@ -43,6 +43,16 @@ const age = (principal: Principal, { from, to, seconds }: { from: number; to: nu
   );
 
 describe('the key’s window', () => {
+  it('answers at once where one of a billion becomes a small one', async () => {
+    const principal = await bench.createOrg('free');
+    const rate = { rpm: 1_000_000_000, burst: 1_000_000_000 };
+    const raised = { ...principal, plan: { ...principal.plan, rate } };
+    expect((await call(raised, 1)).admitted).toHaveLength(1);
+    // The log of so many slots is coarse: it may hold as many as the small window has.
+    for (const error of (await call(principal, 1)).refused) expect(error).toMatchObject({ status: 429 });
+    expect((await call(raised, 1)).admitted).toHaveLength(1);
+  });
+
   it('holds its burst exactly, over three processes, and a refusal takes no slot', async () => {
     const principal = await bench.createOrg('free');
     const { admitted, refused } = await call(principal, 50);
