@@ -26,6 +26,7 @@ export const MIGRATION_NAMES = [
   '0021_top_up_rows',
   '0022_webhook_claim_plan',
   '0023_window_resize',
+  '0024_missed_events',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -203,6 +203,21 @@ test('recover leaves an attempt by hand that is under way to its end, and does n
   expect(receiver.requests).toHaveLength(5 + 2);
 });
 
+test('recover sends what a disabled webhook listed and missed, and nothing whose type it began to list later', async () => {
+  await open((response) => response.writeHead(204).end());
+  startWorker();
+  await emit(1, 'generation.started');
+  await service.update(principal, hook.id, { enabled: false });
+  await emit(1, 'generation.completed');
+  await emit(1, 'generation.started');
+  const events = ['generation.completed', 'generation.started'];
+  await service.update(principal, hook.id, { events, enabled: true });
+  expect(await service.recover(principal, hook.id, { since: '2020-01-01T00:00:00Z' })).toBe(1);
+  await eventually(() => receiver.requests.length === 1);
+  expect(receiver.requests[0]?.headers['x-service-event-type']).toBe('generation.completed');
+  expect(await service.recover(principal, hook.id, { since: '2020-01-01T00:00:00Z' })).toBe(0);
+});
+
 test('when a cancelled subscription is over, what happens is kept for recover and not delivered', async () => {
   await open((response) => response.writeHead(204).end());
   startWorker();
