@@ -12,6 +12,7 @@ interface Seen {
   type: string;
   /** Its `Idempotency-Key`. */
   named: string | string[] | undefined;
+  accept: string | undefined;
   body: Buffer;
 }
 interface Reply {
@@ -30,9 +31,9 @@ let replies: Reply[] = [];
 const wave = waveOf(Int16Array.from({ length: 32_000 }, (_, at) => Math.round(8000 * Math.sin(at / 12))));
 
 async function answer(request: IncomingMessage): Promise<Reply> {
-  const { authorization, 'content-type': type = '' } = request.headers;
+  const { authorization, accept, 'content-type': type = '' } = request.headers;
   const named = request.headers['idempotency-key'];
-  seen.push({ path: request.url ?? '', authorization, type, named, body: await buffer(request) });
+  seen.push({ path: request.url ?? '', authorization, type, named, accept, body: await buffer(request) });
   return replies.shift() ?? { status: 500, body: { error: { message: 'no reply' } } };
 }
 
@@ -89,7 +90,9 @@ describe("an upstream's speech", () => {
       model_inputs: { instructions: 'softly' },
     });
     expect(status).toBe(200);
-    expect(seen).toMatchObject([{ path: '/v1/audio/speech', authorization: 'Bearer acme-secret' }]);
+    expect(seen).toMatchObject([
+      { path: '/v1/audio/speech', authorization: 'Bearer acme-secret', accept: 'application/octet-stream' },
+    ]);
     expect(JSON.parse(String(seen[0]?.body))).toEqual({
       instructions: 'softly',
       model: 'tts-1',
@@ -179,6 +182,16 @@ describe("an upstream's transcription", () => {
         { start: 1, end: 2, text: 'there', speaker: null, words: [words[1]] },
       ],
       usage: { seconds_used: 2 },
+    });
+  });
+
+  it('has the words that an upstream tells with each segment', async () => {
+    const word = { word: 'Hello', start: 0, end: 0.5 };
+    const segments = [{ start: 0, end: 1, text: 'Hello', words: [word] }];
+    replies = [{ body: { text: 'Hello', language: 'en', segments } }];
+    const asked = { model: 'acme/ears', file, timestamp_granularities: ['word'] };
+    expect((await post('/audio/transcriptions', asked)).body).toMatchObject({
+      segments: [{ text: 'Hello', words: [word] }],
     });
   });
 

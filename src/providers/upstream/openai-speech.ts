@@ -28,6 +28,8 @@ export function createOpenAiCompatibleSpeech(options: {
       const audio = await transport.postForBytes('/audio/speech', body, {
         signal: abortSignal,
         idempotencyKey: orders?.key,
+        // As the convention's clients ask: some upstreams answer in JSON otherwise.
+        accept: 'application/octet-stream',
       });
       return { audio, warnings: [], response: { timestamp: new Date(), modelId } };
     },

@@ -85,7 +85,12 @@ function read(text: string, call: TranscriptionCall): Transcription {
   const listed = Array.isArray(answer['segments']) ? (answer['segments'] as Fields[]) : [];
   const speakers = new Map<string, string>();
   const segments = listed.map((segment) =>
-    segmentOf(segment, { words, speakers, diarization: call.diarization }),
+    segmentOf(segment, {
+      // Some tell the words of each segment in it.
+      words: words ?? (call.words ? wordsOf(segment['words']) : null),
+      speakers,
+      diarization: call.diarization,
+    }),
   );
   const only: TranscribedSegment = { start: 0, end: call.durationSeconds, text: whole, speaker: null, words };
   return {

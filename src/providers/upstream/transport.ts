@@ -29,6 +29,8 @@ export interface PostOptions {
   signal: AbortSignal | undefined;
   /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
   idempotencyKey?: string | undefined;
+  /** What is wanted, where that is not JSON. */
+  accept?: string;
 }
 
 /** Longest JSON answer that is read. */
@@ -94,16 +96,20 @@ export class Transport {
   postForBytes(
     path: string,
     body: string | { bytes: Buffer; contentType: string },
-    { signal, idempotencyKey }: PostOptions,
+    { signal, idempotencyKey, accept }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
       const keyed = idempotencyKey !== undefined;
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
-      if (typeof body === 'string' && !keyed) return this.dispatch(path, body, exchange);
+      if (typeof body === 'string' && !keyed && accept === undefined)
+        return this.dispatch(path, body, exchange);
       const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
       if (keyed) headers.push('idempotency-key', idempotencyKey);
+      if (accept !== undefined) headers.push('accept', accept);
+      const traceparent = currentTraceparent();
+      if (traceparent !== null) headers.push('traceparent', traceparent);
       const answer = new DecodedAnswer(exchange);
       this.pool.dispatch({ path: this.pathOf(path), method: 'POST', headers, body: whole.bytes }, answer);
     });
