@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Transport } from '../../src/providers/index.js';
 import { chargedTokens, createUpstreamEngine, streamChat, user } from '../support/chat.js';
 import type { ChatEngine, ChatOrg, ChunkShape } from '../support/chat.js';
-import { chunk, DONE_EVENT, event, usageChunk } from '../support/fake-upstream.js';
+import { chunk, completion, DONE_EVENT, event, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream } from '../support/fake-upstream.js';
 
 let upstream: FakeUpstream;
@@ -262,6 +262,27 @@ describe('a streamed chat over an upstream', () => {
       expect((await read(ask())).chunks.at(-1)?.usage).toMatchObject({ completion_tokens: 3 });
     expect(upstream.requests[0]?.headers['accept-encoding']).toBe('identity');
     upstream.queue({ chunks: ['not gzip'], headers: { 'content-encoding': 'gzip' } });
+    await expect(engine.chat.stream(await org.call(), ask())).rejects.toMatchObject({ code: 'server_error' });
+  });
+
+  it('is one chunk where its upstream does not stream, and fails where that answers an error', async () => {
+    const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }];
+    const choice = {
+      index: 0,
+      message: { role: 'assistant', content: null, tool_calls },
+      finish_reason: 'tool_calls',
+    };
+    upstream.queue({ body: completion('', { choices: [choice] }) });
+    const { chunks } = await read(ask());
+    expect(chunks).toHaveLength(1);
+    expect(chunks[0]).toMatchObject({
+      object: 'chat.completion.chunk',
+      choices: [
+        { delta: { role: 'assistant', tool_calls: [{ index: 0, id: 'c1' }] }, finish_reason: 'tool_calls' },
+      ],
+      usage: { total_tokens: 15 },
+    });
+    upstream.queue({ body: { error: { message: 'overloaded' } } });
     await expect(engine.chat.stream(await org.call(), ask())).rejects.toMatchObject({ code: 'server_error' });
   });
 

@@ -4,10 +4,14 @@ import type { ChatChunks } from '../providers.types.js';
 import { SseParser } from './sse-parser.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
+import { chunkOfAnswer } from './whole-answer.js';
 
 /** Chunks that may wait for the reader before the upstream is paused. */
 const HIGH_WATER = 64;
 const MAX_ERROR_BYTES = 64 * 1024;
+const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
+/** How JSON begins, and an event stream never does. */
+const OPENING_BRACE = 123;
 
 interface Waiter {
   resolve(chunk: string | null): void;
@@ -29,6 +33,10 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private status = 0;
   private retryAfter: string | string[] | undefined;
   private errorBody = '';
+  /** Bytes so far. */
+  private size = 0;
+  /** The parts of an answer in one piece; null where it is a stream, as it should be. */
+  private whole: Buffer[] | null = null;
   /** Not `this` as the listener: Node wraps an object so that the whole exchange outlives minor collections. */
   private readonly onAbort = (): void => this.cancel();
 
@@ -87,6 +95,13 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
       return;
     }
     if (this.ended) return;
+    if (this.size === 0 && bytes[0] === OPENING_BRACE) this.whole = [];
+    this.size += bytes.length;
+    if (this.whole !== null) {
+      if (this.size > MAX_WHOLE_BYTES) this.fail(brokenAnswer('more than can be read'));
+      else this.whole.push(bytes);
+      return;
+    }
     try {
       this.parser.push(bytes);
     } catch (error) {
@@ -98,6 +113,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   onResponseEnd(): void {
     if (this.status >= 300) return this.fail(this.statusError());
     if (this.ended) return;
+    if (this.whole !== null) return this.endWhole(this.whole);
     this.parser.end();
     // A reader that has seen a finish reason may take this for the end; for all others the answer is cut off.
     this.fail(brokenAnswer('a stream without its end'));
@@ -106,6 +122,13 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.ended) return;
     this.fail(this.status >= 300 ? this.statusError() : errorOfConnection(error, this.status > 0));
+  }
+
+  private endWhole(parts: Buffer[]): void {
+    const chunk = chunkOfAnswer(Buffer.concat(parts).toString('utf8'));
+    if (chunk === null) return this.fail(brokenAnswer('no stream'));
+    this.event(chunk);
+    this.finish();
   }
 
   private event(data: string): void {
