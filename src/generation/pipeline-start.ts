@@ -47,12 +47,7 @@ export function createStarter(
     if (kind.prepare === undefined) return await admitJob(options, call, draft, { endpoint });
     await admitCall(metering, call, { endpoint });
     const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
-    try {
-      return await admitJob(options, call, prepared);
-    } catch (error) {
-      await removeInputs(options, call, prepared);
-      throw error;
-    }
+    return await admitJob(options, call, prepared);
   };
 }
 
@@ -82,7 +77,12 @@ async function admitJob(
   windows: { endpoint?: GenerationKind<unknown>['endpoint'] } = {},
 ): Promise<Job> {
   const before = call.admitted;
-  await admitCall(options.metering, call, { ...windows, operation: operationOf(draft) });
+  try {
+    await admitCall(options.metering, call, { ...windows, operation: operationOf(draft) });
+  } catch (error) {
+    await removeInputs(options, call, draft);
+    throw error;
+  }
   try {
     return await createJob(options, call, draft);
   } catch (error) {
@@ -110,26 +110,32 @@ async function createJob(options: StartOptions, call: CallContext, draft: Draft)
       ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
     });
   } catch (error) {
-    await releaseUnlessCreated(options, call, draft);
+    await undo(options, call, { draft, error });
     throw error;
   }
 }
 
-/** A creation that failed gives its reservation back, unless it was committed and only its answer was lost. */
-async function releaseUnlessCreated(options: StartOptions, call: CallContext, draft: Draft): Promise<void> {
-  try {
-    const found = await options.jobs.getMany(call.principal.orgId, [draft.jobId]);
-    if (found.length === 0) await options.metering.release(draft.operationId);
-  } catch (error) {
-    options.logger.error(
-      { err: error, operationId: draft.operationId },
-      'a reservation could not be given back; the sweep does it when this process ends',
-    );
-  }
+/**
+ * A creation that failed gives its reservation back and forgets its input files, unless it was committed and only its answer was lost. Who
+ * has waited for a database that is away does not wait for this too.
+ */
+async function undo(options: StartOptions, call: CallContext, { draft, error }: Failed): Promise<void> {
+  const { jobs, metering } = options;
+  const isStored = async () => (await jobs.getMany(call.principal.orgId, [draft.jobId])).length > 0;
+  const undone = metering
+    .releaseUnless(draft.operationId, isStored)
+    .then((released) => (released ? removeInputs(options, call, draft) : undefined));
+  if (!(error instanceof ApiError && error.code === 'unavailable')) await undone;
+}
+
+interface Failed {
+  draft: Draft;
+  error: unknown;
 }
 
 /** No job came of them. */
 async function removeInputs(options: StartOptions, call: CallContext, { fileIds }: Draft): Promise<void> {
+  if (fileIds.length === 0) return;
   await options.files.remove(call.principal.orgId, fileIds).catch((error: unknown) => {
     options.logger.warn(
       { err: error, fileIds },

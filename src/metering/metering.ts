@@ -4,6 +4,7 @@ import type { Database } from '../database/index.js';
 import { createAdmission } from './admission.js';
 import { tokenAmounts } from './amounts.js';
 import { lazyConnection } from './connection.js';
+import { createGiveBack } from './give-back.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { createQuotas } from './quota.js';
@@ -61,6 +62,7 @@ export function createMetering({
     giveBack,
     ...(onBatch ? { onBatch } : {}),
   });
+  const givingBack = createGiveBack({ release: settlement.release, logger });
   const lease = createLease({ database, processId, role, logger });
   return {
     async admit(request) {
@@ -71,10 +73,12 @@ export function createMetering({
     tokenAmounts,
     settle: settlement.settle,
     release: settlement.release,
+    releaseUnless: givingBack.releaseUnless,
     ...createQuotas({ database, plans }),
     usageRecords: (query) => listUsage(database, query),
     start: lease.start,
     async close() {
+      givingBack.close();
       await admission.close();
       await settlement.close();
       await lease.close();

@@ -141,6 +141,12 @@ export interface Metering {
   settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
   /** Gives a reservation back, once. Coalesced. */
   release(operationId: string): Promise<void>;
+  /**
+   * For work that could not be stored: gives its reservation back, unless it was stored and only the answer was lost. While PostgreSQL does
+   * not tell, it is asked again in the background.
+   * @returns true where it was given back; false where the work is stored, or where that is not known yet
+   */
+  releaseUnless(operationId: string, isStored: () => Promise<boolean>): Promise<boolean>;
   /** Any operation's prices checked against nothing but arithmetic and the balance; changes nothing. */
   balances(orgId: string): Promise<Record<Bucket, BucketState>>;
   quota(orgId: string): Promise<QuotaReport>;

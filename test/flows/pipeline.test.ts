@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { invalid } from '../../src/errors.js';
-import type { ApiError } from '../../src/errors.js';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ApiError, invalid } from '../../src/errors.js';
 import type { Bucket } from '../../src/vocabulary.js';
 import { createGenerationEngine } from '../support/generation.js';
 import type { GenerationEngine } from '../support/generation.js';
+import { eventually } from '../support/wait.js';
 
 let engine: GenerationEngine;
 
@@ -180,6 +180,36 @@ describe('a refusal', () => {
     for (const outcome of outcomes.filter((other) => other.status === 'rejected'))
       expect(outcome.reason).toMatchObject({ code: 'quota_exceeded', details: { remaining: 1 } });
     for (const outcome of accepted) await engine.jobs.cancel(orgId, outcome.value.job.id);
+  });
+});
+
+describe('a job that could not be stored', () => {
+  const away = () => new ApiError('unavailable', 'Service temporarily unavailable');
+  afterEach(() => vi.restoreAllMocks());
+
+  it('gives back what it reserved as soon as the database answers, though the process lives on', async () => {
+    const { orgId, call } = await engine.createOrg();
+    const create = vi.spyOn(engine.jobs, 'create').mockRejectedValueOnce(away());
+    const look = vi.spyOn(engine.jobs, 'getMany').mockRejectedValueOnce(away());
+    const refused = await refusal(engine.generation.generate('image', await call(), small, { async: true }));
+    expect(refused.code).toBe('unavailable');
+    expect(create).toHaveBeenCalledTimes(1);
+    await eventually(async () => (await used(orgId, 'image_generations'))[1] === 600);
+    expect(look).toHaveBeenCalledTimes(2);
+  });
+
+  it('keeps its reservation where it was stored, and only the answer was lost', async () => {
+    const { orgId, call } = await engine.createOrg();
+    const create = engine.jobs.create.bind(engine.jobs);
+    vi.spyOn(engine.jobs, 'create').mockImplementationOnce(async (job) => {
+      await create(job);
+      throw away();
+    });
+    const refused = await refusal(engine.generation.generate('image', await call(), small, { async: true }));
+    expect(refused.code).toBe('unavailable');
+    await eventually(async () => (await used(orgId, 'image_generations'))[0] === 1);
+    const { nodes } = await engine.metering.usageRecords({ orgId, first: 10 });
+    expect(nodes).toMatchObject([{ state: 'settled', operation: 'image' }]);
   });
 });
 

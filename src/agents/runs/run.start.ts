@@ -11,6 +11,7 @@ import { agentPlanOf } from '../agent.input.js';
 import type { Agent, AgentRun, AgentService } from '../agents.types.js';
 import { readAttachments } from './run.attachments.js';
 import type { AttachmentOptions } from './run.attachments.js';
+import { isDatabaseAway } from './run.fault.js';
 import { parseRun } from './run.input.js';
 import type { RunInput } from './run.input.js';
 import { toRun } from './run.row.js';
@@ -137,25 +138,23 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     if (created === undefined) throw new Error('penstock_run_create answered nothing');
     return toRun(created);
   } catch (error) {
-    await releaseUnlessCreated(options, call, draft);
+    await undo(options, call, { draft, error });
     throw error;
   }
 }
 
-/** A creation that failed gives its reservation back, unless it was committed and only its answer was lost. */
-async function releaseUnlessCreated(
-  { database, metering, logger }: RunStartOptions,
+/**
+ * A creation that failed gives its reservation back, unless it was committed and only its answer was lost. Who has waited for a database
+ * that is away does not wait for this too.
+ */
+async function undo(
+  { database, metering }: RunStartOptions,
   call: CallContext,
-  { runId, operationId }: Draft,
+  { draft: { runId, operationId }, error }: { draft: Draft; error: unknown },
 ): Promise<void> {
-  try {
-    const { orgId } = call.principal;
-    const found = await database.tenantQuery(orgId, 'SELECT id FROM agent_runs WHERE id = $1', [runId]);
-    if (found.length === 0) await metering.release(operationId);
-  } catch (error) {
-    logger.error(
-      { err: error, operationId },
-      'a reservation could not be given back; the sweep does it later',
-    );
-  }
+  const { orgId } = call.principal;
+  const isStored = async () =>
+    (await database.tenantQuery(orgId, 'SELECT id FROM agent_runs WHERE id = $1', [runId])).length > 0;
+  const undone = metering.releaseUnless(operationId, isStored);
+  if (!isDatabaseAway(error)) await undone;
 }
