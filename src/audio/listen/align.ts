@@ -16,7 +16,8 @@ const NEARBY = 2;
  * @returns the words of each span; a span may have none
  */
 export function alignWords(text: string, spans: readonly Span[]): HeardWord[][] {
-  const words = text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
+  // Signs between words (`&`, a dash) are said shortly, as a pause or not at all, and belong to the text.
+  const words = text.split(/\s+/).filter((word) => word !== '');
   const total = words.reduce((sum, word) => sum + weightOf(word), 0);
   const spoken = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   let from = 0;
