@@ -17,8 +17,9 @@ import type {
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;
-const MAX_WRITE_ATTEMPTS = 6;
 const WRITE_RETRY_MS = 1000;
+/** Attempts wait longer and longer, up to this many times the first wait. */
+const MAX_WAIT = 10;
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export interface IdempotencyDependencies {
@@ -30,9 +31,14 @@ export interface IdempotencyDependencies {
   signing: { current: string; previous: string | null };
   /** Larger answers are not kept. Default 8 MB. */
   maxBodyBytes?: number;
+  /** First wait after a write that failed. Default 1 s. */
+  retryMs?: number;
 }
 
-type Kept = Required<Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes'>> & {
+type Kept = Required<
+  Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
+> & {
+  closed: boolean;
   seal: AnswerSeal;
   /** Answers that this process is giving now, by row, with the call that they are given to. */
   live: Map<string, { recording: Recording; call: CallContext }>;
@@ -41,7 +47,8 @@ type Kept = Required<Pick<IdempotencyDependencies, 'database' | 'processId' | 'l
 /** Idempotency keys for all POSTs (decisions.md 6). One round trip to begin, one to finish. */
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
-  const kept: Kept = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, ...dependencies, seal, live: new Map() };
+  const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };
+  const kept: Kept = { ...defaults, ...dependencies, seal, live: new Map(), closed: false };
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
@@ -54,6 +61,7 @@ export function createIdempotency(dependencies: IdempotencyDependencies): Idempo
     begin: (request) => begin(kept, request),
     keeps,
     async close() {
+      kept.closed = true;
       clearInterval(timer);
     },
   };
@@ -147,15 +155,15 @@ function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
 
 /**
  * The work is done and its answer belongs to the caller, whatever the database says now: a failed write is tried again in the
- * background, so that a restart of PostgreSQL does not leave the key in flight.
+ * background until it works, because a key left in flight by a process that lives would refuse its retries for a day.
  */
 async function persist(kept: Kept, write: () => Promise<void>, attempt = 1): Promise<void> {
   try {
     await write();
   } catch (error) {
     kept.logger.warn({ err: error, attempt }, 'an idempotency key could not be written');
-    if (attempt < MAX_WRITE_ATTEMPTS) {
-      setTimeout(() => void persist(kept, write, attempt + 1), attempt * WRITE_RETRY_MS).unref();
-    }
+    if (kept.closed) return;
+    const waitMs = Math.min(attempt, MAX_WAIT) * kept.retryMs;
+    setTimeout(() => void persist(kept, write, attempt + 1), waitMs).unref();
   }
 }
