@@ -221,6 +221,7 @@ describe('Anthropic', () => {
         { type: 'message_start', message: { ...answer, content: [], stop_reason: null } },
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Let me' } },
+        { type: 'an_event_of_next_year', note: 1 },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' see.' } },
         { type: 'content_block_stop', index: 0 },
         {

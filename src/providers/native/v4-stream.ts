@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
@@ -12,6 +13,17 @@ interface StreamOptions {
   call: ChatCall;
   secrets: readonly string[];
   abort(): void;
+}
+
+/** Events that bring an answer, or say that there will be none. */
+const KNOWN_EVENT = /^(?:message|content|tool|citation)[-_]|error/;
+
+/** An event that the provider's package does not know yet: makers add some, and ask that those are passed over. */
+function isNewEvent(error: unknown): boolean {
+  if (!TypeValidationError.isInstance(error)) return false;
+  const { value } = error as { value: unknown };
+  if (typeof value !== 'object' || value === null || 'error' in value || !('type' in value)) return false;
+  return typeof value.type === 'string' && !KNOWN_EVENT.test(value.type);
 }
 
 /** A stream of the specification's parts as chunks of the convention. Pulled: nothing is read ahead of the caller. */
@@ -97,6 +109,7 @@ export class V4Chunks implements ChatChunks {
         if (part.providerExecuted !== true) this.wholeTool(part);
         return;
       case 'error':
+        if (isNewEvent(part.error)) return;
         throw this.faultOf(part.error);
       case 'finish':
         return this.finish(part);
