@@ -85,6 +85,15 @@ describe('the edge', () => {
     expect(Number(beyond.headers['retry-after'])).toBeGreaterThan(0);
     const elsewhere = await server.rest('GET', '/quota', { headers: { 'x-forwarded-for': '203.0.113.10' } });
     expect(elsewhere.status).toBe(401);
+    const remaining = async (forwarded: string) =>
+      (await server.rest('GET', '/quota', { headers: { 'x-forwarded-for': forwarded } })).headers[
+        'x-ratelimit-remaining'
+      ];
+    // One client, however its proxy writes it; what a client wrote itself stands further left and counts for nothing.
+    expect(await remaining('198.51.100.7')).toBe('59');
+    expect(await remaining('10.0.0.1, 198.51.100.7:51000')).toBe('58');
+    expect(await remaining('[2001:db8::7]:51000')).toBe('59');
+    expect(await remaining('198.51.100.7, 2001:db8::8')).toBe('58');
   });
 
   test("a caller's sane request id is kept, another is replaced", async () => {

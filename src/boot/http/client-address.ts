@@ -24,7 +24,7 @@ export function createClientAddress(trustProxy: string[]): ClientAddress {
     const header = request.headers['x-forwarded-for'];
     const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
     while (isIP(address) !== 0 && isTrusted(address)) {
-      const hop = plain(hops.pop()?.trim() ?? '');
+      const hop = plain(withoutPort(hops.pop()?.trim() ?? ''));
       if (isIP(hop) === 0) break;
       address = hop;
     }
@@ -45,6 +45,11 @@ function proxyList(cidrs: string[]): BlockList {
     else list.addSubnet(address, Number(bits), family);
   }
   return list;
+}
+
+/** Some proxies name the client's port too: `203.0.113.9:51000`, `[2001:db8::1]:51000`. */
+function withoutPort(hop: string): string {
+  return /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? /^\[([^\]]+)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? hop;
 }
 
 /** An IPv4 address in IPv6 clothes is the IPv4 address. */
