@@ -14,6 +14,13 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` };
 const kafka = await startKafka();
 
+interface Seen {
+  topic: string;
+  key: string | undefined;
+  headers: Record<string, string>;
+  value: { id: string; type: string; sequence?: number; orgId: string; data: Record<string, unknown> };
+}
+
 describe.skipIf(kafka === null)('with Kafka', () => {
   const broker = kafka as TestKafka;
   const collector = createServer((request, response) => {
@@ -24,6 +31,11 @@ describe.skipIf(kafka === null)('with Kafka', () => {
   let receiver: Receiver;
   let upstream: FakeUpstream;
   let key: string;
+  let orgId: string;
+  let jobId: string;
+  let runId: string;
+  /** What the topics had of one job and one run. */
+  const seen: Seen[] = [];
 
   beforeAll(async () => {
     trustReceivers();
@@ -50,7 +62,7 @@ describe.skipIf(kafka === null)('with Kafka', () => {
         providers: [{ id: 'acme', kind: 'openai-compatible', baseUrl, apiKey: 'none', models: [model] }],
       },
     });
-    ({ key } = await server.createOrg({ plan: 'business_monthly' }));
+    ({ key, orgId } = await server.createOrg({ plan: 'business_monthly' }));
   });
   afterAll(async () => {
     await server.close();
@@ -68,14 +80,13 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     const body = { prompt: 'a mill', size: '512x512' };
     const made = await server.rest('POST', '/images/generations', { key, headers: PARENT, body });
     expect(made.status).toBe(200);
-    const jobId = made.headers['x-job-id'];
+    jobId = String(made.headers['x-job-id']);
     const agent = await makeAgent(server, key);
-    const { runId } = await runAgent(server, key, agent, { input: 'hello' }, PARENT);
+    ({ runId } = await runAgent(server, key, agent, { input: 'hello' }, PARENT));
 
     const consumer = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).consumer({
       groupId: 'witness',
     });
-    const seen: { topic: string; type: string; traceparent: string }[] = [];
     try {
       await consumer.connect();
       await consumer.subscribe({
@@ -84,27 +95,26 @@ describe.skipIf(kafka === null)('with Kafka', () => {
       });
       await consumer.run({
         async eachMessage({ topic, message }) {
-          const { type, data } = JSON.parse(String(message.value)) as {
-            type: string;
-            data: Record<string, unknown>;
-          };
-          const about = [message.key?.toString(), data['jobId'], data['runId']];
+          const value = JSON.parse(String(message.value)) as Seen['value'];
+          const messageKey = message.key?.toString();
+          const about = [messageKey, value.data['jobId'], value.data['runId']];
           if (!about.includes(jobId) && !about.includes(runId)) return;
-          seen.push({ topic, type, traceparent: String(message.headers?.['traceparent']) });
+          const headers = Object.entries(message.headers ?? {}).map(([name, one]) => [name, String(one)]);
+          seen.push({ topic, key: messageKey, headers: Object.fromEntries(headers), value });
         },
       });
       await eventually(
         () =>
           ['job.completed', 'run.started', 'run.completed', ...events].every((wanted) =>
-            seen.some(({ type }) => type === wanted),
+            seen.some(({ value }) => value.type === wanted),
           ),
         { timeoutMs: 30_000, what: 'the messages' },
       );
     } finally {
       await consumer.disconnect();
     }
-    for (const { traceparent } of seen)
-      expect(traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    for (const { headers } of seen)
+      expect(headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
     await eventually(() => receiver.requests.length === 2);
     for (const delivered of receiver.requests)
       expect(delivered.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
@@ -115,6 +125,36 @@ describe.skipIf(kafka === null)('with Kafka', () => {
       (await server.rest('POST', '/chat/completions', { key, headers: PARENT, body: chat })).status,
     ).toBe(200);
     expect(upstream.requests[0]!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+  });
+
+  it('messages are numbered without a hole, named in their headers, keyed, and show the job as the API does', async () => {
+    const on = (topic: string) => seen.filter((message) => message.topic === topic);
+    const job = on('penstock.jobs');
+    const run = on('penstock.agents');
+    for (const [messages, about] of [
+      [job, jobId],
+      [run, runId],
+    ] as const) {
+      expect(messages.map(({ value }) => value.sequence)).toEqual(messages.map((_, index) => index + 1));
+      expect(new Set(messages.map((message) => message.key))).toEqual(new Set([about]));
+    }
+    expect(job.map(({ value }) => value.type)).toEqual(
+      expect.arrayContaining(['job.pending', 'job.processing', 'job.completed']),
+    );
+    expect(run[0]?.value.type).toBe('run.started');
+    expect(run.at(-1)?.value.type).toBe('run.completed');
+    const shown = await server.rest('GET', `/jobs/${jobId}`, { key });
+    expect(job.at(-1)?.value.data).toEqual(shown.body);
+    for (const { headers, value } of seen)
+      expect([headers['event-id'], headers['event-type'], value.orgId]).toEqual([
+        value.id,
+        value.type,
+        orgId,
+      ]);
+    for (const message of on('penstock.events')) {
+      expect(message.key).toBe(orgId);
+      expect(Object.keys(message.value).sort()).toEqual(['data', 'id', 'orgId', 'timestamp', 'type']);
+    }
   });
 
   it('/metrics tells how far each consumer is behind', async () => {

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startReceiver, trustReceivers } from '../support/receiver.js';
 import type { Receiver } from '../support/receiver.js';
@@ -108,6 +111,48 @@ test('a test delivery answers with its attempt over both faces', async () => {
     },
   });
   await penstock.rest('DELETE', `/webhooks/${id}`, { key });
+});
+
+const fixture = (name: string) => readFileSync(new URL(`../support/fixtures/${name}`, import.meta.url));
+const CREDENTIALS = { key: fixture('receiver-key.pem'), cert: fixture('receiver-cert.pem') };
+
+async function testedAt(url: string): Promise<unknown> {
+  const { body } = await penstock.rest<Shown>('POST', '/webhooks', { key, body: { ...registration(), url } });
+  const path = `/webhooks/${body.webhook.id}`;
+  const tested = await penstock.rest<Shown>('POST', `${path}/test`, { key });
+  await penstock.rest('DELETE', path, { key });
+  return tested.body.delivery;
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+test.each([
+  [
+    'early hints before it',
+    `HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n${OK}content-length: 2\r\n\r\nok`,
+    200,
+    'ok',
+  ],
+  ['a body that breaks off', `${OK}content-length: 100\r\n\r\nhalf`, 200, 'half'],
+  ['a body that is no chunks', `${OK}transfer-encoding: chunked\r\n\r\nzz\r\n`, 200, ''],
+  ['HTTP/1.0', 'HTTP/1.0 202 Accepted\r\n\r\nold', 202, 'old'],
+  ['a NUL in its body', `${OK}content-length: 3\r\n\r\na\0b`, 200, 'a\ufffdb'],
+  ['a redirect', 'HTTP/1.1 307 T\r\nlocation: https://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n', 307, ''],
+  ['not modified', 'HTTP/1.1 304 N\r\n\r\n', 304, ''],
+  ['headers over 32 KB', `${OK}x: ${'y'.repeat(40_000)}\r\n\r\n`, null, null],
+  ['no HTTP', 'hello\r\n\r\n', null, null],
+  ['nothing', '', null, null],
+])('an answer with %s is judged by its status, or none came', async (_what, bytes, status, body) => {
+  const target = createTlsServer(CREDENTIALS, (socket) => {
+    socket.on('error', () => undefined).once('data', () => socket.end(bytes));
+  });
+  await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
+  const delivery = await testedAt(`https://127.0.0.1:${(target.address() as AddressInfo).port}`);
+  const isFine = status !== null && status < 300;
+  expect(delivery).toMatchObject({
+    status: isFine ? 'succeeded' : 'failed',
+    attempts: [{ status_code: status, response_body: body, error: isFine ? null : expect.any(String) }],
+  });
+  await new Promise((resolve) => target.close(resolve));
 });
 
 test.each([
