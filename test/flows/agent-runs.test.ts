@@ -285,6 +285,15 @@ describe('a run', () => {
     expect(run.last).toMatchObject({ type: 'done', output: 'ab\ufffdc\\u0000' });
   });
 
+  test('is answered whole by a model that says too early that it ends, and never [DONE]', async () => {
+    const aside = 'data: {"choices":[],"prompt_filter_results":[]}\n\n';
+    const words = ['Turbines', ' turn.'].map((content) => chunk({ content }, { finish_reason: 'stop' }));
+    upstream.always({ chunks: [aside, ...words] });
+    const id = await makeAgent(penstock, key, { model: 'acme/greedy' });
+    const run = await runAgent(penstock, key, id, { input: 'Turbines?' });
+    expect(run.last).toMatchObject({ type: 'done', output: 'Turbines turn.' });
+  });
+
   test('of a template works as it is, also for an organisation that does not own it', async () => {
     const { body } = await penstock.rest<{ agents: { id: string; is_template: boolean; tools: string[] }[] }>(
       'GET',
