@@ -82,6 +82,27 @@ describe('chat of Amazon Bedrock', () => {
   });
 });
 
+it('Bedrock is told in words what tools found where none are offered any more', async () => {
+  const message = { role: 'assistant', content: [{ text: 'Sunny' }] };
+  const usage = { inputTokens: 9, outputTokens: 4, totalTokens: 13 };
+  upstream.on('/converse', { body: { output: { message }, stopReason: 'end_turn', usage } });
+  const asked = { id: 't1', type: 'function', function: { name: 'weather', arguments: '{"city":"Bern"}' } };
+  const messages = [
+    { role: 'user', content: 'Weather?' },
+    { role: 'assistant', content: null, tool_calls: [asked] },
+    { role: 'tool', tool_call_id: 't1', content: '21 degrees' },
+  ];
+  const bedrock = await open('amazon-bedrock');
+  await bedrock.chat!.complete(chatCall('amazon.nova-lite-v1:0', { messages }));
+  await bedrock.chat!.complete(
+    chatCall('amazon.nova-lite-v1:0', { messages, tools: [TOOL], tool_choice: 'none' }),
+  );
+  for (const { json } of upstream.requests) {
+    expect(JSON.stringify(json)).toContain('[weather answered: 21 degrees]');
+    expect(json).not.toHaveProperty('toolConfig');
+  }
+});
+
 describe('a picture by address', () => {
   const asking = (url: string): ChatCall =>
     chatCall('amazon.nova-lite-v1:0', {

@@ -8,6 +8,7 @@ import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
+import { withToldTools } from './told-tools.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
 import { finishReasonOf, usageOf } from './v4-words.js';
@@ -61,7 +62,10 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
       ...options,
       ...responseFormatFor(kind, responseFormat),
       ...featureOptions(kind, call),
-      prompt: await withPictures(prompt, ready, { egress, signal: call.signal }),
+      prompt: await withPictures(withToldTools(kind, prompt, options), ready, {
+        egress,
+        signal: call.signal,
+      }),
     };
   };
   return {
