@@ -45,7 +45,7 @@ const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   agents: benchAgents,
   jobs: (places) => benchJobs(places, quick ? 1 : 3, quick ? 2_000 : 5_000),
   subscriptions: (places) => benchSubscriptions(places, quick ? 1 : 3),
-  webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 2_000 : 6_000),
+  webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 8_000 : 12_000),
   outbox: (places) => benchOutbox(places, quick ? 1 : 3, quick ? 50_000 : 150_000),
   idle: (places) => benchIdle(places, quick ? 10 : 30),
 };
