@@ -80,10 +80,14 @@ test('a generation sends its started and completed events, with a link that open
   expect(data).toMatchObject({ jobId, tool: 'image', unitsUsed: 1, unitType: 'image_generations' });
   const { pathname, search } = new URL(data.outputUrl);
   expect((await fetch(`${penstock.origin}${pathname}${search}`)).status).toBe(200);
-  const list = await penstock.rest('GET', `/webhooks/${created.body.webhook.id}/deliveries`, { key });
-  expect(list.body).toMatchObject({
-    deliveries: [{ status: 'succeeded' }, { status: 'succeeded' }],
-    next_cursor: null,
+  // An attempt is written a moment after its answer came.
+  await eventually(async () => {
+    const list = await penstock.rest('GET', `/webhooks/${created.body.webhook.id}/deliveries`, { key });
+    expect(list.body).toMatchObject({
+      deliveries: [{ status: 'succeeded' }, { status: 'succeeded' }],
+      next_cursor: null,
+    });
+    return true;
   });
   await penstock.rest('DELETE', `/webhooks/${created.body.webhook.id}`, { key });
 });
