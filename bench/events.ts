@@ -71,7 +71,7 @@ interface Sent {
   postgresUs: number;
 }
 
-/** As `npm start` runs Penstock; both senders get it. */
+/** As `npm start` runs Penstock; both senders of webhooks get it, and the outbox's relay. */
 const YOUNG = '--max-semi-space-size=32';
 
 /** CPU for each POST to a receiver over HTTPS in another process. */
@@ -114,6 +114,7 @@ export async function benchOutbox(places: Places, rounds: number, events: number
   const found: { perSecond: number; cpuUs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const one = await figures<(typeof found)[number] | null>([
+      YOUNG,
       join(places.programs, 'outbox.process.js'),
       String(events),
     ]);
