@@ -44,10 +44,10 @@ export function createStarter(
       operationId: newId('op'),
       fileIds: [],
     };
-    if (kind.prepare === undefined) return await admitJob(options, call, draft, { endpoint });
+    if (kind.prepare === undefined) return await admitJob(options, call, { draft, windows: { endpoint } });
     await admitCall(metering, call, { endpoint });
     const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
-    return await admitJob(options, call, prepared);
+    return await admitJob(options, call, { draft: prepared, windows: {} });
   };
 }
 
@@ -68,13 +68,17 @@ function operationOf({ kind, model, input, jobId, operationId }: Draft): Operati
   };
 }
 
+interface Admission {
+  draft: Draft;
+  /** Taken in the same statement. */
+  windows: { endpoint?: GenerationKind<unknown>['endpoint'] };
+}
+
 /** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
-// oxlint-disable-next-line max-params -- a call's draft, with the window that is taken in the same statement
 async function admitJob(
   options: StartOptions,
   call: CallContext,
-  draft: Draft,
-  windows: { endpoint?: GenerationKind<unknown>['endpoint'] } = {},
+  { draft, windows }: Admission,
 ): Promise<Job> {
   const before = call.admitted;
   try {
