@@ -15,10 +15,13 @@ import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } fro
 
 const TAGS: Record<string, string> = {
   Chat: 'Conversations, in one piece or streamed.',
-  Images: 'Images from text.',
+  Images: 'Images from text, and their edits.',
+  Videos: 'Videos from text, an image or a video.',
   Audio: 'Speech, transcription and music.',
   Embeddings: 'Vectors of texts.',
+  Agents: 'Agents, their runs and their knowledge.',
   Jobs: 'Asynchronous work: list, follow, cancel.',
+  Webhooks: 'Signed notifications: registrations and deliveries.',
   Quota: "What is left of the organisation's plan.",
   Models: 'The catalogue.',
 };
@@ -73,8 +76,8 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   return Object.fromEntries([...named].map(([name, schema]) => [name, refer(schema, names, name)]));
 }
 
-/** A chunk brings a part of a message; tier and usage stand at its end only. */
-const CHUNK_OPTIONAL = ['role', 'content', 'tool_calls', 'logprobs', 'model_tier', 'usage'];
+/** A chunk brings a part of a message; tier, usage and citations stand at its end only. */
+const CHUNK_OPTIONAL = ['role', 'content', 'tool_calls', 'logprobs', 'model_tier', 'usage', 'citations'];
 
 function refer(value: unknown, names: Map<string, string>, own?: string): JsonSchema {
   if (typeof value !== 'object' || value === null) return value as JsonSchema;

@@ -78,6 +78,29 @@ describe('the OpenAPI description', () => {
       expect(ajv.validate({ $ref: `api${promised}` }, answer.body), `${path} ${ajv.errorsText()}`).toBe(true);
     }
     expect(examples.length).toBeGreaterThan(6);
+    const streamed = await fetch(`${server.baseUrl}/chat/completions?stream=true`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], max_tokens: 3 }),
+    });
+    const chunks = (await streamed.text()).match(/(?<=^data: )\{.*/gm) ?? [];
+    for (const chunk of chunks)
+      expect(
+        ajv.validate({ $ref: 'api#/components/schemas/ChatCompletionChunk' }, JSON.parse(chunk)),
+        chunk,
+      ).toBe(true);
+    expect(chunks.length).toBe(5);
+  });
+
+  it('declares each tag that an operation has', async () => {
+    const { tags, paths } = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
+      tags: { name: string }[];
+      paths: Record<string, Record<string, { tags: string[] }>>;
+    };
+    const used = Object.values(paths).flatMap((item) =>
+      Object.values(item).flatMap((operation) => operation.tags),
+    );
+    expect(new Set(tags.map(({ name }) => name))).toEqual(new Set(used));
   });
 
   it('knows what an operation needs, and what it has no use for', async () => {
