@@ -26,6 +26,9 @@ export class ChatMessageInput {
   })
   toolCalls?: unknown;
 
+  @Field(() => Json, { nullable: true, description: 'The older form of `toolCalls`, as it came.' })
+  functionCall?: unknown;
+
   @Field(() => String, { nullable: true, description: 'Which tool call a `tool` message answers.' })
   toolCallId?: string | null;
 }
@@ -109,6 +112,15 @@ export class ChatCompletionInput {
   @Field(() => Json, { nullable: true, description: '`auto`, `none`, `required`, or one function.' })
   toolChoice?: unknown;
 
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The older form of `tools`: the functions alone. The answer then has `functionCall`.',
+  })
+  functions?: unknown;
+
+  @Field(() => Json, { nullable: true, description: '`auto`, `none`, or `{name}` of one of `functions`.' })
+  functionCall?: unknown;
+
   @Field(() => Boolean, { nullable: true, description: 'Whether it may ask for several tools at once.' })
   parallelToolCalls?: boolean | null;
 
@@ -156,4 +168,78 @@ export class ChatCompletionInput {
 
   @Field(() => String, { nullable: true, description: "A stable id of the caller's end user." })
   safetyIdentifier?: string | null;
+
+  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      "The caller's own notes on the call. Only where the operator lets it through to the model; else ignored.",
+  })
+  metadata?: unknown;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      'Whether the maker of the model keeps the answer. Only where the operator lets it through to the model; else ignored.',
+  })
+  store?: boolean | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'How soon to answer, at what price to the operator. Only where the operator lets it through to the model; else ignored.',
+  })
+  serviceTier?: string | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description:
+      'What to answer in besides text. Only where the operator lets it through to the model; else ignored.',
+  })
+  modalities?: string[] | null;
+
+  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'Voice and format of a spoken answer. Only where the operator lets it through to the model; else ignored.',
+  })
+  audio?: unknown;
+
+  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'How the model itself searches the web. Only where the operator lets it through to the model; else ignored.',
+  })
+  webSearchOptions?: unknown;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'How long the beginning of the prompt is kept ready. Only where the operator lets it through to the model; else ignored.',
+  })
+  promptCacheRetention?: string | null;
+
+  @Extensions({ jsonSchema: { minimum: -1, maximum: 1_000_000 } })
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      'Of how many tokens the next one is chosen. Only where the operator lets it through to the model; else ignored.',
+  })
+  topK?: number | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description:
+      'How likely a token must be, beside the likeliest, to be chosen. Only where the operator lets it through to the model; else ignored.',
+  })
+  minP?: number | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description:
+      'How much less likely what was said becomes. Only where the operator lets it through to the model; else ignored.',
+  })
+  repetitionPenalty?: number | null;
 }

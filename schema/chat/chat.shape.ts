@@ -11,6 +11,7 @@ interface WireMessage {
   role?: string;
   content?: string | null;
   tool_calls?: unknown;
+  function_call?: unknown;
 }
 
 interface WireUsage {
@@ -43,6 +44,7 @@ const message = (wire: WireMessage = {}): ChatMessage => ({
   role: wire.role ?? null,
   content: wire.content ?? null,
   toolCalls: wire.tool_calls ?? null,
+  functionCall: wire.function_call ?? null,
 });
 
 /** Of whatever an upstream may call so. */

@@ -17,6 +17,9 @@ export class ChatMessage {
     description: 'Functions that the model asks for, in the form of the convention.',
   })
   toolCalls!: unknown;
+
+  @Field(() => Json, { nullable: true, description: 'The same in answer to the older `functions`.' })
+  functionCall!: unknown;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The answer of a completion.' })

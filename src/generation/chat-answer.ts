@@ -31,7 +31,8 @@ export function finishReason(reason: unknown): string {
 }
 
 const hasCalls = (message: Fields): boolean =>
-  Array.isArray(message['tool_calls']) && message['tool_calls'].length > 0;
+  isFields(message['function_call']) ||
+  (Array.isArray(message['tool_calls']) && message['tool_calls'].length > 0);
 
 /** Whether a choice is already as the contract has it. */
 function fits(choice: unknown, index: number): boolean {

@@ -52,11 +52,20 @@ class MessageReader {
     const id = message['tool_call_id'];
     if (id != null && typeof id !== 'string')
       throw invalid(`${where}.tool_call_id must be a string`, 'messages');
+    const old = message['function_call'];
+    if (old != null && !isToolCall({ function: old })) {
+      throw invalid(`${where}.function_call must be a function call`, 'messages');
+    }
+    this.countCalls(old == null ? [] : [{ function: old }]);
     const calls = message['tool_calls'];
     if (calls == null) return;
     if (!Array.isArray(calls) || !calls.every(isToolCall)) {
       throw invalid(`${where}.tool_calls must be an array of function calls`, 'messages');
     }
+    this.countCalls(calls);
+  }
+
+  private countCalls(calls: unknown[]): void {
     for (const call of calls as { function: { name: string; arguments: string } }[]) {
       this.result.texts.push(call.function.name, call.function.arguments);
     }

@@ -1,4 +1,5 @@
 import { invalid } from '../errors.js';
+import type { Model } from '../models/models.types.js';
 import type { ChatBody } from '../providers/index.js';
 import type { ImageReader } from './chat-images.js';
 import { readMessages } from './chat-messages.js';
@@ -22,7 +23,7 @@ const between =
     }
   };
 const typed =
-  (type: 'string' | 'boolean'): Check =>
+  (type: 'string' | 'boolean' | 'number'): Check =>
   (value, name) => {
     if (typeof value !== type) throw invalid(`${name} must be a ${type}`, name);
   };
@@ -39,6 +40,11 @@ const object: Check = (value, name) => {
   if (!isFields(value)) throw invalid(`${name} must be an object`, name);
 };
 
+const strings: Check = (value, name) => {
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+    throw invalid(`${name} must be an array of strings`, name);
+};
+
 const stop: Check = (value, name) => {
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   if (list.length > MAX_STOPS) throw invalid(`${name} must have at most ${MAX_STOPS} strings`, name);
@@ -53,6 +59,19 @@ const tools: Check = (value, name) => {
     tool['function']['name'] !== '';
   if (!Array.isArray(value) || value.length > MAX_TOOLS || !value.every(fits)) {
     throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
+  }
+};
+const functions: Check = (value, name) => {
+  const fits = (item: unknown): boolean =>
+    isFields(item) && typeof item['name'] === 'string' && item['name'] !== '';
+  if (!Array.isArray(value) || value.length > MAX_TOOLS || !value.every(fits)) {
+    throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
+  }
+};
+const functionCall: Check = (value, name) => {
+  const named = isFields(value) && typeof value['name'] === 'string';
+  if (!named && !['none', 'auto'].includes(value as string)) {
+    throw invalid(`${name} must be none, auto or the name of a function`, name);
   }
 };
 const toolChoice: Check = (value, name) => {
@@ -77,7 +96,7 @@ const one: Check = (value, name) => {
   if (value !== 1) throw invalid(`${name} must be 1`, name);
 };
 
-/** What an upstream gets besides model, messages, cap and stream: exactly these, so that nothing of a caller steers a gateway behind us. */
+/** What every upstream gets besides model, messages, cap and stream: exactly these, so that nothing of a caller steers a gateway behind us. */
 const PASSED_ON: Record<string, Check> = {
   temperature: between(0, 2),
   top_p: between(0, 1),
@@ -87,6 +106,8 @@ const PASSED_ON: Record<string, Check> = {
   user: typed('string'),
   tools,
   tool_choice: toolChoice,
+  functions,
+  function_call: functionCall,
   parallel_tool_calls: typed('boolean'),
   response_format: responseFormat,
   seed: wholeBetween(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
@@ -108,13 +129,28 @@ const USED_HERE: Record<string, Check> = {
   web_search: typed('boolean'),
   n: one,
 };
+/** Common fields that reach an upstream only where its entry allows them: they cost the operator, are kept elsewhere, or many refuse them. */
+const ALLOWED_ONLY: Record<string, Check> = {
+  metadata: object,
+  store: typed('boolean'),
+  service_tier: typed('string'),
+  modalities: strings,
+  audio: object,
+  web_search_options: object,
+  prompt_cache_retention: typed('string'),
+  top_k: wholeBetween(-1, 1_000_000),
+  min_p: typed('number'),
+  repetition_penalty: typed('number'),
+};
 const PASSED_ON_ENTRIES = Object.entries(PASSED_ON);
-const USED_HERE_ENTRIES = Object.entries(USED_HERE);
+const CHECKED_ENTRIES = Object.entries({ ...USED_HERE, ...ALLOWED_ONLY });
 
 /** A chat request whose every field was checked. */
 export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   /** For the upstream, without model, cap and stream. */
   upstreamBody: ChatBody;
+  /** What was given besides: an upstream gets of it what its entry allows. */
+  others: Body;
   /** Asked for, or the contract's default; not yet cut to what the model and the quota allow. */
   maxTokens: number;
   includeUsage: boolean;
@@ -134,16 +170,39 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     check(value, name);
     upstreamBody[name] = value;
   }
-  for (const [name, check] of USED_HERE_ENTRIES) if (body[name] != null) check(body[name], name);
-  if (upstreamBody['tools'] != null) read.texts.push(JSON.stringify(upstreamBody['tools']));
+  for (const [name, check] of CHECKED_ENTRIES) if (body[name] != null) check(body[name], name);
+  if (upstreamBody['tools'] != null && upstreamBody['functions'] != null)
+    throw invalid('functions cannot be used beside tools', 'functions');
+  const offered = upstreamBody['tools'] ?? upstreamBody['functions'];
+  if (offered != null) read.texts.push(JSON.stringify(offered));
   const format = upstreamBody['response_format'] as { json_schema?: unknown } | undefined;
   if (format?.json_schema !== undefined) read.texts.push(JSON.stringify(format.json_schema));
   return {
     ...read,
     upstreamBody,
+    others: body,
     maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? DEFAULT_MAX_TOKENS) as number,
     includeUsage:
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,
   };
+}
+
+/** The request's body for a model: with what its entry lets through besides the contract's fields (docs/models.md). */
+export function bodyFor({ upstreamBody, others }: ChatRequest, { upstream }: Model): ChatBody {
+  const given = allowedOf(others, upstream?.allowedParameters ?? []);
+  return given.length === 0 ? upstreamBody : { ...Object.fromEntries(given), ...upstreamBody };
+}
+
+/** Texts that may be part of the prompt in what an entry lets through. */
+export function allowedTexts({ others }: ChatRequest, { upstream }: Model): string[] {
+  return allowedOf(others, upstream?.allowedParameters ?? []).flatMap(([, value]) =>
+    typeof value === 'object' ? [JSON.stringify(value)] : [],
+  );
+}
+
+function allowedOf(others: Body, allowed: readonly string[]): [string, unknown][] {
+  return allowed.flatMap((name) =>
+    Object.hasOwn(others, name) && others[name] != null ? [[name, others[name]] as [string, unknown]] : [],
+  );
 }

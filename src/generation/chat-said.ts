@@ -41,6 +41,7 @@ export function generatedTexts(message: Fields): string[] {
   const { audio } = message;
   return [
     ...callTexts(message['tool_calls']),
+    ...callTexts([{ function: message['function_call'] }]),
     message['content'],
     // Some send their reasoning under both names.
     message['reasoning_content'] ?? message['reasoning'],

@@ -123,7 +123,9 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     if (choices.length === 0) return;
     const text = deliveredText(chunk);
     if (text !== '') this.delivered.push(JSON.stringify(text));
-    this.callsTools ||= choices.some(({ delta }) => Array.isArray(delta['tool_calls']));
+    this.callsTools ||= choices.some(
+      ({ delta }) => Array.isArray(delta['tool_calls']) || delta['function_call'] != null,
+    );
     if (this.held) this.takeAfterFinish(chunk, this.held);
     else if (chunk.finishes) this.held = chunk;
     else this.ready.push(this.writer.middle(chunk));

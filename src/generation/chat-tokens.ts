@@ -2,6 +2,7 @@ import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
 import type { Tokenizer } from '../providers/index.js';
+import { allowedTexts } from './chat-request.js';
 import type { ChatRequest } from './chat-request.js';
 
 /** Tokens that the convention adds to each message, and to the answer that begins. */
@@ -18,7 +19,12 @@ export async function countPrompt(request: ChatRequest, model: Model, tokenizer:
   const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
   const fixed =
     request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
-  const tokens = fixed + (await countTexts(request.texts, { tokenizer, limit: window - fixed }));
+  const tokens =
+    fixed +
+    (await countTexts([...request.texts, ...allowedTexts(request, model)], {
+      tokenizer,
+      limit: window - fixed,
+    }));
   if (tokens >= window) {
     throw new ApiError(
       'invalid_request',

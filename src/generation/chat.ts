@@ -7,6 +7,7 @@ import { createChatAdmission } from './chat-admission.js';
 import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-admission.js';
 import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
 import { openAnswer } from './chat-open.js';
+import { bodyFor } from './chat-request.js';
 import { createChatSettlement } from './chat-settlement.js';
 import type { ChatSettlement } from './chat-settlement.js';
 import { ChatStreamReader } from './chat-stream.js';
@@ -39,7 +40,7 @@ function signalOf({ never }: Parts, call: CallContext): AbortSignal {
 function upstreamCall(parts: Parts, chat: AdmittedChat, target: Model): ChatCall {
   return {
     modelId: target.upstream?.modelId ?? target.name,
-    body: chat.request.upstreamBody,
+    body: bodyFor(chat.request, target),
     maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
     outputCap: target.upstream?.outputCap ?? 'max_tokens',
     promptTokens: chat.promptTokens,

@@ -82,7 +82,12 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined, creat
     modalities: entry.modalities ?? base.modalities,
     imageTokens: entry.imageTokens ?? base.imageTokens,
     available: true,
-    upstream: { providerId: entry.providerId, modelId: entry.upstreamId, outputCap: entry.outputCap },
+    upstream: {
+      providerId: entry.providerId,
+      modelId: entry.upstreamId,
+      outputCap: entry.outputCap,
+      allowedParameters: entry.allowedParameters,
+    },
     maxDurationSeconds: entry.maxDurationSeconds ?? base.maxDurationSeconds,
   };
 }
@@ -92,9 +97,9 @@ function switchedOn(model: Model, natives: readonly NativeModels[]): Model {
   const own = natives.find((native) => native.prefix === model.provider && native.types.includes(model.type));
   const native = own ?? natives.find((other) => other.aliases[model.id] !== undefined);
   if (native === undefined) return model;
-  const { providerId, outputCap, aliases } = native;
+  const { providerId, outputCap, aliases, allowedParameters } = native;
   const modelId = aliases[model.id] ?? model.id.slice(model.provider.length + 1);
-  return { ...model, available: true, upstream: { providerId, modelId, outputCap } };
+  return { ...model, available: true, upstream: { providerId, modelId, outputCap, allowedParameters } };
 }
 
 interface Snapshot {
@@ -170,7 +175,7 @@ class Catalogue implements ModelCatalogue {
     this.sandbox = sandboxRows().map((row) => ({
       ...baseModel(row, SANDBOX_CREATED),
       available: true,
-      upstream: { providerId: SANDBOX_ID, modelId: row.id, outputCap: 'max_tokens' },
+      upstream: { providerId: SANDBOX_ID, modelId: row.id, outputCap: 'max_tokens', allowedParameters: [] },
     }));
     this.snapshot = snapshotOf(providers.settings, this.known, this.sandbox);
     providers.onChange(() => {

@@ -30,9 +30,18 @@ export interface Model {
   /** Its provider is configured here. */
   available: boolean;
   /** Id of the configured provider and the name that it knows the model by; null where not available. */
-  upstream: { providerId: string; modelId: string; outputCap: 'max_tokens' | 'max_completion_tokens' } | null;
+  upstream: ModelUpstream | null;
   /** Seconds; video and music. */
   maxDurationSeconds: number | null;
+}
+
+/** How a model is called at its provider. */
+export interface ModelUpstream {
+  providerId: string;
+  modelId: string;
+  outputCap: 'max_tokens' | 'max_completion_tokens';
+  /** Fields of a chat request that the operator lets through to it, besides those of the contract. */
+  allowedParameters: readonly string[];
 }
 
 export interface ModelCatalogue {

@@ -3,6 +3,7 @@ import { KINDS } from './native/kinds.js';
 import { mistralDialect } from './native/mistral-dialect.js';
 import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
 import { createOutboundFetch } from './native/outbound-fetch.js';
+import { withFunctions } from './legacy-functions.js';
 import { createProviderMedia, keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
 import type { Provider } from './providers.types.js';
@@ -57,7 +58,11 @@ function openConvention(
   return {
     id,
     retry: upstream.retry,
-    chat: createOpenAiCompatibleChat(transport, kind === 'mistral' ? mistralDialect : undefined),
+    // Mistral's API has never known `functions`.
+    chat:
+      kind === 'mistral'
+        ? withFunctions(createOpenAiCompatibleChat(transport, mistralDialect))
+        : createOpenAiCompatibleChat(transport),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
     edit: (modelId) =>
       createOpenAiCompatibleImageEditor(

@@ -74,6 +74,26 @@ const fieldsOfEntry = {
   tasks: z.array(z.string()).min(1).optional(),
 };
 
+/** What Penstock itself sets in a request, or reads as the contract says: not for an entry to open. */
+const OWN_PARAMETERS = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'max_tokens',
+  'max_completion_tokens',
+  'n',
+  'web_search',
+]);
+const allowedParameters = z
+  .array(
+    z
+      .string()
+      .regex(/^[A-Za-z][\w.-]{0,99}$/, 'must be the name of a request field')
+      .refine((name) => !OWN_PARAMETERS.has(name), 'is set by Penstock itself'),
+  )
+  .max(100);
+
 const model = z
   .strictObject({
     id: modelId,
@@ -90,6 +110,7 @@ const model = z
     modalities: z.strictObject({ input: z.array(z.string()), output: z.array(z.string()) }).optional(),
     price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
     maxDurationSeconds: z.number().positive().optional(),
+    allowedParameters: allowedParameters.optional(),
     ...fieldsOfEntry,
   })
   .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
@@ -99,6 +120,10 @@ const model = z
   .refine((entry) => entry.inputs !== undefined || !(entry.fixed ?? entry.modes ?? entry.tasks), {
     message: 'fixed, modes and tasks need inputs',
     path: ['inputs'],
+  })
+  .refine((entry) => entry.type === 'chat' || entry.allowedParameters === undefined, {
+    message: 'belongs to chat models',
+    path: ['allowedParameters'],
   });
 
 const provider = z.strictObject({
@@ -127,6 +152,7 @@ const provider = z.strictObject({
       backoffMs: z.number().int().min(0).max(60_000).default(200),
     })
     .prefault({}),
+  allowedParameters: allowedParameters.default([]),
   models: z.array(model).default([]),
 });
 
@@ -166,7 +192,7 @@ function fieldsOf({ inputs, fixed, modes, tasks }: z.infer<typeof model>): Model
 }
 
 function configured(entry: FileEntry): ConfiguredModel[] {
-  return entry.providers.flatMap(({ id: providerId, kind, models }) =>
+  return entry.providers.flatMap(({ id: providerId, kind, models, allowedParameters: allowed }) =>
     models.map((item) => ({
       ...item,
       providerId,
@@ -179,6 +205,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
       imageTokens: item.imageTokens,
       modalities: item.modalities,
       maxDurationSeconds: item.maxDurationSeconds,
+      allowedParameters: [...allowed, ...(item.allowedParameters ?? [])],
       price: item.price
         ? {
             ...(item.price.amount === undefined ? {} : { amount: item.price.amount }),
@@ -230,6 +257,9 @@ function upstreamOf(
   if (baseUrl === null) faults.push(`provider ${providerId}: baseUrl is required`);
   else if (native !== null && baseUrl.includes('?'))
     faults.push(`provider ${providerId}: baseUrl of this kind takes no query`);
+  const opens = [item, ...item.models].some((entry) => (entry.allowedParameters ?? []).length > 0);
+  if (opens && native !== null && !KINDS[native].convention)
+    faults.push(`provider ${providerId}: allowedParameters are for kinds of the common convention`);
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
   const aws = native === 'amazon-bedrock' ? awsCredentials(env) : undefined;
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);
@@ -241,6 +271,7 @@ function upstreamOf(
     headers,
     timeouts,
     retry,
+    allowedParameters: item.allowedParameters,
     fields: Object.fromEntries(
       item.models.flatMap((entry) => {
         const found = fieldsOf(entry);

@@ -125,6 +125,8 @@ export interface ConfiguredModel {
   modalities: { input: string[]; output: string[] } | undefined;
   price: { amount?: number; credits?: number } | undefined;
   maxDurationSeconds: number | undefined;
+  /** Further fields of chat requests that it gets: its own and its provider's. */
+  allowedParameters: readonly string[];
 }
 
 /** What PROVIDERS_FILE says of models, after the substitution of `${NAME}`. */
@@ -149,6 +151,7 @@ export interface NativeModels {
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Others' models that it hosts: our id → its own name. */
   aliases: Readonly<Record<string, string>>;
+  allowedParameters: readonly string[];
 }
 
 /** The configured providers. The settings change only by {@link ProviderRegistry.reload}. */

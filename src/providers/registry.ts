@@ -16,6 +16,7 @@ import { createSandboxSpeech } from './sandbox/speech-model.js';
 import { createSandboxChat } from './sandbox/sandbox-chat.js';
 import { createSandboxEyes } from './sandbox/vision.js';
 import type { Tokenizer } from './sandbox/tokens.js';
+import { withFunctions } from './legacy-functions.js';
 import { openUpstream } from './open-upstream.js';
 import type { OpenProvider } from './open-upstream.js';
 
@@ -47,7 +48,7 @@ function openSandbox(options: RegistryOptions): OpenProvider {
   return {
     id: SANDBOX_ID,
     retry: { retries: 0, backoffMs: 0 },
-    chat: createSandboxChat(tokenizer, eyes),
+    chat: withFunctions(createSandboxChat(tokenizer, eyes)),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     ...(sandboxImage ? { image: sandboxImage } : {}),
     ...(sandboxVideo ? { video: sandboxVideo } : {}),

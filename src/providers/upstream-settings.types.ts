@@ -14,6 +14,8 @@ export interface UpstreamSettings {
   retry: RetryPolicy;
   /** Upstream name of a model → how it takes our parameters, where its entry says it. */
   fields: Readonly<Record<string, ModelFields>>;
+  /** Further fields of chat requests that its models get. */
+  allowedParameters: readonly string[];
   /** Whether it can read files that are stored here; default false. */
   publicFiles?: boolean;
   /** What AWS signs requests with. */

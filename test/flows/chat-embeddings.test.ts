@@ -1,14 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createChatEngine, WIDE_WINDOWS } from '../support/chat.js';
+import { completeChat, createUpstreamEngine, refuseChat, streamChat, user } from '../support/chat.js';
 import type { ChatEngine, ChatOrg } from '../support/chat.js';
+import { chunk, completion, DONE_EVENT } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
 
 let engine: ChatEngine;
+let upstream: FakeUpstream;
+let other: FakeUpstream;
+let close: () => Promise<void>;
 let org: ChatOrg;
 beforeAll(async () => {
-  engine = await createChatEngine({ plans: WIDE_WINDOWS });
+  ({ engine, upstream, other, close } = await createUpstreamEngine());
   org = await engine.createOrg();
 });
-afterAll(() => engine.close());
+afterAll(() => close());
+
+const ask = (more: object = {}) => user('Hi', { model: 'acme/alone', ...more });
 
 describe('embeddings', () => {
   const create = async (body: Record<string, unknown>) =>
@@ -61,6 +68,62 @@ describe('embeddings', () => {
     await expect(engine.embeddings.create(await free.call(), { input: 'x' })).rejects.toMatchObject({
       status: 402,
       message: 'Quota exceeded for chat_tokens',
+    });
+  });
+});
+
+describe('the convention’s further fields', () => {
+  it('reach the models whose entry allows them, are counted, and reach no other', async () => {
+    const given = {
+      top_k: 40,
+      service_tier: 'flex',
+      store: true,
+      documents: ['word '.repeat(200)],
+      api_base: 'x',
+    };
+    await completeChat(engine, org, ask(given));
+    expect(upstream.requests.at(-1)?.body).toEqual({
+      model: 'alone',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_completion_tokens: 2048,
+      top_k: 40,
+      service_tier: 'flex',
+      documents: given.documents,
+    });
+    upstream.queue({ status: 404 });
+    other.requests.length = 0;
+    await completeChat(engine, org, ask({ ...given, model: 'acme/chat-1' }));
+    expect(upstream.requests[1]?.body).toMatchObject({ top_k: 40, service_tier: 'flex' });
+    expect(upstream.requests[1]?.body).not.toHaveProperty('documents');
+    expect(other.requests[0]?.body).not.toHaveProperty('top_k');
+    const price = async (body: Record<string, unknown>) =>
+      (await engine.chat.estimate(await org.call(), body)).amounts.chat_tokens ?? 0;
+    expect((await price(ask(given))) - (await price(ask()))).toBeGreaterThan(200 * 100);
+    expect(await refuseChat(engine, org, ask({ metadata: 'x' }))).toMatchObject({
+      details: { param: 'metadata' },
+    });
+  });
+
+  it('pass older functions on, and the call that answers them back', async () => {
+    const call = { name: 'weather', arguments: '{"city":"Oslo"}' };
+    const given = {
+      functions: [{ name: 'weather', parameters: { type: 'object' } }],
+      function_call: { name: 'weather' },
+    };
+    const message = { role: 'assistant', content: null, function_call: call };
+    const { usage: _, ...untold } = completion('');
+    upstream.queue({ body: { ...untold, choices: [{ index: 0, message, finish_reason: 'function_call' }] } });
+    const answer = await completeChat(engine, org, ask(given));
+    expect(upstream.requests.at(-1)?.body).toMatchObject(given);
+    expect(answer.choices[0]).toMatchObject({ message, finish_reason: 'tool_calls' });
+    expect(answer.usage['completion_tokens']).toBeGreaterThan(5);
+    upstream.queue({ chunks: [chunk({ role: 'assistant', function_call: call }), DONE_EVENT, ''] });
+    const { chunks } = await streamChat(engine, org, ask(given));
+    expect(chunks[0]?.choices[0]?.delta.function_call).toEqual(call);
+    const both = ask({ ...given, tools: [{ type: 'function', function: { name: 'x' } }] });
+    expect(await refuseChat(engine, org, both)).toMatchObject({
+      status: 400,
+      details: { param: 'functions' },
     });
   });
 });

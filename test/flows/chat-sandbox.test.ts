@@ -102,6 +102,24 @@ describe('a sandbox chat', () => {
     expect([3, 4, 5]).toContain(made.days);
   });
 
+  it('answers the older functions with a function call, whole and streamed', async () => {
+    const body = user('x', { functions: [{ name: 'forecast' }], function_call: { name: 'forecast' } });
+    const whole = await complete(body);
+    expect(whole.choices[0]).toMatchObject({
+      message: { content: null, function_call: { name: 'forecast', arguments: '{}' } },
+      finish_reason: 'tool_calls',
+    });
+    expect(whole.choices[0]?.message).not.toHaveProperty('tool_calls');
+    const calls = (await stream(body)).flatMap((chunk) => chunk.choices[0]?.delta.function_call ?? []);
+    expect(calls.map(({ name = '', arguments: text }) => name + text).join('')).toBe('forecast{}');
+    const history = [
+      ...(body['messages'] as object[]),
+      whole.choices[0]?.message,
+      { role: 'user', content: 'y' },
+    ];
+    expect((await complete({ messages: history })).choices[0]?.finish_reason).toBe('stop');
+  });
+
   it('answers response_format with JSON that fits', async () => {
     const object = await complete(user('x', { response_format: { type: 'json_object' } }));
     expect(JSON.parse(object.choices[0]?.message.content ?? '')).toMatchObject({ sandbox: true });

@@ -250,8 +250,14 @@ describe('the same call by REST and by GraphQL', () => {
       verbosity: 'low',
       prompt_cache_key: 'k',
       safety_identifier: 's',
+      metadata: { a: 'b' },
+      service_tier: 'flex',
+      top_k: 5,
     };
-    const given = { reasoningEffort: 'low', verbosity: 'low', promptCacheKey: 'k', safetyIdentifier: 's' };
+    const given = {
+      ...{ reasoningEffort: 'low', verbosity: 'low', promptCacheKey: 'k', safetyIdentifier: 's' },
+      ...{ metadata: { a: 'b' }, serviceTier: 'flex', topK: 5 },
+    };
     const byGraphql = await server.graphql<{ createChatCompletion: { citations: string[] | null } }>(
       `mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { citations } }`,
       { key: org.key, variables: { input: { messages, maxTokens: 3, ...given } } },
@@ -265,6 +271,9 @@ describe('the same call by REST and by GraphQL', () => {
     for (const [name, field] of [
       ['logit_bias', 'logitBias'],
       ['prediction', 'prediction'],
+      ['functions', 'functions'],
+      ['function_call', 'functionCall'],
+      ['web_search_options', 'webSearchOptions'],
     ] as const) {
       const [rest, graphql] = await refusalsOf(
         org.key,

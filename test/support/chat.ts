@@ -140,6 +140,7 @@ export interface ChatAnswerShape {
       role: string;
       content: string | null;
       tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+      function_call?: { name: string; arguments: string };
     };
     finish_reason: string;
     logprobs: { content: { token: string; top_logprobs: unknown[] }[] } | null;
@@ -162,6 +163,7 @@ export interface ChunkShape {
       content?: string;
       reasoning_content?: string;
       tool_calls?: { id?: string; function: { name?: string; arguments: string } }[];
+      function_call?: { name?: string; arguments: string };
     };
     finish_reason: string | null;
   }[];
@@ -236,6 +238,7 @@ export async function createUpstreamEngine(): Promise<{
     apiKey: UPSTREAM_KEY,
     retry: { retries: 2, backoffMs: 5 },
     timeouts: { firstByteMs: 400, chunkMs: 400 },
+    allowedParameters: id === 'acme' ? ['top_k', 'service_tier'] : [],
     models: [
       {
         id: `${id}/chat-1`,
@@ -249,6 +252,7 @@ export async function createUpstreamEngine(): Promise<{
         id: `${id}/alone`,
         upstreamId: 'alone',
         type: 'chat',
+        allowedParameters: ['documents'],
         tier: 'basic',
         outputCap: 'max_completion_tokens',
       },

@@ -135,6 +135,16 @@ describe('the model catalogue', () => {
       { providers: [{ ...acme, baseUrl: 'http://a:b@127.0.0.1/v1' }] },
       'password',
     ],
+    [
+      'an own field let through',
+      { providers: [{ ...acme, allowedParameters: ['stream'] }] },
+      'is set by Penstock',
+    ],
+    [
+      'fields let through to another API',
+      { providers: [{ id: 'a', kind: 'anthropic', apiKey: 'k', allowedParameters: ['top_k'] }] },
+      'allowedParameters are for',
+    ],
     ['a provider twice', { providers: [acme, acme] }, 'stands twice'],
     ['a default that is not there', { defaults: { chat: 'no/such' } }, 'defaults.chat'],
     [

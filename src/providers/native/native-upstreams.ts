@@ -6,7 +6,7 @@ import type { NativeKind } from './kinds.js';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-const DEFAULTS: Pick<UpstreamSettings, 'headers' | 'timeouts' | 'retry' | 'fields'> = {
+const DEFAULTS: Pick<UpstreamSettings, 'headers' | 'timeouts' | 'retry' | 'fields' | 'allowedParameters'> = {
   headers: {},
   timeouts: {
     connectMs: 5000,
@@ -16,6 +16,7 @@ const DEFAULTS: Pick<UpstreamSettings, 'headers' | 'timeouts' | 'retry' | 'field
     pollMs: 2000,
   },
   fields: {},
+  allowedParameters: [],
   retry: { retries: 2, backoffMs: 200 },
 };
 
@@ -67,9 +68,9 @@ export function upstreamsOfEnvironment(env: Variables, named: ReadonlySet<string
 
 /** What each upstream makes available of the known models; of two that offer the same, the first has it. */
 export function nativeModels(upstreams: readonly UpstreamSettings[]): NativeModels[] {
-  return upstreams.flatMap(({ id, kind }) => {
+  return upstreams.flatMap(({ id, kind, allowedParameters }) => {
     if (kind === 'openai-compatible') return [];
     const { types, outputCap, aliases = {} } = KINDS[kind];
-    return [{ providerId: id, prefix: kind, types, outputCap, aliases }];
+    return [{ providerId: id, prefix: kind, types, outputCap, aliases, allowedParameters }];
   });
 }

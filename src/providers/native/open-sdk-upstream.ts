@@ -1,6 +1,7 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import { withFunctions } from '../legacy-functions.js';
 import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import { createHeldOrders } from './held-orders.js';
 import type { NativeKind } from './kinds.js';
@@ -76,7 +77,7 @@ export function openSdkUpstream(
   return {
     id,
     retry,
-    ...(able.has('chat') ? { chat } : {}),
+    ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
     ...(able.has('embedding') ? { embedding: media.embedding } : {}),
     ...(able.has('image') ? { image: media.image } : {}),
     ...(able.has('speech') ? { speech: media.speech } : {}),

@@ -1,0 +1,71 @@
+import type { ChatAnswer, ChatBody, ChatCall, ChatChunks, ChatProvider } from './providers.types.js';
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `functions` and `function_call` in the words that took their place. */
+function asTools({ functions, function_call: choice, messages, ...body }: ChatBody): ChatBody {
+  const named = isFields(choice) ? { type: 'function', function: { name: choice['name'] } } : choice;
+  return {
+    ...body,
+    messages: messages.map((message, index) => {
+      const { function_call: call, ...rest } = message as Fields;
+      if (!isFields(call)) return message;
+      return { ...rest, tool_calls: [{ id: `function_call_${index}`, type: 'function', function: call }] };
+    }) as ChatBody['messages'],
+    ...(functions === undefined
+      ? {}
+      : { tools: (functions as unknown[]).map((item) => ({ type: 'function', function: item })) }),
+    ...(named === undefined ? {} : { tool_choice: named }),
+  };
+}
+
+/** A message or delta with its first tool call as the old `function_call`, which has room for one. */
+function asFunctionCall(said: unknown): unknown {
+  if (!isFields(said) || !Array.isArray(said['tool_calls'])) return said;
+  const { tool_calls: calls, ...rest } = said;
+  const first = (calls as unknown[]).find((call) => isFields(call) && (call['index'] ?? 0) === 0);
+  return isFields(first) ? { ...rest, function_call: first['function'] } : rest;
+}
+
+function translated(answer: { choices?: unknown }, member: 'message' | 'delta'): Fields {
+  const choices = Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
+  return {
+    ...answer,
+    choices: choices.map((choice) =>
+      isFields(choice) ? { ...choice, [member]: asFunctionCall(choice[member]) } : choice,
+    ),
+  };
+}
+
+function translatedChunks(chunks: ChatChunks): ChatChunks {
+  return {
+    async next() {
+      const raw = await chunks.next();
+      return raw === null ? null : JSON.stringify(translated(JSON.parse(raw) as Fields, 'delta'));
+    },
+    cancel: () => chunks.cancel(),
+  };
+}
+
+const usesFunctions = ({ functions, messages }: ChatBody): boolean =>
+  functions !== undefined || messages.some((message) => isFields((message as Fields)['function_call']));
+
+/** The same provider for callers of the convention's older `functions`, where it only knows `tools`. */
+export function withFunctions(provider: ChatProvider): ChatProvider {
+  const told = (call: ChatCall): ChatCall => ({ ...call, body: asTools(call.body) });
+  return {
+    async complete(call): Promise<ChatAnswer> {
+      if (!usesFunctions(call.body)) return await provider.complete(call);
+      const { parsed } = await provider.complete(told(call));
+      const answer = translated(parsed, 'message') as ChatAnswer['parsed'];
+      return { text: JSON.stringify(answer), parsed: answer };
+    },
+    async stream(call) {
+      if (!usesFunctions(call.body)) return await provider.stream(call);
+      return translatedChunks(await provider.stream(told(call)));
+    },
+  };
+}
