@@ -24,6 +24,7 @@ import { Migration0021 } from './0021_top_up_rows.js';
 import { Migration0022 } from './0022_webhook_claim_plan.js';
 import { Migration0023 } from './0023_window_resize.js';
 import { Migration0024 } from './0024_missed_events.js';
+import { Migration0025 } from './0025_return_slots.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -53,6 +54,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0022_webhook_claim_plan': Migration0022,
   '0023_window_resize': Migration0023,
   '0024_missed_events': Migration0024,
+  '0025_return_slots': Migration0025,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

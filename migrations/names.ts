@@ -27,6 +27,7 @@ export const MIGRATION_NAMES = [
   '0022_webhook_claim_plan',
   '0023_window_resize',
   '0024_missed_events',
+  '0025_return_slots',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

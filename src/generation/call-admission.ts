@@ -1,6 +1,12 @@
 import type { CallContext } from '../metering/call-context.js';
 import { rateOf, tighter } from '../metering/index.js';
-import type { Metering, OperationRequest, Reservation } from '../metering/metering.types.js';
+import type {
+  Metering,
+  OperationRequest,
+  RateState,
+  Reservation,
+  TakenSlots,
+} from '../metering/metering.types.js';
 import type { LimitedEndpoint } from '../vocabulary.js';
 
 /**
@@ -11,9 +17,13 @@ import type { LimitedEndpoint } from '../vocabulary.js';
 export async function admitCall(
   metering: Metering,
   call: CallContext,
-  what: { endpoint?: LimitedEndpoint; operation?: OperationRequest },
+  { slots, ...what }: { endpoint?: LimitedEndpoint; operation?: OperationRequest; slots?: CallSlots },
 ): Promise<Reservation | null> {
   const keyWindow = call.keyWindowOpen;
+  const looked = (rate: RateState | null): void => {
+    slots?.note({ principal: call.principal, keyWindow, ...what }, { before: call.rate, rate });
+    call.rate = tighter(call.rate, rate);
+  };
   // At once, so that another field of the same operation does not take the slot again.
   call.keyWindowOpen = false;
   try {
@@ -24,11 +34,38 @@ export async function admitCall(
       keyWindow,
       ...what,
     });
-    call.rate = tighter(call.rate, rate);
+    looked(rate);
     if (what.operation !== undefined) call.admitted = true;
     return reservation;
   } catch (error) {
-    call.rate = tighter(call.rate, rateOf(error));
+    looked(rateOf(error));
     throw error;
+  }
+}
+
+/** The slots that one piece of work took, so that they can be given back where it is refused at step 4 after all. */
+export class CallSlots {
+  private taken: TakenSlots | null = null;
+  private before: RateState | null = null;
+  private after: RateState | null = null;
+
+  note(
+    { principal, keyWindow, endpoint }: Omit<TakenSlots, 'takenAt'> & { operation?: unknown },
+    { before, rate }: { before: RateState | null; rate: RateState | null },
+  ): void {
+    if (rate?.takenAt === undefined) return;
+    const { takenAt } = rate;
+    this.taken = { principal, keyWindow, ...(endpoint === undefined ? {} : { endpoint }), takenAt };
+    this.before = before;
+    this.after = rate;
+  }
+
+  async giveBack(metering: Metering, call: CallContext): Promise<void> {
+    const { taken } = this;
+    this.taken = null;
+    if (taken === null) return;
+    await metering.returnSlots(taken);
+    // The headers then tell the windows as they stand.
+    if (call.rate === this.after) call.rate = this.before;
   }
 }

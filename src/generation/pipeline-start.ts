@@ -4,7 +4,7 @@ import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { OperationRequest } from '../metering/metering.types.js';
 import type { Model } from '../models/models.types.js';
-import { admitCall } from './call-admission.js';
+import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from './generation.types.js';
 import type { GenerationOptions } from './pipeline.types.js';
 import { checkRequest } from './pipeline-checks.js';
@@ -26,16 +26,22 @@ interface Draft {
  * Takes a request to its job. Checks have no effect; then one statement takes the windows' slots and reserves the price. A fault of
  * the checks is answered only after the slots were taken, so that 429 comes before 403 and 400. Where a kind has input files, the
  * slots are taken first, then the files are read, then the price is reserved.
+ *
+ * `Too many pending jobs` is a 429 too: it comes before the faults of the checks and of the quota, and takes no slot. Where it turns out
+ * only when the job is made, the slots are given back.
  */
 export function createStarter(
   options: StartOptions,
 ): (kind: AnyKind, call: CallContext, body: Record<string, unknown>) => Promise<Job> {
-  const { metering, models } = options;
+  const { metering, models, jobs } = options;
 
   return async (kind, call, body) => {
     const { endpoint } = kind;
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
-    if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
+    if (!checked.ok) {
+      await jobs.requireRoom(call.principal);
+      return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
+    }
     const draft: Draft = {
       kind,
       model: checked.model,
@@ -44,10 +50,13 @@ export function createStarter(
       operationId: newId('op'),
       fileIds: [],
     };
-    if (kind.prepare === undefined) return await admitJob(options, call, { draft, windows: { endpoint } });
-    await admitCall(metering, call, { endpoint });
+    const slots = new CallSlots();
+    if (kind.prepare === undefined)
+      return await admitJob(options, call, { draft, slots, windows: { endpoint } });
+    await jobs.requireRoom(call.principal);
+    await admitCall(metering, call, { endpoint, slots });
     const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
-    return await admitJob(options, call, { draft: prepared, windows: {} });
+    return await admitJob(options, call, { draft: prepared, slots, windows: {} });
   };
 }
 
@@ -70,27 +79,43 @@ function operationOf({ kind, model, input, jobId, operationId }: Draft): Operati
 
 interface Admission {
   draft: Draft;
+  /** Those that the request took so far. */
+  slots: CallSlots;
   /** Taken in the same statement. */
   windows: { endpoint?: GenerationKind<unknown>['endpoint'] };
 }
 
 /** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
-async function admitJob(
-  options: StartOptions,
-  call: CallContext,
-  { draft, windows }: Admission,
-): Promise<Job> {
+async function admitJob(options: StartOptions, call: CallContext, admission: Admission): Promise<Job> {
+  const { draft, slots } = admission;
   const before = call.admitted;
   try {
-    await admitCall(options.metering, call, { ...windows, operation: operationOf(draft) });
-  } catch (error) {
-    await removeInputs(options, call, draft);
-    throw error;
-  }
-  try {
+    await reserve(options, call, admission);
     return await createJob(options, call, draft);
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'rate_limited') call.admitted = before ?? false;
+    if (error instanceof ApiError && isTooMany(error)) {
+      call.admitted = before ?? false;
+      await slots.giveBack(options.metering, call);
+    }
+    throw error;
+  }
+}
+
+/** Of `admitJob`'s faults: the windows' own 429 took no slot, so that there is none to give back. */
+const isTooMany = ({ code }: ApiError): boolean => code === 'rate_limited';
+
+/** @throws ApiError the pending jobs' 429 before the quota's 402 */
+async function reserve(
+  options: StartOptions,
+  call: CallContext,
+  { draft, slots, windows }: Admission,
+): Promise<void> {
+  try {
+    await admitCall(options.metering, call, { ...windows, slots, operation: operationOf(draft) });
+  } catch (error) {
+    await removeInputs(options, call, draft);
+    if (error instanceof ApiError && error.code === 'quota_exceeded')
+      await options.jobs.requireRoom(call.principal);
     throw error;
   }
 }

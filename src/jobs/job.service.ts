@@ -6,7 +6,7 @@ import { isJobId } from './job.row.js';
 import { isFinished } from './job.transitions.js';
 import { createJobWaiter } from './job.waiter.js';
 import type { Job, JobService } from './jobs.types.js';
-import { createJobCreation } from './moves/create.js';
+import { createJobCreation, requireRoom } from './moves/create.js';
 import { cancelJob } from './moves/finish.js';
 
 /** The jobs of organisations: what the faces and the generation pipeline call. */
@@ -43,6 +43,7 @@ export function createJobService(options: {
   return {
     ...reader,
     create: createJobCreation(database),
+    requireRoom: (principal) => requireRoom(database, principal),
     cancel,
     wait,
     close: () => waiter.close(),

@@ -127,6 +127,8 @@ export interface JobPage {
 export interface JobService {
   /** One transaction: job, its first event, outbox, ledger link, idempotency row. @throws rate_limited `Too many pending jobs` */
   create(input: NewJob): Promise<Job>;
+  /** Whether the organisation may have one more unfinished job. A look only: {@link create} decides. @throws rate_limited */
+  requireRoom(principal: NewJob['principal']): Promise<void>;
   /** @throws not_found `Job not found` */
   get(orgId: string, id: string): Promise<Job>;
   /** Those of the ids that are jobs of the organisation, in one statement, in any order. */

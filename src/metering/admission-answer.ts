@@ -36,6 +36,7 @@ export type Outcome = Admission | ApiError | typeof STALE;
 
 interface WindowState extends RateState {
   waitSeconds: number;
+  now: number;
 }
 
 function stateOf(rule: WindowUse['rule'], left: number, [gainsAt, now]: [number, number]): WindowState {
@@ -44,12 +45,15 @@ function stateOf(rule: WindowUse['rule'], left: number, [gainsAt, now]: [number,
     remaining: Math.max(0, left),
     reset: Math.ceil(gainsAt / 1_000_000),
     waitSeconds: Math.max(1, Math.ceil((gainsAt - now) / 1_000_000)),
+    now,
   };
 }
 
 function toRate(key: WindowState | null, endpoint: WindowState | null): RateState | null {
   const tightest = tighter(key, endpoint);
-  return tightest && { limit: tightest.limit, remaining: tightest.remaining, reset: tightest.reset };
+  if (tightest === null) return null;
+  const { limit, remaining, reset } = tightest;
+  return { limit, remaining, reset, takenAt: Math.max(key?.now ?? 0, endpoint?.now ?? 0) };
 }
 
 /** Everything fitted: each request's place in its windows follows from the order. */
@@ -93,10 +97,10 @@ function exhausted(operation: OperationRequest | undefined, answer: EachJudged, 
 
 function limited(states: (WindowState | null)[], rate: RateState | null): ApiError {
   const waits = states.map((state) => (state?.remaining === 0 ? state.waitSeconds : 1));
-  return withRate(
-    new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: Math.max(...waits) }),
-    rate,
-  );
+  const error = new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: Math.max(...waits) });
+  if (rate === null) return error;
+  const { takenAt: _, ...untaken } = rate;
+  return withRate(error, untaken);
 }
 
 function decodeEach({ rows }: AdmissionBatch, answer: EachJudged): Outcome[] {

@@ -7,6 +7,7 @@ import { lazyConnection } from './connection.js';
 import { createGiveBack } from './give-back.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
+import { returnSlots } from './return-slots.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
@@ -70,6 +71,7 @@ export function createMetering({
       if (admitted.reservation !== null) settlement.remember(request);
       return admitted;
     },
+    returnSlots: (slots) => returnSlots(database, slots),
     tokenAmounts,
     settle: settlement.settle,
     release: settlement.release,

@@ -7,6 +7,16 @@ export interface RateState {
   remaining: number;
   /** Unix seconds (rounded up) at which the window next gains a slot. */
   reset: number;
+  /** Where slots were taken: when, by the database's clock, in microseconds. */
+  takenAt?: number;
+}
+
+/** Slots that an admission took. */
+export interface TakenSlots {
+  principal: Principal;
+  keyWindow: boolean;
+  endpoint?: LimitedEndpoint;
+  takenAt: number;
 }
 
 /** What kind of operation a ledger row records. */
@@ -135,6 +145,8 @@ export interface Metering {
    * after the windows were looked at carries the rate state: see `rateOf(error)`.
    */
   admit(request: AdmissionRequest): Promise<Admission>;
+  /** Gives slots back that a call took before it was known to be refused at step 4 of decisions.md 1. */
+  returnSlots(slots: TakenSlots): Promise<void>;
   /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;
   /** Charges real amounts, once, durably (the promise resolves after the commit), and tells of it. Coalesced. */

@@ -68,6 +68,11 @@ describe('the first answer again', () => {
     const { body: first } = await server.rest<{ id: string }>('POST', path, { key, body: slow });
     const refused = await server.rest('POST', path, { key, body: image, headers });
     expect(refused).toMatchObject({ status: 429, body: { error: 'Too many pending jobs' } });
+    const edit = await server.rest('POST', '/images/edits', {
+      key,
+      body: { image: 'no picture', operation: 'colorization' },
+    });
+    expect(edit).toMatchObject({ status: 429, headers: { 'x-ratelimit-remaining': '118' } });
     const mutation = `mutation { generateImage(input: { prompt: "a dam" }, async: true) { job { id } } }`;
     const overGraphql = fresh();
     await server.graphql(mutation, { key, headers: overGraphql });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiError, invalid } from '../../src/errors.js';
+import type { CallContext } from '../../src/metering/index.js';
 import type { Bucket } from '../../src/vocabulary.js';
 import { createGenerationEngine } from '../support/generation.js';
 import type { GenerationEngine } from '../support/generation.js';
@@ -32,6 +33,9 @@ async function refusal(promise: Promise<unknown>): Promise<ApiError> {
     (error: unknown) => error as ApiError,
   );
 }
+
+/** Slots that are taken of each window of a key. */
+const SLOTS = `SELECT name, cardinality(array_remove(stamps, 0)) AS slots FROM rate_windows WHERE key_id = $1 ORDER BY name`;
 
 async function used(orgId: string, bucket: Bucket): Promise<[used: number, remaining: number]> {
   const { [bucket]: state } = await engine.metering.balances(orgId);
@@ -149,21 +153,35 @@ describe('a refusal', () => {
     expect((await used(orgId, 'image_generations'))[0]).toBeLessThanOrEqual(1);
   });
 
-  it('for too many pending jobs gives the reservation back', async () => {
+  it('for too many pending jobs is a 429 before plan, fields and quota, reserves nothing and takes no slot', async () => {
     const { orgId, call } = await engine.createOrg('pro_monthly');
     const slow = { ...small, prompt: '@sandbox{"delay_ms":60000}' };
-    const jobs = [];
-    for (let n = 0; n < 2; n++)
-      jobs.push(await engine.generation.generate('image', await call(), slow, { async: true }));
-    expect(
-      await refusal(engine.generation.generate('image', await call(), slow, { async: true })),
-    ).toMatchObject({
-      code: 'rate_limited',
-      message: 'Too many pending jobs',
-    });
+    const ask = async (body: object, own: CallContext) =>
+      await engine.generation.generate('image', own, { ...body }, { async: true });
+    const outcomes = await Promise.allSettled([1, 2, 3].map(async () => await ask(slow, await call())));
+    const jobs = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.job] : []));
+    expect(jobs).toHaveLength(2);
+    const tooMany = { code: 'rate_limited', message: 'Too many pending jobs' };
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: tooMany });
+    const powerful = { ...small, model: 'sandbox/image-powerful' };
+    for (const body of [slow, { ...slow, n: 3 }, {}, powerful]) {
+      const refused = await call();
+      expect(await refusal(ask(body, refused))).toMatchObject(tooMany);
+      expect(refused.rate).toBeNull();
+      const field = await call({ keyWindowOpen: false, rate: { limit: 9, remaining: 8, reset: 7 } });
+      expect(await refusal(ask(body, field))).toMatchObject(tooMany);
+      expect(field.rate).toEqual({ limit: 9, remaining: 8, reset: 7 });
+    }
     expect(await used(orgId, 'image_generations')).toEqual([0, 1]);
-    for (const { job } of jobs) await engine.jobs.cancel(orgId, job.id);
+    for (const { id } of jobs) await engine.jobs.cancel(orgId, id);
     expect(await used(orgId, 'image_generations')).toEqual([0, 3]);
+    const next = await call();
+    await ask(slow, next);
+    expect(next.rate).toMatchObject({ limit: 5, remaining: 2 });
+    expect(await engine.test.database.system.query(SLOTS, [next.principal.keyId])).toEqual([
+      { name: 'image', slots: 3 },
+      { name: 'key', slots: 3 },
+    ]);
   });
 
   it('of more than is left reserves nothing, however many ask at once', async () => {

@@ -8,6 +8,25 @@ const CREATE = { name: 'jobs_create', text: 'SELECT penstock_jobs_create($1) AS 
 /** Nobody knows when one of the organisation's jobs ends; this is how long a client should wait before it tries again. */
 const RETRY_AFTER_SECONDS = 5;
 
+/** Unfinished jobs up to the limit. */
+const UNFINISHED = {
+  name: 'jobs_unfinished',
+  text: `SELECT count(*)::int AS unfinished FROM (
+      SELECT 1 FROM jobs WHERE org_id = $1 AND status IN ('pending', 'processing') LIMIT $2) o`,
+};
+
+const tooMany = (): ApiError =>
+  new ApiError('rate_limited', 'Too many pending jobs', { retryAfter: RETRY_AFTER_SECONDS });
+
+/** @throws ApiError rate_limited `Too many pending jobs` */
+export async function requireRoom(
+  database: Pick<Database, 'system'>,
+  { orgId, plan: { maxPendingJobs } }: NewJob['principal'],
+): Promise<void> {
+  const [row] = await database.system.query<{ unfinished: number }>(UNFINISHED, [orgId, maxPendingJobs]);
+  if ((row?.unfinished ?? 0) >= maxPendingJobs) throw tooMany();
+}
+
 interface Answer {
   id: string;
   /** Null: refused. */
@@ -88,9 +107,7 @@ export function createJobCreation(database: Pick<Database, 'system'>): (input: N
   });
   return async (input) => {
     const answer = await batcher.add(input);
-    if (!answer?.createdAt) {
-      throw new ApiError('rate_limited', 'Too many pending jobs', { retryAfter: RETRY_AFTER_SECONDS });
-    }
+    if (!answer?.createdAt) throw tooMany();
     return toCreated(input, answer.createdAt);
   };
 }
