@@ -25,6 +25,7 @@ import { Migration0022 } from './0022_webhook_claim_plan.js';
 import { Migration0023 } from './0023_window_resize.js';
 import { Migration0024 } from './0024_missed_events.js';
 import { Migration0025 } from './0025_return_slots.js';
+import { Migration0026 } from './0026_kept_parts.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -55,6 +56,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0023_window_resize': Migration0023,
   '0024_missed_events': Migration0024,
   '0025_return_slots': Migration0025,
+  '0026_kept_parts': Migration0026,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

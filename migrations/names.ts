@@ -28,6 +28,7 @@ export const MIGRATION_NAMES = [
   '0023_window_resize',
   '0024_missed_events',
   '0025_return_slots',
+  '0026_kept_parts',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -13,6 +13,12 @@ import type { GraphqlRequest } from './request.js';
 /** One request's context, with what its answer shows. */
 interface RequestContext extends GraphqlContext {
   errorStatuses: number[];
+  unfinishedJobs: string[];
+}
+
+export interface ApolloAnswer extends HttpAnswer {
+  /** Jobs that fields waited for in vain. */
+  unfinishedJobs: string[];
 }
 
 export interface Apollo {
@@ -21,7 +27,7 @@ export interface Apollo {
     call: CallContext;
     graphql: GraphqlRequest;
     onJob(jobId: string): void;
-  }): Promise<HttpAnswer>;
+  }): Promise<ApolloAnswer>;
   close(): Promise<void>;
 }
 
@@ -35,6 +41,8 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
       didEncounterErrors({ errors, contextValue }) {
         for (const error of errors) {
           const fault = apiErrorOf(error);
+          const job = fault?.details.headers?.['X-Job-Id'];
+          if (fault?.code === 'unavailable' && job !== undefined) contextValue.unfinishedJobs.push(job);
           if (fault?.code === 'server_error')
             edge.onFault(fault.details.cause ?? fault, contextValue.call.requestId);
         }
@@ -79,7 +87,7 @@ export async function createApollo({
 
   return {
     async execute({ request, call, graphql, onJob }) {
-      const contextValue: RequestContext = { call, services, onJob, errorStatuses: [] };
+      const contextValue: RequestContext = { call, services, onJob, errorStatuses: [], unfinishedJobs: [] };
       const headers = new HeaderMap([['content-type', 'application/json']]);
       if (request.headers.accept !== undefined) headers.set('accept', request.headers.accept);
       const answer = await server.executeHTTPGraphQLRequest({
@@ -92,6 +100,7 @@ export async function createApollo({
         headers: Object.fromEntries(answer.headers),
         body: answer.body.string,
         errorStatuses: contextValue.errorStatuses,
+        unfinishedJobs: contextValue.unfinishedJobs,
       };
     },
     close: () => server.stop(),

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer } from '../../src/http/index.js';
+import type { HttpAnswer, RecordedAnswer } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -20,6 +20,8 @@ import { createApollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
 import type { GraphqlRequest } from './request.js';
 import { paramOf, parseRequest } from './request.js';
+import { executeSerially, rootNames } from './serial-mutation.js';
+import type { DoneFields } from './serial-mutation.js';
 
 /** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
@@ -54,7 +56,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
     const json = bytes ? parseJson(bytes, paramOf) : null;
     const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-    const answer = () => run({ request, call, graphql: parseRequest(json, search) });
+    const answer = (part: Part) => run({ request, call, graphql: parseRequest(json, search), part });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
       const place = { method, path: '/graphql', query: search.slice(1) };
@@ -62,7 +64,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
     }
     await edge.takeSlot(call);
-    const given = await answer();
+    const given = await answer(undefined);
     setRate(response, await rateFor(edge, call));
     sendAnswer(response, given);
   }
@@ -77,12 +79,17 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      const headers: Record<string, string> = {};
-      const answer = await apollo.execute({
-        ...work,
-        onJob: (id) => void (headers['x-job-id'] ??= id),
-      });
-      return { ...answer, headers: { ...answer.headers, ...headers } };
+      const headers: Record<string, string> = { ...work.part?.headers };
+      const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
+      const execute = (query: string) => apollo.execute({ ...work, graphql: { ...graphql, query }, onJob });
+      const { document } = prepared;
+      const serial = work.part !== undefined && operation?.operation === 'mutation';
+      const answer =
+        serial && rootNames({ document, operation }).length > 1
+          ? await executeSerially({ document, operation, done: doneOf(work.part), execute })
+          : await execute(graphql.query);
+      const part = answer.part && { ...answer.part, headers };
+      return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
     } catch (fault) {
       return refusal(visibleError(edge, fault, work.call.requestId));
     }
@@ -95,7 +102,14 @@ interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
+  part: Part;
 }
+
+/** With an Idempotency-Key: what an earlier request with it did, or null. */
+type Part = RecordedAnswer | null | undefined;
+
+const doneOf = (part: Part): DoneFields | null =>
+  part ? (JSON.parse(part.body.toString()) as DoneFields) : null;
 
 function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });

@@ -1,6 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError, toApiError } from '../errors.js';
-import type { IdempotentRequest, IdempotencyOutcome } from '../idempotency/idempotency.types.js';
+import type {
+  IdempotencyOutcome,
+  IdempotentRequest,
+  RecordedAnswer,
+} from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { HttpAnswer, HttpEdge } from './http.types.js';
@@ -92,7 +96,8 @@ export interface IdempotentWork {
   response: ServerResponse;
   request: IdempotentRequest;
   /** Never rejects: a refusal is an answer too. */
-  answer(): Promise<HttpAnswer>;
+  /** @param part what an earlier request with the key did already */
+  answer(part: RecordedAnswer | null): Promise<HttpAnswer>;
 }
 
 /**
@@ -107,12 +112,13 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
   if (await sendReplay(response, outcome)) return;
   if (outcome.kind === 'run') prepareRun(call, outcome.run.rowId);
   if (outcome.kind === 'run' || outcome.kind === 'await') call.resumeJobIds = outcome.resumeJobIds;
-  const given = await answer();
+  const given = await answer(outcome.kind === 'run' ? outcome.part : null);
   if (outcome.kind === 'run') {
     if (edge.idempotency.keeps(call, given)) {
       const { status, headers, body } = given;
       await outcome.run.finish({ status, headers, body: Buffer.isBuffer(body) ? body : Buffer.from(body) });
-    } else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
+    } else if (given.part !== undefined) await outcome.run.keepPart(given.part);
+    else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
   }
   // A retry that waited for the first call's job has its answer again; a failure is nobody's first answer.
   if (outcome.kind === 'await' && given.status < 500) response.setHeader('Idempotent-Replayed', 'true');

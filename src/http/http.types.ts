@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { IdempotencyService } from '../idempotency/idempotency.types.js';
+import type { AnswerPart, IdempotencyService } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 
@@ -33,4 +33,6 @@ export interface HttpAnswer {
   body: Buffer | string;
   /** `httpStatus` of each error of a GraphQL answer. */
   errorStatuses?: number[];
+  /** What of a GraphQL document was done before a field failed. */
+  part?: AnswerPart;
 }

@@ -26,4 +26,10 @@ export type { MultipartBody, UploadedFile } from './multipart.js';
 export { spoolMultipart } from './spool.js';
 export type { SpooledFile } from './spool.js';
 export type { HttpAnswer, HttpEdge } from './http.types.js';
-export type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../idempotency/idempotency.types.js';
+export type {
+  AnswerPart,
+  AnswerRecorder,
+  IdempotentRequest,
+  IdempotentRun,
+  RecordedAnswer,
+} from '../idempotency/idempotency.types.js';

@@ -10,6 +10,12 @@ const FINISH: Statement = {
     SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
+const KEEP_PART: Statement = {
+  name: 'idempotency_keep_part',
+  text: `UPDATE idempotency_keys
+    SET process_id = NULL, status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7
+    WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+};
 const FORGET: Statement = {
   name: 'idempotency_forget',
   text: `DELETE FROM idempotency_keys WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
@@ -64,6 +70,13 @@ export interface FinishInput {
 export async function finish(sql: Sql, input: FinishInput): Promise<void> {
   const headers = JSON.stringify(input.headers);
   await sql.query(FINISH, [input.rowId, input.processId, input.status, headers, input.body, input.scopes]);
+}
+
+/** The key waits for a retry, which goes on from what was done. */
+export async function keepPart(sql: Sql, input: FinishInput & { jobs: string[] }): Promise<void> {
+  const { rowId, processId, status, body, scopes, jobs } = input;
+  const headers = JSON.stringify(input.headers);
+  await sql.query(KEEP_PART, [rowId, processId, status, headers, body, scopes, jobs]);
 }
 
 export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {

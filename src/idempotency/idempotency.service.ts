@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
+import type { Scope } from '../vocabulary.js';
 import type { CallContext } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
 import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
@@ -91,8 +92,20 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     case 'in_flight':
       return meetInFlight(kept, request, row);
     case 'run':
-      return { kind: 'run', run: runOf(kept, request.call, row), resumeJobIds: row.jobs };
+      return takeUp(kept, request.call, row);
   }
+}
+
+/** The work is this request's: all of it, or what an earlier one with the key left. */
+function takeUp(kept: Kept, call: CallContext, row: BeginRow): IdempotencyOutcome {
+  const stored = { headers: row.answer_headers ?? {}, body: row.answer_body };
+  const opened = kept.seal.open(stored);
+  if (opened === null)
+    return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part: null };
+  requireScopes(call, row.granted);
+  call.usedScopes = new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])]);
+  const part = { status: row.answer_status ?? 200, ...opened };
+  return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part };
 }
 
 function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
@@ -144,6 +157,14 @@ function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
       const answer = { rowId, processId: kept.processId, status, ...sealed, scopes };
       await persist(kept, () => queries.finish(kept.database.system, answer));
       close('whole');
+    },
+    async keepPart({ headers, body, jobs }) {
+      close('cut');
+      if (body.length > kept.maxBodyBytes) return await this.abandon();
+      const scopes = [...(call.usedScopes ?? [])];
+      const part = { rowId, processId: kept.processId, status: 200, scopes, jobs };
+      const sealed = kept.seal.seal({ headers, body });
+      await persist(kept, () => queries.keepPart(kept.database.system, { ...part, ...sealed }));
     },
     async abandon(status) {
       close('cut');

@@ -37,7 +37,15 @@ export interface AnswerRecorder {
   write(chunk: Buffer | string): void;
 }
 
-/** The right to do the work of one key, held by one process at a time. Exactly one of `finish` and `abandon` must be called. */
+/** What of an answer was done when the rest failed, so that a retry does not do it again. */
+export interface AnswerPart {
+  body: Buffer;
+  headers: Record<string, string>;
+  /** Those that are still at work: a retry waits for them. */
+  jobs: string[];
+}
+
+/** The right to do the work of one key, held by one process at a time. Exactly one of `finish`, `keepPart` and `abandon` must be called. */
 export interface IdempotentRun {
   /** For `call.idempotencyKey`: the row that the call's job is bound to. */
   rowId: string;
@@ -45,6 +53,8 @@ export interface IdempotentRun {
   record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
   /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
   finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
+  /** Instead of `abandon`: the next request with the key runs again, with this part in hand. */
+  keepPart(part: AnswerPart): Promise<void>;
   /**
    * Forgets the key: the next request with it runs again. After a 503 (still processing, draining) the key keeps the jobs that were
    * made, so that the next request waits for them.
@@ -54,12 +64,13 @@ export interface IdempotentRun {
 
 /**
  * What to do with a request that carries a key:
- * `run`: do the work with `call.idempotencyKey = run.rowId`, and `call.resumeJobIds` where jobs of a first call stand already;
+ * `run`: do the work with `call.idempotencyKey = run.rowId`, and `call.resumeJobIds` where jobs of a first call stand already; `part` is
+ * what an earlier run kept;
  * `await`: do the work with `call.resumeJobIds` set: it waits for those jobs, creates nothing and keeps nothing;
  * `replay`, `join`: send that answer with `Idempotent-Replayed: true`.
  */
 export type IdempotencyOutcome =
-  | { kind: 'run'; run: IdempotentRun; resumeJobIds: string[] }
+  | { kind: 'run'; run: IdempotentRun; resumeJobIds: string[]; part: RecordedAnswer | null }
   | { kind: 'await'; resumeJobIds: string[] }
   | { kind: 'replay'; answer: RecordedAnswer }
   | { kind: 'join'; answer: JoinedAnswer };

@@ -1,5 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiError } from '../../src/errors.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 let server: TestServer;
@@ -256,5 +257,50 @@ describe('an error of a field', () => {
       message: 'API key does not have required scope: usage',
       extensions: { code: 'forbidden', httpStatus: 403 },
     });
+  });
+});
+
+describe('a document of several mutations under an Idempotency-Key', () => {
+  const text = `mutation ($ask: ChatCompletionInput!) {
+    ...First
+    again: createChatCompletion(input: $ask) { choices { message { content } } }
+    last: createChatCompletion(input: { messages: [{ role: user, content: "Bye" }] }) { usage { creditsUsed } }
+  }
+  fragment First on Mutation {
+    first: createAgent(input: { name: "Once", systemPrompt: "x" }) { id name }
+    image: generateImage(input: { prompt: "a dam", size: "512x512" }) { job { id status } }
+  }`;
+  const variables = { ask: { messages: [{ role: 'user', content: 'Hi' }] } };
+
+  it('goes on where a field failed: what was done is not done again, and the whole answer is kept then', async () => {
+    const own = await server.createOrg();
+    const body = JSON.stringify({ query: text, variables });
+    const headers = { authorization: `Bearer ${own.key}`, 'idempotency-key': 'one' };
+    const { chat } = server.services;
+    const { complete } = chat;
+    chat.complete = () => Promise.reject(new ApiError('server_error', 'Generation failed'));
+    let failed: Awaited<ReturnType<typeof send>>;
+    try {
+      failed = await send({ body, headers });
+    } finally {
+      chat.complete = complete;
+    }
+    expect(failed.json.data).toBeNull();
+    expect(failed.errors).toMatchObject([
+      { message: 'Generation failed', path: ['again'], locations: [{ line: 3, column: 5 }] },
+    ]);
+    const retried = await send({ body, headers });
+    expect(retried.headers.get('idempotent-replayed')).toBeNull();
+    expect(retried.errors).toEqual([]);
+    expect(Object.keys(retried.json.data as object)).toEqual(['first', 'image', 'again', 'last']);
+    expect(retried.json.data).toMatchObject({ image: { job: { status: 'completed' } } });
+    expect(retried.headers.get('x-job-id')).toBe(failed.headers.get('x-job-id'));
+    const replayed = await send({ body, headers });
+    expect(replayed.headers.get('idempotent-replayed')).toBe('true');
+    expect(replayed.json).toEqual(retried.json);
+    const records = await server.services.metering.usageRecords({ orgId: own.orgId, first: 10 });
+    expect(records.nodes.map(({ operation }) => operation)).toEqual(['chat', 'chat', 'image']);
+    const { body: list } = await server.rest<{ agents: unknown[] }>('GET', '/agents', { key: own.key });
+    expect(list.agents).toHaveLength(1);
   });
 });

@@ -1,0 +1,128 @@
+import { getLocation, Kind, print } from 'graphql';
+import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionNode } from 'graphql';
+import type { HttpAnswer } from '../../src/http/index.js';
+import type { ApolloAnswer } from './apollo.js';
+
+type Data = Record<string, unknown>;
+
+interface GivenError {
+  path?: (string | number)[];
+  locations?: unknown;
+}
+
+/** A document's root fields that are done, as a retry takes them up. */
+export interface DoneFields {
+  data: Data;
+  errors: GivenError[];
+}
+
+export interface SerialMutation {
+  document: DocumentNode;
+  operation: OperationDefinitionNode;
+  /** Of an earlier request with the same key; null: none. */
+  done: DoneFields | null;
+  /** Executes a document that has one of the operation's root fields. */
+  execute(query: string): Promise<ApolloAnswer>;
+}
+
+const nameOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
+
+type Fragments = ReadonlyMap<string, readonly SelectionNode[]>;
+
+function fragmentsOf(document: DocumentNode): Fragments {
+  return new Map(
+    document.definitions.flatMap((item) =>
+      item.kind === Kind.FRAGMENT_DEFINITION
+        ? [[item.name.value, item.selectionSet.selections] as const]
+        : [],
+    ),
+  );
+}
+
+/** The root fields in the order of their execution, those of fragments included. */
+function rootFields(selections: readonly SelectionNode[], fragments: Fragments): FieldNode[] {
+  return selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return [selection];
+    if (selection.kind === Kind.INLINE_FRAGMENT)
+      return rootFields(selection.selectionSet.selections, fragments);
+    return rootFields(fragments.get(selection.name.value) ?? [], fragments);
+  });
+}
+
+function fieldsOf({ document, operation }: Pick<SerialMutation, 'document' | 'operation'>): FieldNode[] {
+  return rootFields(operation.selectionSet.selections, fragmentsOf(document));
+}
+
+/** Names of an operation's root fields in its answer, in order. */
+export function rootNames(work: Pick<SerialMutation, 'document' | 'operation'>): string[] {
+  return [...new Set(fieldsOf(work).map(nameOf))];
+}
+
+/** The document with one root field of the operation. Fragments of root fields are written out in it. */
+function withOnly(name: string, { document, operation }: SerialMutation): string {
+  const fragments = fragmentsOf(document);
+  const only = (selections: readonly SelectionNode[]): SelectionNode[] =>
+    selections.flatMap((selection): SelectionNode[] => {
+      if (selection.kind === Kind.FIELD) return nameOf(selection) === name ? [selection] : [];
+      const inner =
+        selection.kind === Kind.INLINE_FRAGMENT
+          ? selection.selectionSet.selections
+          : (fragments.get(selection.name.value) ?? []);
+      const kept = only(inner);
+      if (kept.length === 0) return [];
+      const selectionSet = { kind: Kind.SELECTION_SET, selections: kept } as const;
+      const { directives = [] } = selection;
+      return [{ kind: Kind.INLINE_FRAGMENT, directives, selectionSet }];
+    });
+  const selectionSet = { ...operation.selectionSet, selections: only(operation.selectionSet.selections) };
+  const definitions = document.definitions.map((item) =>
+    item === operation ? { ...operation, selectionSet } : item,
+  );
+  return print({ ...document, definitions });
+}
+
+/** Errors with their places in the document as it was sent. */
+function placed(errors: readonly GivenError[], work: SerialMutation): GivenError[] {
+  const fields = fieldsOf(work);
+  return errors.map(({ locations: _, ...error }) => {
+    const loc = fields.find((field) => nameOf(field) === error.path?.[0])?.loc;
+    return loc === undefined ? error : { ...error, locations: [getLocation(loc.source, loc.start)] };
+  });
+}
+
+/**
+ * A mutation's root fields one after the other, as they always are, but each by itself, so that what the first ones did is known where a
+ * later one fails: a retry with the same Idempotency-Key does not do them again. An answer that fails carries them as `part`.
+ */
+export async function executeSerially(work: SerialMutation): Promise<HttpAnswer> {
+  const done: DoneFields = { data: { ...work.done?.data }, errors: [...(work.done?.errors ?? [])] };
+  const headers = { 'content-type': 'application/json; charset=utf-8' };
+  let last: ApolloAnswer = { status: 200, headers, body: '', errorStatuses: [], unfinishedJobs: [] };
+  const errorStatuses: number[] = [];
+  const names = rootNames(work);
+  for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
+    last = await work.execute(withOnly(name, work));
+    errorStatuses.push(...(last.errorStatuses ?? []));
+    const { data = null, errors = [] } = JSON.parse(String(last.body)) as {
+      data?: Data | null;
+      errors?: GivenError[];
+    };
+    const told = placed(errors, work);
+    if (data === null) {
+      const body = JSON.stringify({ data, errors: [...done.errors, ...told] });
+      return { ...last, body, errorStatuses, ...partOf(done, last) };
+    }
+    Object.assign(done.data, data);
+    done.errors.push(...told);
+  }
+  const data = Object.fromEntries(
+    names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
+  );
+  const body = JSON.stringify({ data, ...(done.errors.length === 0 ? {} : { errors: done.errors }) });
+  return { ...last, body, errorStatuses, ...partOf(done, last) };
+}
+
+function partOf(done: DoneFields, { unfinishedJobs }: ApolloAnswer): Pick<HttpAnswer, 'part'> {
+  if (Object.keys(done.data).length === 0) return {};
+  return { part: { body: Buffer.from(JSON.stringify(done)), headers: {}, jobs: unfinishedJobs } };
+}
