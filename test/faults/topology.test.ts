@@ -14,6 +14,8 @@ import { RAISED_PLANS } from './cluster.js';
 
 const kafka = await startKafka();
 const withoutNginx = !hasNginx();
+if (withoutNginx && process.env['REQUIRE_NGINX'] === '1')
+  throw new Error('REQUIRE_NGINX=1, but there is no nginx here');
 if (withoutNginx) console.warn('no nginx on this machine: deploy/nginx.conf is not tried');
 let installation: Installation;
 let topology: Topology;
