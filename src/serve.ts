@@ -1,35 +1,16 @@
-import { destination, pino, type Logger } from 'pino';
+import { pino, type Logger } from 'pino';
 import { bannerOf, faultsOfFiles, startPenstock, type RunningPenstock } from './boot/index.js';
 import { ConfigError, loadConfig, operatorFiles, type Config } from './config.js';
+import { createLogOutput } from './log-output.js';
 
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
 const STOP_TIMEOUT_MS = 29_000;
 const FORCED = 1;
 
-const FLUSH_MS = 200;
-const output = destination({ dest: 1, sync: false, minLength: 4096 });
-let flushing: NodeJS.Timeout | null = null;
-
-/**
- * Logs are gathered for a moment, so that a busy process does not write line by line; nothing is lost at its end. The moment begins with
- * a line: pino's own `periodicFlush` writes nothing five times a second while nothing is said.
- */
-const gathered = {
-  write(line: string): void {
-    output.write(line);
-    flushing ??= setTimeout(() => {
-      flushing = null;
-      output.flush(() => undefined);
-    }, FLUSH_MS).unref();
-  },
-};
+const output = createLogOutput();
 
 function end(code: number): never {
-  try {
-    output.flushSync();
-  } catch {
-    // Standard output is gone, or was never ready: there is nobody to tell.
-  }
+  output.end();
   process.exit(code);
 }
 
@@ -100,7 +81,7 @@ async function readConfig(): Promise<Config> {
 
 async function main(): Promise<void> {
   const config = await readConfig();
-  const logger = pino({ level: config.logLevel, base: { pid: process.pid, role: config.role } }, gathered);
+  const logger = pino({ level: config.logLevel, base: { pid: process.pid, role: config.role } }, output);
   const { promise: started, resolve, reject } = Promise.withResolvers<RunningPenstock>();
   // A start that fails is told below; a stop that waits for it hears of it too.
   started.catch(() => undefined);

@@ -28,11 +28,11 @@ import type { HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
-import type { AccessLog } from './http/access-log.js';
 import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import type { Cors } from './http/cors.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
+import { observed } from './http/observed-request.js';
 import type { RouterOptions } from './http/router.js';
 import { traceOperations } from './telemetry/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
@@ -43,7 +43,6 @@ interface FaceOptions {
   closers: Closers;
   draining: AbortSignal;
   cors: Cors;
-  accessLog: AccessLog;
 }
 
 /** The faces of the API: REST, GraphQL over HTTP, Server-Sent Events and WebSocket, all on one schema. */
@@ -89,7 +88,9 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       if (file === null) throw notFound();
       return await services.files.read(call.principal.orgId, file.id);
     },
-    onRoute: (request, pattern) => foundation.telemetry.names.name(request, pattern),
+    onRoute(request, pattern) {
+      observed(request).route = pattern;
+    },
     openapi: printApi(schema),
   });
   const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
@@ -116,7 +117,7 @@ function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } 
 }
 
 function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddress: ClientAddress): HttpEdge {
-  const { foundation, services, closers, accessLog } = options;
+  const { foundation, services, closers } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const idempotency = createIdempotency({ database, processId, logger, signing });
@@ -132,7 +133,6 @@ function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddres
     rateOf,
     currentRate: (call) => peek(call.principal),
     takeSlot: (call) => takeKeySlot(services, call),
-    onCall: (response, call) => accessLog.name(response, call),
   });
 }
 

@@ -151,17 +151,14 @@ interface Serving {
 async function serve(serving: Serving): Promise<Faces | null> {
   const { foundation, composition, closers, server, draining } = serving;
   const { config, logger, database, installation, telemetry } = foundation;
-  const accessLog = createAccessLog(logger);
   const cors = createCors(config.http.corsOrigins);
   const checks = { database: () => database.healthy(), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
   const faces =
-    config.role === 'worker'
-      ? null
-      : await openFaces({ foundation, services, closers, draining, cors, accessLog });
+    config.role === 'worker' ? null : await openFaces({ foundation, services, closers, draining, cors });
   const route = createRouter({
-    accessLog,
+    accessLog: createAccessLog(logger),
     cors,
     health,
     metrics: telemetry.metrics,

@@ -55,6 +55,11 @@ function isParsed(connection: Wire, { name }: Statement): boolean {
 
 /** Sends statements in one write, each of its own transaction. */
 function send(connection: Wire, calls: readonly Call[]): void {
+  if (calls.every(([statement]) => isParsed(connection, statement))) {
+    const messages = calls.map(([{ name }, values]) => message(name, values));
+    connection.stream.write(messages.length === 1 ? messages[0]! : Buffer.concat(messages));
+    return;
+  }
   connection.stream.cork();
   for (const [statement, values] of calls) {
     const { name, text } = statement;
@@ -84,12 +89,7 @@ class TextQuery {
   }
 
   submit(connection: Wire): null {
-    const [only] = this.calls;
-    if (this.calls.length === 1 && only !== undefined && isParsed(connection, only[0])) {
-      connection.stream.write(message(only[0].name, only[1]));
-    } else if (this.calls.length > 0) {
-      send(connection, this.calls);
-    }
+    if (this.calls.length > 0) send(connection, this.calls);
     return null;
   }
 

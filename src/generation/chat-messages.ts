@@ -23,6 +23,13 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Without `images`, whose parts stand in the content. Most messages are as they should be already. */
+function withContent(message: Fields, content: unknown): Fields {
+  if (content === message['content'] && !('images' in message)) return message;
+  const { images: _, ...rest } = message;
+  return { ...rest, content };
+}
+
 /** Reads one message after the other; one object for each request. */
 class MessageReader {
   readonly result: ReadMessages = { messages: [], texts: [], images: 0, question: '' };
@@ -43,8 +50,7 @@ class MessageReader {
     const content = this.content(message, where);
     const said = this.result.texts.slice(before).join(' ');
     if (message['role'] === 'user' && said !== '') this.result.question = said;
-    const { images: _, ...rest } = message;
-    this.result.messages.push({ ...rest, content });
+    this.result.messages.push(withContent(message, content));
     if (typeof message['name'] === 'string') this.result.texts.push(message['name']);
   }
 

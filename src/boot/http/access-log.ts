@@ -1,20 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { CallContext } from '../../metering/call-context.js';
+import { observed } from './observed-request.js';
 
 /** One line for each request: who, what, how long; never a key, a query or a body. */
 export interface AccessLog {
   watch(request: IncomingMessage, response: ServerResponse): void;
-  /** The caller, once known. */
-  name(response: ServerResponse, call: CallContext): void;
 }
 
 export function createAccessLog(logger: Logger): AccessLog {
-  const calls = new WeakMap<ServerResponse, CallContext>();
   const write = (request: IncomingMessage, response: ServerResponse, startedAt: number) => {
-    const call = calls.get(response);
-    // A weak entry whose value leads back to its key outlives every minor collection, and takes the whole request along.
-    calls.delete(response);
+    const { call } = observed(request);
     logger.info(
       {
         requestId: call?.requestId ?? response.getHeader('x-request-id'),
@@ -33,9 +28,6 @@ export function createAccessLog(logger: Logger): AccessLog {
       if (!logger.isLevelEnabled('info')) return;
       const startedAt = performance.now();
       response.on('close', () => write(request, response, startedAt));
-    },
-    name(response, call) {
-      if (logger.isLevelEnabled('info')) calls.set(response, call);
     },
   };
 }

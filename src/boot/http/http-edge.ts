@@ -11,6 +11,7 @@ import { currentTraceparent } from '../../telemetry/index.js';
 import type { ClientInfo } from '../../vocabulary.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
+import { observed } from './observed-request.js';
 import { createStreamGuard } from './open-streams.js';
 
 const MAX_CLIENT_LENGTH = 200;
@@ -26,8 +27,6 @@ export interface HttpEdgeDependencies {
   rateOf(error: unknown): RateState | null;
   currentRate(call: CallContext): Promise<RateState>;
   takeSlot(call: CallContext): Promise<void>;
-  /** Told once the caller is known, for the access log. */
-  onCall(response: ServerResponse, call: CallContext): void;
 }
 
 /** What both HTTP faces do first: request id, key, address window (decisions.md 1). */
@@ -48,7 +47,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         const principal = await dependencies.authenticator.authenticate(authorizationOf(request));
         const call = new HttpCall(principal, requestId, { request, response });
         guardStream(principal.keyId, response);
-        dependencies.onCall(response, call);
+        observed(request).call = call;
         return call;
       } catch (error) {
         throw refusalOf(request, error);

@@ -5,6 +5,7 @@ import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { Slab } from '../../slab.js';
 import type { Addressed } from './client-address.js';
+import { ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
 import { createWaitingRoom } from './waiting-room.js';
@@ -24,7 +25,8 @@ const QUIET_TURN_MS = 2;
 const MAX_TURNS = 100;
 const DRAIN_CHECK_MS = 50;
 
-const SETTINGS: ServerOptions = {
+const SETTINGS: ServerOptions<typeof ObservedRequest> = {
+  IncomingMessage: ObservedRequest,
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: REQUEST_TIMEOUT_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,

@@ -2,29 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTracer } from '../../../subscriptions/index.js';
 import { formatTraceparent, parseTraceparent } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
+import { observed } from '../http/observed-request.js';
 import type { Route } from '../http/odd-requests.js';
-
-/** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
-export interface RouteNames {
-  name(request: IncomingMessage, pattern: string): void;
-  of(request: IncomingMessage): string;
-}
 
 const EXACT = new Set(['/', '/graphql', '/docs', '/healthz', '/readyz', '/metrics', '/api/v1/openapi.json']);
 
-export function createRouteNames(): RouteNames {
-  const names = new WeakMap<IncomingMessage, string>();
-  return {
-    name: (request, pattern) => void names.set(request, pattern),
-    of(request) {
-      const known = names.get(request);
-      if (known !== undefined) return known;
-      const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-      if (EXACT.has(path)) return path;
-      if (path.startsWith('/files/')) return '/files/{file}';
-      return path.startsWith('/api/v1') ? '/api/v1/{unknown}' : '{unknown}';
-    },
-  };
+/** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
+function routeOf(request: IncomingMessage): string {
+  const { route } = observed(request);
+  if (route !== null) return route;
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  if (EXACT.has(path)) return path;
+  if (path.startsWith('/files/')) return '/files/{file}';
+  return path.startsWith('/api/v1') ? '/api/v1/{unknown}' : '{unknown}';
 }
 
 /** Probes and scrapes come every few seconds and say nothing about callers. */
@@ -33,7 +23,7 @@ const UNTRACED = new Set(['/healthz', '/readyz', '/metrics']);
 /** Counts each request by its route's pattern, and makes it a server span where traces are exported. */
 export function observeHttp(
   route: Route,
-  { metrics, tracer, names }: { metrics: Metrics; tracer: Tracer | null; names: RouteNames },
+  { metrics, tracer }: { metrics: Metrics; tracer: Tracer | null },
 ): Route {
   const counted: Route = (request, response) => {
     const startedAt = performance.now();
@@ -41,17 +31,17 @@ export function observeHttp(
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.http({
         method: request.method ?? '',
-        route: names.of(request),
+        route: routeOf(request),
         status: response.statusCode,
         seconds,
       });
     });
     route(request, response);
   };
-  return tracer === null ? counted : traced(counted, tracer, names);
+  return tracer === null ? counted : traced(counted, tracer);
 }
 
-function traced(route: Route, tracer: Tracer, names: RouteNames): Route {
+function traced(route: Route, tracer: Tracer): Route {
   return (request, response) => {
     if (UNTRACED.has(request.url ?? '')) return route(request, response);
     const method = request.method ?? 'GET';
@@ -66,7 +56,7 @@ function traced(route: Route, tracer: Tracer, names: RouteNames): Route {
       span.end();
     });
     const finish = (answer: ServerResponse): void => {
-      const pattern = names.of(request);
+      const pattern = routeOf(request);
       span.rename(`${method} ${pattern}`);
       span.set({ 'http.route': pattern, 'http.response.status_code': answer.statusCode });
       if (answer.statusCode >= 500) span.fail(String(answer.statusCode));

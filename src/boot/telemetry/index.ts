@@ -5,7 +5,6 @@ import { createOperatorAgent } from '../../egress/index.js';
 import { createExporter, createMetrics, createTracer, watchProcess } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import type { Closers } from '../closers.js';
-import { createRouteNames, type RouteNames } from './http.js';
 
 export { observeRuns } from './agents.js';
 export { traceProviders } from './chat.js';
@@ -19,7 +18,6 @@ export interface Telemetry {
   metrics: Metrics;
   /** Null without OTEL_EXPORTER_OTLP_ENDPOINT: then nothing of tracing is built, and nothing is paid for it. */
   tracer: Tracer | null;
-  names: RouteNames;
 }
 
 const EXPORT_TIMEOUT_MS = 5_000;
@@ -28,7 +26,7 @@ export function openTelemetry(options: { config: Config; logger: Logger; closers
   const { config, closers } = options;
   const metrics = createMetrics({ role: config.role });
   closers.add('the metrics', watchProcess(metrics));
-  return { metrics, tracer: openTracer(options), names: createRouteNames() };
+  return { metrics, tracer: openTracer(options) };
 }
 
 function openTracer({ config, logger, closers }: Parameters<typeof openTelemetry>[0]): Tracer | null {
