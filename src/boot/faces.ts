@@ -89,7 +89,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       return await services.files.read(call.principal.orgId, file.id);
     },
     onRoute(request, pattern) {
-      observed(request).route = pattern;
+      observed(request).pattern = pattern;
     },
     openapi: printApi(schema),
   });

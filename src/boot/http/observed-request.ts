@@ -6,8 +6,8 @@ import type { CallContext } from '../../metering/call-context.js';
  * those costs a hash, a place in a table that grows, and the collector's time.
  */
 export class ObservedRequest extends IncomingMessage {
-  /** The pattern of the REST row that it was matched to. */
-  route: string | null = null;
+  /** The path of the REST row that it was matched to. (`route` is Express's.) */
+  pattern: string | null = null;
   /** Its caller, once known. */
   call: CallContext | null = null;
 }

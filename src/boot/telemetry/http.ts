@@ -9,8 +9,8 @@ const EXACT = new Set(['/', '/graphql', '/docs', '/healthz', '/readyz', '/metric
 
 /** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
 function routeOf(request: IncomingMessage): string {
-  const { route } = observed(request);
-  if (route !== null) return route;
+  const { pattern } = observed(request);
+  if (pattern !== null) return pattern;
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   if (EXACT.has(path)) return path;
   if (path.startsWith('/files/')) return '/files/{file}';
