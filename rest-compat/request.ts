@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../src/errors.js';
+import { ApiError, invalid } from '../src/errors.js';
 import {
   isMultipart,
   parseJson,
@@ -11,6 +11,7 @@ import {
 } from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
+import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
 import type { Router } from './router.js';
@@ -47,7 +48,7 @@ export async function readRequest(
   const { target: endpoint, segments } = matched;
   options.onRoute?.(request, BASE_PATH + endpoint.route.path);
   const received = await receiveBody(options, endpoint.route, { request, call });
-  const { bytes, body, upload, spooled, release } = received;
+  const { bytes, body, surplus, upload, spooled, release } = received;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -60,6 +61,7 @@ export async function readRequest(
     idempotencyKey: single(idempotencyKey),
     bytes,
     body,
+    surplus,
     context: options.context(call, {
       ...(body ? { body } : {}),
       ...(upload ? { upload } : {}),
@@ -78,6 +80,7 @@ export async function refuseMethod({ edge }: RestOptions, call: Call, allow: str
 type Received = Omit<ReceivedExtra, 'body'> & {
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
+  surplus?: string;
   release(): Promise<void>;
 };
 
@@ -92,7 +95,10 @@ async function receiveBody(
   if (route.upload && (isMultipart(contentType) || !route.body))
     return receiveUpload(options, route.upload, { request, call });
   const bytes = await receive(request, route);
-  return { bytes, body: bytes && route.body ? parseObject(bytes) : null, release: nothingLeft };
+  const fields = bytes && parseObject(bytes);
+  if (route.body) return { bytes, body: fields, release: nothingLeft };
+  const [surplus] = Object.keys(fields ?? {});
+  return { bytes, body: null, ...(surplus === undefined ? {} : { surplus }), release: nothingLeft };
 }
 
 /** What form fields and boundaries may take besides the file. */
@@ -148,14 +154,21 @@ function contentOf(
 }
 
 const EMPTY = Buffer.from('{}');
+/** A POST that takes no field may have an empty object. */
+const FIELDLESS: Pick<NonNullable<Route['body']>, 'limitBytes' | 'optional'> = {
+  limitBytes: BODY_LIMITS.small,
+  optional: true,
+};
 
-/** A body's bytes; null for methods without one. What an endpoint without a body is sent all the same stays unread. */
-async function receive(request: IncomingMessage, { method, body }: Route): Promise<Buffer | null> {
+/** A body's bytes; null for methods without one. */
+async function receive(
+  request: IncomingMessage,
+  { method, body: { limitBytes, optional } = FIELDLESS }: Pick<Route, 'method'> & { body?: typeof FIELDLESS },
+): Promise<Buffer | null> {
   if (method === 'GET' || method === 'DELETE') return null;
-  if (!body) return EMPTY;
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (body.optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
-  return readJsonBody(request, body.limitBytes);
+  if (optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
+  return readJsonBody(request, limitBytes);
 }
 
 function parseObject(bytes: Buffer): Record<string, unknown> {
@@ -166,14 +179,15 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
 }
 
 /**
- * The values of the row's parameters. A fault is told after the call's slot was taken (step 6 after step 4).
- * @throws ApiError invalid_request, rate_limited
+ * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
+ * @throws ApiError invalid_request, rate_limited, plan_required
  */
 export async function bindOrRefuse(
   options: RestOptions,
-  { endpoint, segments, query, lastEventId, call }: RestRequest,
+  { endpoint, segments, query, lastEventId, call, surplus }: RestRequest,
 ): Promise<Record<string, unknown>> {
   try {
+    if (surplus !== undefined) throw invalid(`Unknown parameter: ${surplus}`, surplus);
     return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
   } catch (fault) {
     await options.takeSlots(endpoint.document.field, call);

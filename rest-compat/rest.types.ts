@@ -33,7 +33,7 @@ export interface RestOptions {
   spoolFolder: string;
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
-  /** Takes the slots of every window that a root field counts against, for faults that are told before it runs. @throws ApiError rate_limited */
+  /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required */
   takeSlots(field: GraphQLField<unknown, object>, call: Call): Promise<void>;
   /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<string>;
@@ -69,6 +69,8 @@ export interface RestRequest {
   idempotencyKey: string | undefined;
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
+  /** A field that was sent to an endpoint that takes none. */
+  surplus: string | undefined;
   context: object;
   /** Removes what the request left on the disk. */
   release(): Promise<void>;

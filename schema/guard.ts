@@ -51,6 +51,11 @@ export function requireAgents({ principal }: CallContext): void {
   if (principal.plan.agents === null) throw new ApiError('plan_required', 'AI Agents are not available');
 }
 
+/** @throws ApiError plan_required */
+export function requireWebhooks({ principal }: CallContext): void {
+  if (principal.plan.webhooks === null) throw new ApiError('plan_required', 'Webhooks are not available');
+}
+
 const taking = new WeakMap<CallContext, Promise<void>>();
 
 /**
@@ -76,12 +81,18 @@ export function enforce(guard: FieldGuard, context: GraphqlContext): void | Prom
   return takeKeySlot(context.services, context.call);
 }
 
-/** The slots of all windows that a field counts against: the key's, and the endpoint's where it has one. @throws ApiError rate_limited */
+/**
+ * The slots of all windows that a field counts against: the key's, and the endpoint's where it has one; then the plan, where a whole scope needs
+ * one.
+ * @throws ApiError rate_limited, plan_required
+ */
 export async function takeFieldSlots(
   services: Services,
   call: CallContext,
   guard: FieldGuard,
 ): Promise<void> {
-  if (guard.endpoint === undefined) return takeKeySlot(services, call);
-  await admitCall(services.metering, call, { endpoint: guard.endpoint });
+  if (guard.endpoint === undefined) await takeKeySlot(services, call);
+  else await admitCall(services.metering, call, { endpoint: guard.endpoint });
+  if (guard.scope === 'agents') requireAgents(call);
+  if (guard.scope === 'webhooks') requireWebhooks(call);
 }

@@ -178,6 +178,35 @@ test('the Free plan has no webhooks', async () => {
     status: 403,
     body: { error: 'Webhooks are not available', code: 'plan_required' },
   });
+  const faulty = [
+    ['GET', '/webhooks/wh_x/deliveries?limit=abc', 'Webhooks are not available'],
+    ['GET', '/agents?limit=0', 'AI Agents are not available'],
+    ['POST', '/webhooks/wh_x/test', 'Webhooks are not available'],
+  ] as const;
+  for (const [method, path, error] of faulty) {
+    const body = method === 'POST' ? { body: { x: 1 } } : {};
+    expect(await penstock.rest(method, path, { key: free.key, ...body })).toMatchObject({
+      status: 403,
+      body: { error },
+    });
+  }
+});
+
+test.each([
+  '/webhooks/wh_x/test',
+  '/webhooks/wh_x/deliveries/del_x/retry',
+  '/agents/agt_x/runs/run_x/cancel',
+])('%s takes no field, and an empty body as none', async (path) => {
+  const post = (body: object | string) => penstock.rest('POST', path, { key, body });
+  expect(await post({ event: 'x' })).toMatchObject({
+    status: 400,
+    body: { error: 'Unknown parameter: event', code: 'invalid_request', param: 'event' },
+  });
+  expect(await post('{')).toMatchObject({ status: 400, body: { error: 'Malformed JSON' } });
+  const headers = { 'content-type': 'text/plain' };
+  expect((await penstock.rest('POST', path, { key, body: 'x', headers })).status).toBe(415);
+  expect((await post({})).status).toBe(404);
+  expect((await penstock.rest('POST', path, { key })).status).toBe(404);
 });
 
 test('after a downgrade to Free a webhook hears of that change and of nothing more, until a paid plan recovers what it missed', async () => {
