@@ -127,3 +127,37 @@ describe('the convention’s further fields', () => {
     });
   });
 });
+
+describe('a web search', () => {
+  const hits = { results: [{ title: 'A hit', url: 'https://example.com/1', content: 'Snow' }] };
+
+  it('without a question asks nobody, and the model is told so', async () => {
+    const before = upstream.requests.length;
+    const picture = 'https://example.com/a.png';
+    const messages = [{ role: 'user', content: ' \n', images: [picture] }];
+    const answer = await completeChat(engine, org, { model: 'acme/alone', messages, web_search: true });
+    expect(upstream.requests.slice(before).map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+    expect(upstream.requests.at(-1)?.body['messages']).toMatchObject([
+      { role: 'system', content: 'Web search results: there was no question to search for.' },
+      { role: 'user' },
+    ]);
+    expect(answer).not.toHaveProperty('citations');
+  });
+
+  it('goes on without its caller where it has an Idempotency-Key, and is given up with its caller else', async () => {
+    for (const idempotencyKey of ['idem_1', null]) {
+      const own = await engine.createOrg();
+      const leaving = new AbortController();
+      upstream.queue(() => {
+        leaving.abort();
+        return { body: hits, delayMs: 30 };
+      });
+      const call = await own.call({ idempotencyKey, signal: leaving.signal });
+      const outcome = engine.chat.complete(call, ask({ web_search: true }));
+      if (idempotencyKey === null) await expect(outcome).rejects.toMatchObject({ code: 'server_error' });
+      else expect((await outcome).text).toContain('https://example.com/1');
+      const charged = await own.ledger();
+      expect(charged.map(({ state }) => state)).toEqual(idempotencyKey === null ? [] : ['settled']);
+    }
+  });
+});
