@@ -6,6 +6,10 @@ const PATIENCE_MS = 5000;
 /** How soon a statement that does not come back makes us look at who has waited too long. */
 const WATCH_MS = 500;
 const MAX_BATCH = 256;
+/** How long a statement waits for as many callers as shared the one before it: each statement costs two processes a wake-up. */
+const GATHER_MS = 1;
+/** So few are not waited for: a caller alone is never kept. */
+const FEW = 2;
 /** A deadlock's victim did nothing and may try again. */
 const RETRYABLE_SQL_STATES = new Set(['40P01', '40001']);
 
@@ -73,14 +77,16 @@ async function settleBatch<Item, Answer>(
 }
 
 /**
- * Lets concurrent callers share one statement: those of one turn of the event loop, and those that come while a statement is in flight.
- * One statement at a time; a lost connection costs a repetition, a faulty item only itself.
+ * Lets concurrent callers share one statement: those of one turn of the event loop, those that come while a statement is in flight, and
+ * under load those of a millisecond. One statement at a time; a lost connection costs a repetition, a faulty item only itself.
  */
 export function createCoalescer<Item, Answer>(
   options: CoalescerOptions<Item, Answer>,
 ): Coalescer<Item, Answer> {
   let waiting: Waiting<Item, Answer>[] = [];
   let active = false;
+  /** Callers of the last statement. */
+  let expected = 0;
   let closed = false;
   const idle: (() => void)[] = [];
 
@@ -102,18 +108,23 @@ export function createCoalescer<Item, Answer>(
     const batch = waiting;
     waiting = batch.length > MAX_BATCH ? batch.splice(MAX_BATCH) : [];
     running = batch;
+    expected = batch.length;
     watch ??= setInterval(look, WATCH_MS);
     await settleBatch(batch, options, isClosed);
     running = [];
     if (options.persistent !== true) waiting = waiting.filter((entry) => !entry.refused);
     if (waiting.length > 0) {
-      setImmediate(start);
+      setImmediate(gather);
       return;
     }
     active = false;
     for (const done of idle.splice(0)) done();
   };
   const start = (): void => void flush();
+  const gather = (): void => {
+    if (expected <= FEW || waiting.length >= expected) start();
+    else setTimeout(start, GATHER_MS);
+  };
 
   return {
     add(item) {
@@ -123,7 +134,7 @@ export function createCoalescer<Item, Answer>(
         waiting.push({ item, since: Date.now(), refused: false, resolve, reject });
         if (active) return;
         active = true;
-        setImmediate(start);
+        setImmediate(gather);
       });
     },
     async close() {
