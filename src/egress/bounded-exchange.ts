@@ -1,15 +1,37 @@
 import type { Dispatcher } from 'undici';
 import { EgressError } from './egress.types.js';
+import type { OutboundAnswer } from './egress.types.js';
 
-/** What a bounded exchange came to. */
-export interface BoundedAnswer {
+interface Head {
+  url: string;
   status: number;
-  headers: Record<string, string>;
-  body: Buffer;
-  truncated: boolean;
+  received: RawHeaders;
+}
+
+/** What a bounded exchange came to. Most callers never look at the headers. */
+class BoundedAnswer implements OutboundAnswer {
+  constructor(
+    private readonly head: Head,
+    readonly body: Buffer,
+    readonly truncated: boolean,
+  ) {}
+
+  get url(): string {
+    return this.head.url;
+  }
+
+  get status(): number {
+    return this.head.status;
+  }
+
+  get headers(): Record<string, string> {
+    return flattenHeaders(this.head.received);
+  }
 }
 
 export interface BoundedOptions {
+  /** The address that is asked. */
+  url: string;
   maxBytes: number;
   /** A longer, slower or broken body: an answer that is cut, or a fault. */
   cut: boolean;
@@ -21,7 +43,7 @@ export interface BoundedOptions {
   deadline: number;
   signal: AbortSignal | undefined;
   /** False: the answer is complete with its headers (a redirect that is followed). */
-  wantsBody(status: number, headers: Record<string, string>): boolean;
+  wantsBody(status: number, headers: RawHeaders): boolean;
 }
 
 const NOT_NEEDED = new EgressError('aborted', 'Aborted');
@@ -44,8 +66,7 @@ export function flattenHeaders(headers: RawHeaders): Record<string, string> {
  */
 export class BoundedExchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
-  private status = 0;
-  private headers: Record<string, string> = {};
+  private head: Head | null = null;
   private readonly chunks: Buffer[] = [];
   private size = 0;
   private done = false;
@@ -57,7 +78,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly options: BoundedOptions,
-    private readonly settle: { resolve(answer: BoundedAnswer): void; reject(error: unknown): void },
+    private readonly settle: { resolve(answer: OutboundAnswer): void; reject(error: unknown): void },
   ) {
     this.timer = this.arm(options.headersTimeoutMs);
     options.signal?.addEventListener('abort', this.onAbort);
@@ -95,10 +116,9 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: RawHeaders): void {
     if (status < 200 || this.done) return;
-    this.status = status;
-    this.headers = flattenHeaders(headers);
+    this.head = { url: this.options.url, status, received: headers };
     clearTimeout(this.timer);
-    if (!this.options.wantsBody(status, this.headers)) return this.finish(true);
+    if (!this.options.wantsBody(status, headers)) return this.finish(true);
     this.timer = this.arm(this.options.bodyTimeoutMs);
   }
 
@@ -118,23 +138,24 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (error === NOT_NEEDED) return;
-    if (this.status > 0 && this.options.cut) this.finish(true);
+    if (this.head !== null && this.options.cut) this.finish(true);
     else this.fail(error);
   }
 
   private arm(ms: number): NodeJS.Timeout {
     const left = Math.max(0, Math.min(ms, this.options.deadline - performance.now()));
     return setTimeout(() => {
-      if (this.status > 0 && this.options.cut) this.finish(true);
-      else this.fail(new EgressError('timeout', this.status > 0 ? 'The body took too long' : 'Timed out'));
+      if (this.head !== null && this.options.cut) this.finish(true);
+      else this.fail(new EgressError('timeout', this.head !== null ? 'The body took too long' : 'Timed out'));
     }, left);
   }
 
   private finish(truncated: boolean): void {
+    const { head, chunks } = this;
+    if (head === null) return this.fail(new EgressError('connect', 'No answer'));
     if (!this.end(truncated)) return;
-    const { status, headers, chunks } = this;
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    this.settle.resolve({ status, headers, body, truncated });
+    this.settle.resolve(new BoundedAnswer(head, body, truncated));
   }
 
   private fail(error: unknown): void {

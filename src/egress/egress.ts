@@ -4,7 +4,7 @@ import { invalid } from '../errors.js';
 import { createRecentMap } from '../recent-map.js';
 import { createAddressPolicy } from './addresses.js';
 import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
-import type { BoundedAnswer, BoundedOptions } from './bounded-exchange.js';
+import type { BoundedOptions } from './bounded-exchange.js';
 import { EgressError } from './egress.types.js';
 import type { Egress, OutboundAnswer, OutboundRequest, OutboundStream } from './egress.types.js';
 import { createGuardedAgent, createGuardedLookup } from './guarded-agent.js';
@@ -68,8 +68,13 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
     },
     async request(url, options) {
       const deadline = performance.now() + (options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
+      if (!options.maxRedirects) {
+        const target = parseAgain(url, options.httpsOnly);
+        if (target === null) throw notAllowed();
+        return exchangeWhole(target, options, deadline);
+      }
       const dispatch = (target: URL, sent: OpenOptions) =>
-        exchangeWhole(target, { ...options, ...sent, deadline });
+        exchangeWhole(target, { ...options, ...sent }, deadline);
       return await followRedirects({
         parse: parseAgain,
         value: url,
@@ -83,6 +88,8 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
     },
   };
 }
+
+const notAllowed = (): EgressError => new EgressError('forbidden', 'The URL is not allowed');
 
 type OpenOptions = Omit<OutboundRequest, 'maxBytes' | 'onLimit'>;
 
@@ -109,7 +116,7 @@ async function followRedirects<Answer extends { status: number; headers: Record<
   let headers = options.headers ?? {};
   for (let hop = 0; ; hop++) {
     const url = parse(target, options.httpsOnly);
-    if (url === null) throw new EgressError('forbidden', 'The URL is not allowed');
+    if (url === null) throw notAllowed();
     const answer = await exchange(url, { ...options, headers });
     const location = followsTo(options, answer.status, answer.headers);
     if (location === null) return answer;
@@ -122,13 +129,11 @@ async function followRedirects<Answer extends { status: number; headers: Record<
   }
 }
 
-type WholeRequest = OutboundRequest & { deadline: number };
-
 /** Exchanges whose answers are read whole, within their limits. */
 function createExchange(
   shared: Agent,
   own: Agent,
-): (url: URL, options: WholeRequest) => Promise<OutboundAnswer> {
+): (url: URL, options: OutboundRequest, deadline: number) => Promise<OutboundAnswer> {
   const inFlight = new Map<string, number>();
   const alone = new OwnConnections();
   const count = (origin: string, by: 1 | -1): number => {
@@ -137,37 +142,42 @@ function createExchange(
     else inFlight.delete(origin);
     return now;
   };
-  return async (url, options) => {
-    const { signal } = options;
-    const { origin, href } = namesOf(url);
-    const isCrowded = count(origin, 1) > CONNECTIONS;
-    try {
-      const answer = await new Promise<BoundedAnswer>((resolve, reject) => {
-        const handler = new BoundedExchange(boundsOf(options), { resolve, reject });
-        // Its time limits are the handler's own.
-        const request = { ...requestOf(url, options), headersTimeout: 0, bodyTimeout: 0 };
-        const dispatchAlone = (): void => void own.dispatch(request, handler);
-        if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => alone.make(origin, handler, dispatchAlone));
-        shared.dispatch(request, handler);
+  return (url, options, deadline) =>
+    new Promise((resolve, reject) => {
+      const { origin } = namesOf(url);
+      const handler = new BoundedExchange(boundsOf(url, options, deadline), {
+        resolve(answer) {
+          count(origin, -1);
+          resolve(answer);
+        },
+        reject(error) {
+          count(origin, -1);
+          reject(toEgressError(error, options.signal));
+        },
       });
-      return { ...answer, url: href };
-    } catch (error) {
-      throw toEgressError(error, signal);
-    } finally {
-      count(origin, -1);
-    }
-  };
+      const isCrowded = count(origin, 1) > CONNECTIONS;
+      // Its time limits are the handler's own.
+      const request = requestOf(url, options, OWN_LIMITS);
+      const dispatchAlone = (): void => void own.dispatch(request, handler);
+      if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => alone.make(origin, handler, dispatchAlone));
+      shared.dispatch(request, handler);
+    });
 }
 
-function boundsOf(options: WholeRequest): BoundedOptions {
+const always = (): boolean => true;
+
+function boundsOf(url: URL, options: OutboundRequest, deadline: number): BoundedOptions {
   return {
-    deadline: options.deadline,
+    url: namesOf(url).href,
+    deadline,
     signal: options.signal,
     maxBytes: options.maxBytes,
     cut: options.onLimit === 'cut',
     headersTimeoutMs: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
     bodyTimeoutMs: options.bodyTimeoutMs ?? Infinity,
-    wantsBody: (status, headers) => followsTo(options, status, headers) === null,
+    wantsBody: options.maxRedirects
+      ? (status, headers) => followsTo(options, status, flattenHeaders(headers)) === null
+      : always,
   };
 }
 
@@ -189,15 +199,33 @@ function namesOf(url: URL): Names {
   return known;
 }
 
-function requestOf(url: URL, options: OpenOptions) {
+interface Limits {
+  headersTimeout: number;
+  bodyTimeout: number;
+}
+
+const OWN_LIMITS: Limits = { headersTimeout: 0, bodyTimeout: 0 };
+
+function requestOf(url: URL, options: OpenOptions, { headersTimeout, bodyTimeout }: Limits) {
   const { origin, path } = namesOf(url);
   return {
     origin,
     path,
     method: options.method ?? 'GET',
-    headers: { 'accept-encoding': 'identity', 'user-agent': 'Penstock', ...options.headers },
+    headers: headersOf(options.headers),
     body: options.body ?? null,
+    headersTimeout,
+    bodyTimeout,
   } as const;
+}
+
+/** Names and values in turn, as undici takes them with the least work. */
+function headersOf(given: Record<string, string> = {}): string[] {
+  const flat: string[] = [];
+  if (given['accept-encoding'] === undefined) flat.push('accept-encoding', 'identity');
+  if (given['user-agent'] === undefined) flat.push('user-agent', 'Penstock');
+  for (const name of Object.keys(given)) flat.push(name, given[name] ?? '');
+  return flat;
 }
 
 function withoutSecrets(headers: Record<string, string>): Record<string, string> {
@@ -208,10 +236,12 @@ function withoutSecrets(headers: Record<string, string>): Record<string, string>
 
 async function send(agent: Agent, url: URL, options: OpenOptions): Promise<OutboundStream> {
   try {
-    const answer = await agent.request({
-      ...requestOf(url, options),
+    const limits = {
       headersTimeout: options.headersTimeoutMs ?? DEFAULT_HEADERS_TIMEOUT_MS,
       bodyTimeout: options.bodyTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS,
+    };
+    const answer = await agent.request({
+      ...requestOf(url, options, limits),
       signal: options.signal ?? null,
     });
     // A reader sees the fault as it reads; a body that is given up before that must not end the process.

@@ -9,7 +9,15 @@ import type { ClaimedDelivery, DeliveryAttempt } from './webhook.types.js';
 /** Until the status line and headers (decisions.md 6 "Webhooks"). */
 const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 10_000;
-const MAX_BODY_BYTES = 65_536;
+const REQUEST = {
+  method: 'POST',
+  httpsOnly: true,
+  maxBytes: 65_536,
+  onLimit: 'cut',
+  headersTimeoutMs: HEADERS_TIMEOUT_MS,
+  bodyTimeoutMs: BODY_TIMEOUT_MS,
+  totalTimeoutMs: HEADERS_TIMEOUT_MS + BODY_TIMEOUT_MS + 5000,
+} as const;
 
 export interface AttemptResult {
   ok: boolean;
@@ -40,58 +48,51 @@ export async function attemptDelivery(
   { egress, files, secrets }: AttemptDependencies,
 ): Promise<AttemptResult> {
   const started = Date.now();
-  const finish = (
-    ok: boolean,
-    rest: Pick<DeliveryAttempt, 'statusCode' | 'error' | 'responseBody'>,
-  ): AttemptResult => ({
-    ok,
-    endedAt: performance.now(),
-    attempt: { startedAt: new Date(started).toISOString(), durationMs: Date.now() - started, ...rest },
-  });
   const [secret, next] = secretsOf(delivery, secrets);
   try {
     const event = files.sign(delivery.orgId, delivery.event);
     const body = JSON.stringify(event);
-    const traceparent = currentTraceparent();
-    const answer = await egress.request(delivery.url, {
-      method: 'POST',
-      httpsOnly: true,
+    const signed = {
       body,
-      headers: {
-        ...delivery.customHeaders,
-        'content-type': 'application/json',
-        'user-agent': 'Penstock-Webhooks/1.0',
-        ...(traceparent === null ? {} : { traceparent }),
-        ...signatureHeaders(
-          {
-            body,
-            eventId: String(event['id']),
-            eventType: String(event['type']),
-            timestamp: Math.floor(started / 1000),
-          },
-          secret,
-          next,
-        ),
-      },
-      maxBytes: MAX_BODY_BYTES,
-      onLimit: 'cut',
-      headersTimeoutMs: HEADERS_TIMEOUT_MS,
-      bodyTimeoutMs: BODY_TIMEOUT_MS,
-      totalTimeoutMs: HEADERS_TIMEOUT_MS + BODY_TIMEOUT_MS + 5000,
-    });
-    const ok = answer.status >= 200 && answer.status < 300;
-    return finish(ok, {
-      statusCode: answer.status,
-      error: ok ? null : `HTTP ${answer.status}`,
-      responseBody: storable(answer.body),
-    });
+      eventId: String(event['id']),
+      eventType: String(event['type']),
+      timestamp: Math.floor(started / 1000),
+    };
+    const traceparent = currentTraceparent();
+    const headers: Record<string, string> = {
+      ...delivery.customHeaders,
+      'content-type': 'application/json',
+      'user-agent': 'Penstock-Webhooks/1.0',
+    };
+    if (traceparent !== null) headers['traceparent'] = traceparent;
+    Object.assign(headers, signatureHeaders(signed, secret, next));
+    const answer = await egress.request(delivery.url, { ...REQUEST, body, headers });
+    const { status } = answer;
+    const ok = status >= 200 && status < 300;
+    const error = ok ? null : `HTTP ${status}`;
+    return resultOf(started, ok, { statusCode: status, error, responseBody: storable(answer.body) });
   } catch (error) {
     const reason = error instanceof EgressError ? error.message : 'The request could not be made';
-    return finish(false, { statusCode: null, error: reason, responseBody: null });
+    return resultOf(started, false, { statusCode: null, error: reason, responseBody: null });
   }
+}
+
+function resultOf(
+  started: number,
+  ok: boolean,
+  { statusCode, error, responseBody }: Pick<DeliveryAttempt, 'statusCode' | 'error' | 'responseBody'>,
+): AttemptResult {
+  const startedAt = new Date(started).toISOString();
+  const durationMs = Date.now() - started;
+  return {
+    ok,
+    endedAt: performance.now(),
+    attempt: { startedAt, durationMs, statusCode, error, responseBody },
+  };
 }
 
 /** PostgreSQL's jsonb takes no NUL and no half surrogate pair. */
 function storable(body: Buffer): string {
+  if (body.length === 0) return '';
   return body.toString('utf8').replaceAll('\0', '\ufffd').toWellFormed();
 }

@@ -53,14 +53,67 @@ export async function recordAttempts(
   attempts: FinishedAttempt[],
   { delaysMs, clock }: { delaysMs: number[]; clock: DatabaseClock },
 ): Promise<void> {
-  const batch = attempts.map(({ endedAt, ...rest }) => ({ ...rest, endedAt: clock.at(endedAt) }));
+  const batch = attempts.map(({ id, claim, kind, ok, attempt, endedAt }) => ({
+    id,
+    claim,
+    kind,
+    ok,
+    attempt,
+    endedAt: clock.at(endedAt),
+  }));
   await sql.query(RECORD, [JSON.stringify(batch), delaysMs, DISABLE_AFTER]);
 }
 
+/** One text for all rows, and each webhook once: that is read in a third of the time that rows and columns take. */
 const CLAIM = {
   name: 'webhook_claim',
-  text: 'SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5, $6)',
+  text: `WITH c AS MATERIALIZED (SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5, $6))
+    SELECT json_build_object(
+      'webhooks', (SELECT json_object_agg(w.webhook_id, json_build_object('orgId', w.org_id, 'url', w.url,
+          'customHeaders', w.custom_headers, 'secret', encode(w.secret, 'hex'), 'nextSecret', encode(w.next_secret, 'hex'),
+          'rotating', w.rotating, 'places', w.places))
+        FROM (SELECT DISTINCT ON (c.webhook_id) c.* FROM c) w),
+      'deliveries', json_agg(json_build_array(c.id, c.webhook_id, c.event)))::text AS claimed
+    FROM c HAVING count(*) > 0`,
 };
+
+interface ClaimedText {
+  webhooks: Record<
+    string,
+    Omit<ClaimedDelivery, 'id' | 'webhookId' | 'event' | 'secret' | 'nextSecret'> & {
+      secret: string;
+      nextSecret: string | null;
+    }
+  >;
+  deliveries: [id: string, webhookId: string, event: Record<string, unknown>][];
+}
+
+function readClaimed(text: string): ClaimedDelivery[] {
+  const { webhooks, deliveries } = JSON.parse(text) as ClaimedText;
+  const known = new Map(
+    Object.entries(webhooks).map(([id, webhook]) => {
+      const { secret, nextSecret } = webhook;
+      const sealed = Buffer.from(secret, 'hex');
+      return [id, { webhook, sealed, next: nextSecret === null ? null : Buffer.from(nextSecret, 'hex') }];
+    }),
+  );
+  return deliveries.map(([id, webhookId, event]) => {
+    const { webhook, sealed, next } = known.get(webhookId)!;
+    const { orgId, url, customHeaders, rotating, places } = webhook;
+    return {
+      id,
+      orgId,
+      webhookId,
+      event,
+      url,
+      customHeaders,
+      secret: sealed,
+      nextSecret: next,
+      rotating,
+      places,
+    };
+  });
+}
 
 export interface ClaimRequest {
   claim: string;
@@ -76,8 +129,8 @@ export interface ClaimRequest {
 export async function claimDeliveries(sql: Sql, request: ClaimRequest): Promise<ClaimedDelivery[]> {
   const { claim, busy, limit, perWebhook, claimMs, firstDelayMs } = request;
   const values = [claim, JSON.stringify(busy), limit, perWebhook, claimMs, firstDelayMs];
-  const rows = await sql.query<ClaimedRow>(CLAIM, values);
-  return rows.map(toClaimed);
+  const [row] = await sql.query<{ claimed: string }>(CLAIM, values);
+  return row === undefined ? [] : readClaimed(row.claimed);
 }
 
 /** The earliest that nobody has claimed of each webhook that has something waiting and is enabled. */

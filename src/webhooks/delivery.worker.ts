@@ -30,8 +30,12 @@ const POLL_MS = 5000;
 /** Until the next look while deliveries wait for places. */
 const CROWDED_MS = 250;
 const SWEEP_MS = 60_000;
-/** Finished attempts wait this long for others, so that a busy worker writes many rows in one statement. */
+/**
+ * Finished attempts wait this long for others, so that a busy worker writes many rows in one statement, and again so long while more of
+ * them end, but not where none is in flight.
+ */
 const FLUSH_MS = 12;
+const FLUSH_TIMES = 3;
 
 export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Pick<Database, 'hints' | 'system'>;
@@ -61,7 +65,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
 class Worker implements DeliveryWorker {
   private readonly busy = new Map<string, number>();
-  private readonly flights = new Set<Promise<void>>();
+  private inFlight = 0;
+  /** Called when the last attempt in flight has ended: who closes, and who gathers. */
+  private readonly landed: { close?: () => void; gather?: () => void } = {};
   private finished: FinishedAttempt[] = [];
   private flushing: Promise<void> | null = null;
   private timer: NodeJS.Timeout | null = null;
@@ -99,7 +105,7 @@ class Worker implements DeliveryWorker {
     if (this.timer !== null) clearTimeout(this.timer);
     if (this.sweeper !== null) clearInterval(this.sweeper);
     await this.claiming;
-    await Promise.all(this.flights);
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.landed.close = resolve));
     await this.flush();
   }
 
@@ -129,7 +135,7 @@ class Worker implements DeliveryWorker {
       while (this.again && !this.closed) {
         this.again = false;
         due = undefined;
-        const free = this.places - this.flights.size;
+        const free = this.places - this.inFlight;
         // Not all that is free at once: how much each webhook may hold follows from what is left.
         const limit = Math.min(free, Math.max(Math.ceil(this.places * LEAST_CLAIM), Math.ceil(free / 2)));
         const now = await this.claim(limit, free);
@@ -145,7 +151,7 @@ class Worker implements DeliveryWorker {
         // Due, and not taken: its webhook's places are taken, maybe by another process.
         this.crowded = due !== null && due <= 0;
         if (due !== null)
-          waitMs = Math.min(POLL_MS, Math.max(due, this.crowded || this.flights.size > 0 ? CROWDED_MS : 1));
+          waitMs = Math.min(POLL_MS, Math.max(due, this.crowded || this.inFlight > 0 ? CROWDED_MS : 1));
       }
     } catch (error) {
       this.again = false;
@@ -184,28 +190,33 @@ class Worker implements DeliveryWorker {
       const { webhookId, places } = delivery;
       taken.set(webhookId, (taken.get(webhookId) ?? 0) + 1);
       if (taken.get(webhookId) === places) this.full.add(webhookId);
-      this.launch(delivery, { claim, claimedAt });
+      void this.launch(delivery, { claim, claimedAt });
     }
     return deliveries.length;
   }
 
-  private launch(
+  private async launch(
     delivery: ClaimedDelivery,
     { claim, claimedAt }: { claim: string; claimedAt: number },
-  ): void {
-    const { webhookId } = delivery;
+  ): Promise<void> {
+    const { id, webhookId } = delivery;
     this.busy.set(webhookId, (this.busy.get(webhookId) ?? 0) + 1);
-    const flight = this.attempt(delivery, claimedAt).then((result) => {
-      const left = (this.busy.get(webhookId) ?? 1) - 1;
-      if (left > 0) this.busy.set(webhookId, left);
-      else this.busy.delete(webhookId);
-      // A place became free that somebody may wait for.
-      if (this.full.delete(webhookId) || this.flights.size >= this.places) this.placesLeft = true;
-      this.flights.delete(flight);
-      if (result !== null) this.finished.push({ id: delivery.id, claim, kind: 'scheduled', ...result });
-      void this.flush();
-    });
-    this.flights.add(flight);
+    this.inFlight += 1;
+    const result = await this.attempt(delivery, claimedAt);
+    const left = (this.busy.get(webhookId) ?? 1) - 1;
+    if (left > 0) this.busy.set(webhookId, left);
+    else this.busy.delete(webhookId);
+    // A place became free that somebody may wait for.
+    if (this.full.delete(webhookId) || this.inFlight >= this.places) this.placesLeft = true;
+    this.inFlight -= 1;
+    if (result !== null) {
+      const { ok, endedAt, attempt } = result;
+      this.finished.push({ id, claim, kind: 'scheduled', ok, endedAt, attempt });
+    }
+    void this.flush();
+    if (this.inFlight > 0) return;
+    this.landed.gather?.();
+    this.landed.close?.();
   }
 
   /**
@@ -232,10 +243,24 @@ class Worker implements DeliveryWorker {
     return this.flushing;
   }
 
+  private async gather(): Promise<void> {
+    let before = -1;
+    for (let time = 0; time < FLUSH_TIMES && this.inFlight > 0 && this.finished.length > before; time++) {
+      before = this.finished.length;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, FLUSH_MS);
+        this.landed.gather = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
   /** What cannot be written is tried again: without it the claim runs out and the event would be sent twice. */
   private async writeAll(): Promise<void> {
     const { database, config, logger } = this.options;
-    await new Promise((resolve) => setTimeout(resolve, FLUSH_MS));
+    await this.gather();
     let retries = false;
     for (let tries = 0; this.finished.length > 0 && tries < 10; tries++) {
       const batch = this.finished.splice(0, 500);
