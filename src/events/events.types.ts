@@ -15,11 +15,20 @@ export interface EventEnvelope {
   data: Record<string, unknown>;
 }
 
+export interface StoredEvent {
+  id: string;
+  type: string;
+  /** The whole event. */
+  json: string;
+}
+
 export interface BusMessage {
   topic: Topic;
   /** Job id, run id or organisation id: order holds within a key. */
   key: string;
   event: EventEnvelope;
+  /** The same event unread, where it is published as it was stored. */
+  stored?: StoredEvent;
   /** Further headers of the Kafka message (`traceparent`). */
   headers?: Record<string, string>;
 }

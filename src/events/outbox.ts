@@ -1,20 +1,42 @@
 import type { Database, Statement } from '../database/database.types.js';
-import type { EventEnvelope, Topic } from './events.types.js';
+import type { BusMessage, EventEnvelope, StoredEvent, Topic } from './events.types.js';
 
-/** A row of the outbox. */
-export interface OutboxRow {
-  /** bigint as text. */
+interface TakenRow {
   id: string;
   topic: Topic;
   key: string;
-  event: EventEnvelope;
+  event_id: string;
+  event_type: string;
+  json: string;
+}
+
+/** A row of the outbox, as a message: its event is read only where somebody asks for it. */
+export class OutboxRow implements BusMessage {
+  /** bigint as text. */
+  readonly id: string;
+  readonly topic: Topic;
+  readonly key: string;
+  readonly stored: StoredEvent;
+  private read: EventEnvelope | null = null;
+
+  constructor({ id, topic, key, event_id, event_type, json }: TakenRow) {
+    this.id = id;
+    this.topic = topic;
+    this.key = key;
+    this.stored = { id: event_id, type: event_type, json };
+  }
+
+  get event(): EventEnvelope {
+    return (this.read ??= JSON.parse(this.stored.json) as EventEnvelope);
+  }
 }
 
 const TAKE: Statement = {
   name: 'outbox_take',
   // What it deletes was published, and what it answers stays in the table.
   repeatable: true,
-  text: 'SELECT id::text, topic, key, event FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])',
+  text: `SELECT id::text, topic, key, event ->> 'id' AS event_id, event ->> 'type' AS event_type, event::text AS json
+    FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])`,
 };
 
 /** What is asked of the outbox in one round trip. */
@@ -41,7 +63,10 @@ const arrayOf = (ids: string[]): string => `{${ids.join(',')}}`;
 /** @param relayId unique for each relay */
 export function createOutbox(database: Pick<Database, 'system'>, relayId: string): Outbox {
   return {
-    take: ({ limit, leaseMs, published, held }) =>
-      database.system.query<OutboxRow>(TAKE, [relayId, limit, leaseMs, arrayOf(published), arrayOf(held)]),
+    async take({ limit, leaseMs, published, held }) {
+      const values = [relayId, limit, leaseMs, arrayOf(published), arrayOf(held)];
+      const rows = await database.system.query<TakenRow>(TAKE, values);
+      return rows.map((row) => new OutboxRow(row));
+    },
   };
 }

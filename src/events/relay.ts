@@ -155,8 +155,11 @@ class OutboxRelay implements Relay {
     }
   }
 
-  private toMessage({ topic, key, event }: OutboxRow): BusMessage {
+  /** What refers to no file is published as it stands. */
+  private toMessage(row: OutboxRow): BusMessage {
     const { render } = this.options;
-    return { topic, key, event: render ? { ...event, data: render(event.orgId, event.data) } : event };
+    if (render === undefined || !row.stored.json.includes('"$file"')) return row;
+    const { topic, key, event } = row;
+    return { topic, key, event: { ...event, data: render(event.orgId, event.data) } };
   }
 }

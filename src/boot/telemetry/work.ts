@@ -105,7 +105,10 @@ export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
         await bus.publish(
           messages.map((message, i) => {
             const span = spans[i];
-            return span ? { ...message, headers: { traceparent: formatTraceparent(span.context) } } : message;
+            if (!span) return message;
+            const headers = { traceparent: formatTraceparent(span.context) };
+            const { topic, key, event, stored } = message;
+            return stored ? { topic, key, event, stored, headers } : { topic, key, event, headers };
           }),
         );
       } catch (error) {

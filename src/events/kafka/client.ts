@@ -5,7 +5,7 @@ import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { patchIdleTimer } from './idle-timer.js';
 import { createKafkaLog } from './log.js';
-import { patchRecords } from './record.js';
+import { patchProduce } from './produce-request.js';
 
 /** How to reach a cluster: the `kafka` part of the configuration. */
 export interface KafkaSettings {
@@ -23,7 +23,7 @@ export interface KafkaSettings {
  */
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
   patchIdleTimer();
-  patchRecords();
+  patchProduce();
   return new Kafka({
     ...kafkaOptions(settings),
     logLevel: logLevel.INFO,

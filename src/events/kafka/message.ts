@@ -19,21 +19,33 @@ function* reductions({ data }: EventEnvelope): Generator<EventEnvelope['data']> 
   yield { id: data.id ?? null, outputData: null, truncated: true };
 }
 
-function fitting(event: EventEnvelope): Buffer {
-  const whole = Buffer.from(JSON.stringify(event));
-  if (whole.length <= MAX_BYTES) return whole;
+interface Fitting {
+  value: string;
+  bytes: number;
+}
+
+function measure(value: string): Fitting {
+  return { value, bytes: Buffer.byteLength(value) };
+}
+
+function fitting(message: BusMessage): Fitting {
+  const whole = measure(message.stored?.json ?? JSON.stringify(message.event));
+  if (whole.bytes <= MAX_BYTES) return whole;
+  const { event } = message;
   for (const data of reductions(event)) {
-    const value = Buffer.from(JSON.stringify({ ...event, data }));
-    if (value.length <= MAX_BYTES) return value;
+    const reduced = measure(JSON.stringify({ ...event, data }));
+    if (reduced.bytes <= MAX_BYTES) return reduced;
   }
   throw new Error(`event ${event.id} cannot be made to fit`);
 }
 
 /** Value, key and headers of decisions.md 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
-export function encode({ topic, key, event, headers: further }: BusMessage): EncodedMessage {
-  const value = fitting(event);
-  const headers = { 'event-id': event.id, 'event-type': event.type, ...further };
-  return { topic, bytes: value.length, message: { key, value, headers } };
+export function encode(of: BusMessage): EncodedMessage {
+  const { topic, key, headers: further } = of;
+  const { value, bytes } = fitting(of);
+  const { id, type } = of.stored ?? of.event;
+  const headers = { 'event-id': id, 'event-type': type, ...further };
+  return { topic, bytes, message: { key, value, headers } };
 }
 
 /**
