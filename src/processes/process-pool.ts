@@ -23,6 +23,8 @@ export interface ProcessPoolOptions {
   heapMb: number;
   /** A task that takes longer is ended with its process. */
   taskTimeoutMs: number;
+  /** A process that has had nothing to do for so long is ended. Default 20 s. */
+  idleMs?: number;
 }
 
 export interface TaskOptions {
@@ -120,9 +122,16 @@ export class ProcessPool {
   private rest(worker: Worker): void {
     worker.process.unref();
     worker.process.channel?.unref();
-    worker.idle = setTimeout(() => worker.process.kill(), IDLE_MS);
+    worker.idle = setTimeout(() => this.dismiss(worker), this.options.idleMs ?? IDLE_MS);
     worker.idle.unref();
     this.resting.push(worker);
+  }
+
+  /** From here on it gets no task, although it still takes a moment to end. */
+  private dismiss(worker: Worker): void {
+    const at = this.resting.indexOf(worker);
+    if (at >= 0) this.resting.splice(at, 1);
+    worker.process.kill();
   }
 
   private work(worker: Worker, { task, options, resolve, reject }: Waiting): void {

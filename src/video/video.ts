@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { processEntry, ProcessPool, TaskError } from '../processes/index.js';
+import { ProcessDiedError, processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import { UnreadableVideoError } from './video.types.js';
 import type { Video, VideoFacts, VideoOptions, VideoTask } from './video.types.js';
 
@@ -27,6 +27,9 @@ export function createVideo({ portable = false }: { portable?: boolean } = {}): 
       return await pool.run(task, options);
     } catch (error) {
       if (error instanceof TaskError && error.fault.name === 'UnreadableVideoError')
+        throw new UnreadableVideoError(error.message);
+      // A file that ends the process which only looks at it is no video that can be worked on.
+      if (error instanceof ProcessDiedError && task.kind === 'probe')
         throw new UnreadableVideoError(error.message);
       throw error;
     }
