@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { ApiError, invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
-import { MAX_EDIT_PIXELS, UnreadableImageError } from '../imaging/index.js';
+import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../imaging/index.js';
 import type { EditedImage, EditTask, Imaging } from '../imaging/index.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
@@ -103,13 +103,13 @@ async function fetchImage(
     throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
   let size: { width: number; height: number };
   try {
-    size = await imaging.inspect(bytes, { maxPixels: MAX_EDIT_PIXELS, signal: call.signal });
+    size = await imaging.inspect(bytes, { maxPixels: MAX_PICTURE_PIXELS, signal: call.signal });
   } catch (error) {
     if (error instanceof UnreadableImageError) throw invalid(`${field} cannot be read`, field);
     throw error;
   }
-  if (size.width * size.height > MAX_EDIT_PIXELS)
-    throw invalid(`${field} must have at most ${MAX_EDIT_PIXELS} pixels`, field);
+  if (size.width * size.height > MAX_PICTURE_PIXELS)
+    throw invalid(`${field} must have at most ${MAX_PICTURE_PIXELS} pixels`, field);
   return { bytes, contentType, ...size };
 }
 

@@ -1,7 +1,7 @@
 import { invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
-import { UnreadableImageError } from '../imaging/index.js';
+import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../imaging/index.js';
 import type { Imaging } from '../imaging/index.js';
 import type { CallContext } from '../metering/call-context.js';
 import { UnreadableVideoError } from '../video/index.js';
@@ -10,7 +10,6 @@ import type { Video, VideoFacts } from '../video/index.js';
 /** Sources that callers give (decisions.md 6, "Generations"). */
 const MAX_IMAGE_MB = 20;
 const MAX_VIDEO_MB = 100;
-const MAX_IMAGE_PIXELS = 40_000_000;
 const IMAGES = ['image/jpeg', 'image/png', 'image/webp'];
 const VIDEOS = new Map([
   ['video/mp4', 'mp4'],
@@ -50,12 +49,12 @@ export async function storeSourceImage(
   if (contentType === null || !IMAGES.includes(contentType))
     throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
   const size = await imaging
-    .inspect(bytes, { maxPixels: MAX_IMAGE_PIXELS, signal })
+    .inspect(bytes, { maxPixels: MAX_PICTURE_PIXELS, signal })
     .catch((error: unknown) => {
       throw error instanceof UnreadableImageError ? invalid(`${field} cannot be read`, field) : error;
     });
-  if (size.width * size.height > MAX_IMAGE_PIXELS)
-    throw invalid(`${field} must have at most ${MAX_IMAGE_PIXELS} pixels`, field);
+  if (size.width * size.height > MAX_PICTURE_PIXELS)
+    throw invalid(`${field} must have at most ${MAX_PICTURE_PIXELS} pixels`, field);
   return stored(await files.save({ orgId, bytes, contentType, ...size, jobId }));
 }
 

@@ -9,12 +9,13 @@ import { cutOut, finishEdit, maskOf } from './edits/upstream-edit.js';
 import { answerTasks } from '../processes/index.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { ImagingTask } from './imaging.types.js';
+import { MAX_PICTURE_PIXELS } from './operations.js';
 import { look } from './look/look.js';
 import type { PictureFacts } from './look/look.js';
 import { readMark, withMark } from './look/mark.js';
 
-/** More than the largest result (1792 × 1024, four times as long on each side). */
-const MAX_PIXELS = 40_000_000;
+/** As many as a caller's picture may have; the largest that is drawn (1792 × 1024, four times as long on each side) has fewer. */
+const MAX_PIXELS = MAX_PICTURE_PIXELS;
 const PNG = { compressionLevel: 6, adaptiveFiltering: false } as const;
 
 const mode = process.argv[2];

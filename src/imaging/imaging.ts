@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { processEntry, ProcessPool, TaskError } from '../processes/index.js';
+import { ProcessDiedError, processEntry, ProcessPool, TaskError } from '../processes/index.js';
 import type { ProcessPoolOptions } from '../processes/index.js';
 import { writeFontConfig } from './fonts.js';
 import { UnreadableImageError } from './imaging.types.js';
@@ -8,27 +8,31 @@ import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
 import type { PictureFacts } from './look/look.js';
 
 const HEAP_MB = 256;
-const TASK_TIMEOUT_MS = 60_000;
+const DRAWING_TIMEOUT_MS = 60_000;
+/** An edit of the largest picture takes a minute and more where others use the machine. */
+const EDITING_TIMEOUT_MS = 300_000;
+/** So that callers of the server feel little of it. */
+const NICENESS = 5;
 const READING_TIMEOUT_MS = 30_000;
 
 /** Starts no process yet: they come with the first task and go 20 s after the last. */
 export function createImaging({ config }: { config: { dataDir: string } }): Imaging {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const base = { entry: processEntry('imaging.child.js'), size, heapMb: HEAP_MB };
-  const makers = { ...base, taskTimeoutMs: TASK_TIMEOUT_MS };
   const pools: ProcessPool[] = [];
   const open = (options: ProcessPoolOptions): ProcessPool => {
     const pool = new ProcessPool(options);
     pools.push(pool);
     return pool;
   };
-  const photos = open({ ...makers, args: ['photos'] });
+  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: EDITING_TIMEOUT_MS, args: ['photos'] });
   // Callers wait for these before their job exists: they do not queue behind the making.
   const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;
   const artPool = (): ProcessPool =>
     (art ??= open({
-      ...makers,
+      ...base,
+      taskTimeoutMs: DRAWING_TIMEOUT_MS,
       args: ['art'],
       environment: { FONTCONFIG_FILE: writeFontConfig(join(config.dataDir, 'cache', 'fonts')) },
     }));
@@ -72,6 +76,9 @@ async function ask<Answer>(
     return (await pool.run(task, { signal })) as Answer;
   } catch (error) {
     if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
+      throw new UnreadableImageError(error.message);
+    // A file that ends the process which only looks at it is no picture that can be worked on.
+    if (error instanceof ProcessDiedError && task.kind === 'inspect')
       throw new UnreadableImageError(error.message);
     throw error;
   }

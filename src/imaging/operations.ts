@@ -12,5 +12,5 @@ export const EDIT_OPERATIONS = [
 ] as const;
 export type EditOperation = (typeof EDIT_OPERATIONS)[number];
 
-/** More would take gigabytes to work on; the header is asked before anything is decoded. */
-export const MAX_EDIT_PIXELS = 17_000_000;
+/** What the cameras of phones make. More would take gigabytes to work on; the header is asked before anything is decoded. */
+export const MAX_PICTURE_PIXELS = 50_400_000;

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 
@@ -228,6 +229,19 @@ test.each([
   expect((await edit(input)).body.usage['edits_used']).toBe(amount);
 });
 
+test('a telephone’s picture of 50 megapixels is taken; to enlarge it is refused before any work', async () => {
+  const plain = { create: { width: 8192, height: 6144, channels: 3 as const, background: '#9ac' } };
+  const image = (await sharp(plain).jpeg({ quality: 40 }).toBuffer()).toString('base64');
+  const made = await edit({ image, operation: 'colorization' }, '/images/edits?async=true');
+  const { id, status } = made.body as unknown as { id: string; status: string };
+  expect([made.status, status]).toEqual([200, 'pending']);
+  await penstock.rest('DELETE', `/jobs/${id}`, { key });
+  expect(await edit({ image, operation: 'superResolution' })).toMatchObject({
+    status: 400,
+    body: { error: 'The result would be too large', param: 'scale' },
+  });
+});
+
 describe('refusals', () => {
   const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>').toString(
     'base64',
@@ -262,8 +276,13 @@ describe('refusals', () => {
     [{ operation: 'colorization', model_inputs: { cfg: 1 } }, 'Unknown model input: cfg', 'model_inputs'],
     [{ operation: 'colorization', size: '1x1' }, 'Unknown parameter: size', 'size'],
     [{ operation: 'colorization', image: SVG }, 'image must be a JPEG, PNG or WebP image', 'image'],
-    [{ operation: 'colorization', image: bomb }, 'image must have at most 17000000 pixels', 'image'],
+    [{ operation: 'colorization', image: bomb }, 'image must have at most 50400000 pixels', 'image'],
     [{ operation: 'colorization', image: 'http://127.0.0.1/x.png' }, 'Invalid URL', 'image'],
+    [
+      { operation: 'colorization', image: pngBomb(7100).toString('base64') },
+      'image must have at most 50400000 pixels',
+      'image',
+    ],
   ])('%# is a 400 with its message', async (body, error, param) => {
     expect(await edit(body)).toMatchObject({ status: 400, body: { error, param, code: 'invalid_request' } });
   });

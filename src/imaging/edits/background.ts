@@ -46,6 +46,33 @@ function mean(points: Point[], centres: Point[], group: number): Point {
   ) as Point;
 }
 
+/** While it is not known what a pixel is: coloured like the background, connected to the border or not. */
+const LIKE_BACKGROUND = 1;
+
+/** Makes 0 what is {@link LIKE_BACKGROUND} and connected to a pixel: row by row, as a list of pixels would take more memory than the picture. */
+function flood(alpha: Buffer, { width, height }: Raster, from: number): void {
+  const seeds = [from];
+  const isOpen = (pixel: number): boolean => alpha[pixel] === LIKE_BACKGROUND;
+  /** Where runs begin in another row, under or over a stretch of this one. */
+  const seek = (left: number, right: number): void => {
+    for (let pixel = left, inside = false; pixel <= right; pixel++) {
+      const open = isOpen(pixel);
+      if (open && !inside) seeds.push(pixel);
+      inside = open;
+    }
+  };
+  for (let seed = seeds.pop(); seed !== undefined; seed = seeds.pop()) {
+    if (!isOpen(seed)) continue;
+    const start = seed - (seed % width);
+    let [left, right] = [seed, seed];
+    while (left > start && isOpen(left - 1)) left--;
+    while (right < start + width - 1 && isOpen(right + 1)) right++;
+    alpha.fill(0, left, right + 1);
+    if (start > 0) seek(left - width, right - width);
+    if (start < width * (height - 1)) seek(left + width, right + width);
+  }
+}
+
 /**
  * How much of the foreground each pixel is, 0 to 255: what is connected to the border and coloured like it is background. Very good on
  * plain backgrounds, partial on scenes.
@@ -53,33 +80,22 @@ function mean(points: Point[], centres: Point[], group: number): Point {
 export async function foreground(image: Raster): Promise<Buffer> {
   const { data, width, height } = image;
   const groups = borderColours(image);
-  const isBackground = (pixel: number): boolean => {
-    const at = pixel * 4;
+  const isBackground = (at: number): boolean => {
     if ((data[at + 3] as number) < 16) return true;
     const point: Point = [data[at] as number, data[at + 1] as number, data[at + 2] as number];
     return groups.some(({ centre, spread }) => distance(point, centre) < 16 + 2.5 * spread);
   };
   const alpha = Buffer.alloc(width * height, 255);
-  const stack: number[] = [];
-  const visit = (pixel: number): void => {
-    if (alpha[pixel] === 0 || !isBackground(pixel)) return;
-    alpha[pixel] = 0;
-    stack.push(pixel);
-  };
+  for (let pixel = 0; pixel < alpha.length; pixel++)
+    if (isBackground(pixel * 4)) alpha[pixel] = LIKE_BACKGROUND;
   for (let x = 0; x < width; x++) {
-    visit(x);
-    visit((height - 1) * width + x);
+    flood(alpha, image, x);
+    flood(alpha, image, (height - 1) * width + x);
   }
   for (let y = 0; y < height; y++) {
-    visit(y * width);
-    visit(y * width + width - 1);
+    flood(alpha, image, y * width);
+    flood(alpha, image, y * width + width - 1);
   }
-  for (let pixel = stack.pop(); pixel !== undefined; pixel = stack.pop()) {
-    const x = pixel % width;
-    if (x > 0) visit(pixel - 1);
-    if (x < width - 1) visit(pixel + 1);
-    if (pixel >= width) visit(pixel - width);
-    if (pixel < width * (height - 1)) visit(pixel + width);
-  }
+  for (let pixel = 0; pixel < alpha.length; pixel++) if (alpha[pixel] === LIKE_BACKGROUND) alpha[pixel] = 255;
   return await feather(alpha, image, 0.8);
 }

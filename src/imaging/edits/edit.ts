@@ -3,7 +3,7 @@ import { foreground } from './background.js';
 import { fillByExample } from './exemplar.js';
 import { addGrain, fillMasked } from './fill.js';
 import { paint } from './palette.js';
-import { blend, collect, decode, decodeMask, feather, filtered, open } from './raster.js';
+import { asJpeg, blend, collect, decode, decodeMask, feather, filtered, open } from './raster.js';
 import type { Raster } from './raster.js';
 import { colourize, skinMask, stylize } from './tones.js';
 
@@ -54,9 +54,8 @@ const inpaint: Edit = async (image, task) => {
 const removeObject: Edit = async (image, task) => {
   const mask = await maskOf(task);
   // The filled area reaches a little over the mask: an object's edge is never masked to the pixel.
-  const wide = (await feather(mask, image, softness(image) * 2)).map((value) =>
-    value > 24 ? 255 : 0,
-  ) as Buffer;
+  const wide = await feather(mask, image, softness(image) * 2);
+  for (let pixel = 0; pixel < wide.length; pixel++) wide[pixel] = (wide[pixel] as number) > 24 ? 255 : 0;
   const filled = fillByExample(image, wide, task.seed);
   return blend(image, filled, { weight: await feather(wide, image, softness(image)), strength: share(task) });
 };
@@ -97,20 +96,20 @@ function outsideMask(
 
 const removeBackground: Edit = async (image, task) => {
   const alpha = await foreground(image);
-  const data = Buffer.from(image.data);
+  const { data } = image;
   for (let pixel = 0, at = 3; at < data.length; pixel++, at += 4) {
     const given = data[at] as number;
     const kept = (given * (alpha[pixel] as number)) / 255;
     data[at] = Math.round(given + (kept - given) * share(task));
   }
-  return { ...image, data };
+  return image;
 };
 
 const replaceBackground: Edit = async (image, task) => {
   const alpha = await foreground(image);
   const scene = paint(task.newBackground, task.seed, image);
-  const outside = alpha.map((value) => 255 - value) as Buffer;
-  return blend(image, scene, { weight: outside, strength: share(task) });
+  for (let pixel = 0; pixel < alpha.length; pixel++) alpha[pixel] = 255 - (alpha[pixel] as number);
+  return blend(image, scene, { weight: alpha, strength: share(task) });
 };
 
 const enlarge: Edit = async (image, { scale, strength }) =>
@@ -151,7 +150,7 @@ export async function edit(task: EditTask): Promise<EditedImage> {
   const transparent = task.operation === 'backgroundRemoval';
   const encoded = transparent
     ? open(result).png({ compressionLevel: 6, adaptiveFiltering: false })
-    : open(result).flatten({ background: '#fff' }).jpeg({ quality: 92, chromaSubsampling: '4:4:4' });
+    : asJpeg(open(result), result);
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }

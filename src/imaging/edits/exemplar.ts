@@ -37,15 +37,20 @@ function surroundings({ width, height }: Raster, mask: Buffer): Box | null {
   };
 }
 
-function canvasOf(filled: Raster, mask: Buffer, { left, top, width, height }: Box): Canvas {
+/** A box at one of its levels: so many pixels of the picture, on each side, are one. Unknown where any of them is. */
+function canvasOf(filled: Raster, mask: Buffer, { left, top, ...box }: Box, step: number): Canvas {
+  const [width, height] = [Math.floor(box.width / step), Math.floor(box.height / step)];
   const colours = new Float32Array(width * height * 3);
   const hole = new Uint8Array(width * height);
-  for (let y = 0, pixel = 0; y < height; y++)
-    for (let x = 0; x < width; x++, pixel++) {
+  const part = 1 / (step * step);
+  for (let y = 0; y < height * step; y++)
+    for (let x = 0; x < width * step; x++) {
       const at = (top + y) * filled.width + left + x;
+      const to = Math.floor(y / step) * width + Math.floor(x / step);
       for (let channel = 0; channel < 3; channel++)
-        colours[pixel * 3 + channel] = filled.data[at * 4 + channel] as number;
-      hole[pixel] = (mask[at] as number) >= 128 ? 1 : 0;
+        colours[to * 3 + channel] =
+          (colours[to * 3 + channel] as number) + (filled.data[at * 4 + channel] as number) * part;
+      if ((mask[at] as number) >= 128) hole[to] = 1;
     }
   return { width, height, colours, hole };
 }
@@ -71,33 +76,40 @@ function halved({ width, height, colours, hole }: Canvas): Canvas {
   return half;
 }
 
-function levelsOf(full: Canvas): Canvas[] {
-  const levels = [full];
-  for (let last = full; Math.min(last.width, last.height) >= 2 * LEAST_SIDE;) {
+/** The levels that are searched, the finest first. A large box is never held at full size. */
+function levelsOf(filled: Raster, mask: Buffer, box: Box): { levels: Canvas[]; step: number } {
+  let step = 1;
+  const sideAt = (by: number): number => Math.floor(Math.max(box.width, box.height) / by);
+  const shortAt = (by: number): number => Math.floor(Math.min(box.width, box.height) / by);
+  while (sideAt(step) > MAX_SIDE && shortAt(step) >= 2 * LEAST_SIDE) step *= 2;
+  const finest = canvasOf(filled, mask, box, step);
+  const levels = [finest];
+  for (let last = finest; Math.min(last.width, last.height) >= 2 * LEAST_SIDE;) {
     last = halved(last);
     levels.push(last);
   }
-  return levels;
+  return { levels, step };
 }
 
-/** Colours of a level's field at full size: each pixel from where its place in the level came from. */
-function copyPieces(full: Canvas, level: Canvas, field: Field): void {
-  const scale = full.width / level.width;
-  for (let y = 0, pixel = 0; y < full.height; y++)
-    for (let x = 0; x < full.width; x++, pixel++) {
-      if (full.hole[pixel] !== 1) continue;
-      const [lx, ly] = [
-        Math.min(level.width - 1, Math.floor(x / scale)),
-        Math.min(level.height - 1, Math.floor(y / scale)),
-      ];
+/** A level's field at full size, in place: each pixel of the hole from where its place in the level came from. */
+function copyPieces(filled: Raster, mask: Buffer, { box, level, field }: Found & { box: Box }): void {
+  const scale = box.width / level.width;
+  const { data } = filled;
+  const pixelAt = (x: number, y: number): number => (box.top + y) * filled.width + box.left + x;
+  for (let y = 0; y < box.height; y++)
+    for (let x = 0; x < box.width; x++) {
+      const to = pixelAt(x, y);
+      if ((mask[to] as number) < 128) continue;
+      const lx = Math.min(level.width - 1, Math.floor(x / scale));
+      const ly = Math.min(level.height - 1, Math.floor(y / scale));
       const source = field[ly * level.width + lx] ?? -1;
       const sx = Math.round(x + ((source % level.width) - lx) * scale);
       const sy = Math.round(y + (Math.floor(source / level.width) - ly) * scale);
-      const from = sy * full.width + sx;
-      if (source < 0 || sx < 0 || sy < 0 || sx >= full.width || sy >= full.height || full.hole[from] === 1)
-        continue;
+      if (source < 0 || sx < 0 || sy < 0 || sx >= box.width || sy >= box.height) continue;
+      const from = pixelAt(sx, sy);
+      if ((mask[from] as number) >= 128) continue;
       for (let channel = 0; channel < 3; channel++)
-        full.colours[pixel * 3 + channel] = full.colours[from * 3 + channel] as number;
+        data[to * 4 + channel] = data[from * 4 + channel] as number;
     }
 }
 
@@ -109,6 +121,11 @@ function dice(seed: number): () => number {
   };
 }
 
+interface Found {
+  level: Canvas;
+  field: Field;
+}
+
 /**
  * The masked area made of pieces of its surroundings, textures and edges continued. Where everything around is masked too, it is filled
  * smoothly. The same seed gives the same picture.
@@ -117,28 +134,27 @@ export function fillByExample(image: Raster, mask: Buffer, seed: number): Raster
   const filled = fillMasked(image, mask);
   const box = surroundings(image, mask);
   if (box === null) return filled;
-  const full = canvasOf(filled, mask, box);
-  const levels = levelsOf(full);
+  const { levels, step } = levelsOf(filled, mask, box);
   const random = dice(seed);
-  let found: { field: Field; width: number; height: number; canvas: Canvas } | null = null;
-  for (const canvas of levels.toReversed()) {
-    if (canvas !== levels.at(-1) && Math.max(canvas.width, canvas.height) > MAX_SIDE) break;
-    const field = fillFromPatches(canvas, found, random);
-    if (field !== null) found = { field, width: canvas.width, height: canvas.height, canvas };
+  let found: Found | null = null;
+  for (const level of levels.toReversed()) {
+    const coarse = found && { field: found.field, width: found.level.width, height: found.level.height };
+    const field = fillFromPatches(level, coarse, random);
+    if (field !== null) found = { level, field };
   }
   if (found === null) return filled;
-  if (found.canvas !== full) copyPieces(full, found.canvas, found.field);
-  return pasted(filled, full, box);
+  if (step === 1 && found.level === levels[0]) pasted(filled, found.level, box);
+  else copyPieces(filled, mask, { box, ...found });
+  return filled;
 }
 
-function pasted(filled: Raster, { colours, hole, width, height }: Canvas, { left, top }: Box): Raster {
-  const data = Buffer.from(filled.data);
+/** What was put into the hole of a box at full size. */
+function pasted({ data, width: across }: Raster, { colours, hole, width, height }: Canvas, box: Box): void {
   for (let y = 0, pixel = 0; y < height; y++)
     for (let x = 0; x < width; x++, pixel++) {
       if (hole[pixel] !== 1) continue;
-      const at = ((top + y) * filled.width + left + x) * 4;
+      const at = ((box.top + y) * across + box.left + x) * 4;
       for (let channel = 0; channel < 3; channel++)
         data[at + channel] = Math.round(colours[pixel * 3 + channel] as number);
     }
-  return { ...filled, data };
 }

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { MAX_EDIT_PIXELS } from '../operations.js';
+import { MAX_PICTURE_PIXELS } from '../operations.js';
 
 /** Decoded pixels, four bytes each: red, green, blue, alpha. */
 export interface Raster {
@@ -14,7 +14,7 @@ export function open({ data, width, height }: Raster): Sharp {
 }
 
 export async function decode(bytes: Uint8Array): Promise<Raster> {
-  const { data, info } = await sharp(bytes, { limitInputPixels: MAX_EDIT_PIXELS, failOn: 'error' })
+  const { data, info } = await sharp(bytes, { limitInputPixels: MAX_PICTURE_PIXELS, failOn: 'error' })
     .autoOrient()
     .toColourspace('srgb')
     .ensureAlpha()
@@ -26,6 +26,18 @@ export async function decode(bytes: Uint8Array): Promise<Raster> {
 export async function collect(pipeline: Sharp): Promise<Raster> {
   const { data, info } = await pipeline.ensureAlpha().raw().toBuffer({ resolveWithObject: true });
   return { data, width: info.width, height: info.height };
+}
+
+/** Above it the encoder keeps no second copy of the picture to find better codes by: six bytes for each pixel. */
+const PLAIN_CODES_PIXELS = 17_000_000;
+
+/** As JPEG of the quality that edits have, on white. */
+export function asJpeg(pipeline: Sharp, { width, height }: { width: number; height: number }): Sharp {
+  return pipeline.flatten({ background: '#fff' }).jpeg({
+    quality: 92,
+    chromaSubsampling: '4:4:4',
+    optimiseCoding: width * height <= PLAIN_CODES_PIXELS,
+  });
 }
 
 /** Filters with a window refuse a picture that is smaller than it. */
@@ -43,7 +55,7 @@ export async function filtered(image: Raster, filter: (pipeline: Sharp) => Sharp
 
 /** How white each pixel of a mask is, 0 to 255 (white is to be edited). */
 export async function decodeMask(bytes: Uint8Array): Promise<Buffer> {
-  return await sharp(bytes, { limitInputPixels: MAX_EDIT_PIXELS, failOn: 'error' })
+  return await sharp(bytes, { limitInputPixels: MAX_PICTURE_PIXELS, failOn: 'error' })
     .autoOrient()
     .flatten({ background: '#000' })
     .toColourspace('b-w')
@@ -61,22 +73,25 @@ export async function feather(mask: Buffer, { width, height }: Raster, sigma: nu
     .toBuffer();
 }
 
-/** `over` where the weight is 255, `under` where it is 0, times `strength`; alpha of `under` stays. */
+/**
+ * `over` where the weight is 255, `under` where it is 0, times `strength`; alpha of `under` stays. Made in the place of `over`, as another
+ * raster of a large picture would not fit beside it.
+ */
 export function blend(
   under: Raster,
   over: Raster,
   { weight = null, strength = 1 }: { weight?: Buffer | null; strength?: number } = {},
 ): Raster {
-  const data = Buffer.from(under.data);
+  const { data } = over;
   for (let pixel = 0, at = 0; at < data.length; pixel++, at += 4) {
     const share = (weight === null ? 1 : (weight[pixel] as number) / 255) * strength;
-    if (share === 0) continue;
     for (let channel = 0; channel < 3; channel++) {
       const base = under.data[at + channel] as number;
-      data[at + channel] = Math.round(base + ((over.data[at + channel] as number) - base) * share);
+      data[at + channel] = Math.round(base + ((data[at + channel] as number) - base) * share);
     }
+    data[at + 3] = under.data[at + 3] as number;
   }
-  return { ...under, data };
+  return over;
 }
 
 export function luminance(data: Buffer, at: number): number {

@@ -107,11 +107,20 @@ function duotone(image: Raster, prompt: string): Raster {
   return mapped(image, (at) => between(stops, luminance(image.data, at) / 255));
 }
 
+/** A larger picture is painted at this length of its longer side: strokes of a few pixels would not be seen in it, and take minutes. */
+const CANVAS_SIDE = 4096;
+
 async function painted(image: Raster, size: number): Promise<Raster> {
-  const strokes = await filtered(image, (pipeline) =>
+  const { width, height } = image;
+  const small = Math.max(width, height) > CANVAS_SIDE;
+  const canvas = small
+    ? await collect(open(image).resize(CANVAS_SIDE, CANVAS_SIDE, { fit: 'inside', kernel: 'linear' }))
+    : image;
+  const strokes = await filtered(canvas, (pipeline) =>
     pipeline.removeAlpha().median(size).modulate({ saturation: 1.35 }),
   );
-  return await filtered(strokes, (pipeline) => pipeline.sharpen({ sigma: 2 }));
+  const sharp = await filtered(strokes, (pipeline) => pipeline.sharpen({ sigma: 2 }));
+  return small ? await collect(open(sharp).resize(width, height, { fit: 'fill', kernel: 'cubic' })) : sharp;
 }
 
 const STYLES: [RegExp, (image: Raster, prompt: string) => Promise<Raster> | Raster][] = [

@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import type { CutOut, FinishEdit } from '../imaging.types.js';
 import type { EditedImage } from './edit.js';
+import { asJpeg } from './raster.js';
 
 const MAX_PIXELS = 67_200_000;
 const READ = { limitInputPixels: MAX_PIXELS, failOn: 'error' } as const;
@@ -42,7 +43,7 @@ export async function finishEdit(task: FinishEdit): Promise<EditedImage> {
   const composed = kept === undefined ? fitted : fitted.composite([{ input: Buffer.from(kept) }]);
   const encoded = transparent
     ? composed.png({ compressionLevel: 6, adaptiveFiltering: false })
-    : composed.flatten({ background: '#fff' }).jpeg({ quality: 92, chromaSubsampling: '4:4:4' });
+    : asJpeg(composed, { width, height });
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }
