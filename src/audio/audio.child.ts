@@ -4,7 +4,7 @@ import type { AudioTask, ComposeTask, ConvertTask, SpeakTask } from './audio.typ
 import { compose } from './compose/compose.js';
 import { planMusic } from './compose/plan.js';
 import { varySource } from './compose/vary.js';
-import { decodeMono } from './decode/decode.js';
+import { decodeMono, isReadable } from './decode/decode.js';
 import { probe } from './decode/probe.js';
 import { encodeMp3 } from './encode/mp3.js';
 import { encodeWav } from './encode/wav.js';
@@ -67,8 +67,10 @@ answerTasks<AudioTask>(async (task, onProgress) => {
   switch (task.kind) {
     case 'speak':
       return await runSpeak(task, onProgress);
-    case 'probe':
-      return await probe(task.bytes);
+    case 'probe': {
+      const probed = await probe(task.bytes);
+      return { ...probed, readable: await isReadable(task.bytes, probed) };
+    }
     case 'transcribe':
       return await transcribe(task, onProgress);
     case 'compose':

@@ -11,6 +11,8 @@ export interface AudioFacts {
   durationSeconds: number;
   sampleRate: number;
   channels: number;
+  /** Whether its beginning was decoded: containers hold codecs that are not known here. */
+  readable: boolean;
 }
 
 export interface SpeakTask {
@@ -116,7 +118,7 @@ export interface AudioOptions {
 export interface Audio {
   /** Speaks with the sandbox's voice. @throws UnreadableAudioError for the reference */
   speak(task: Omit<SpeakTask, 'kind'>, options?: AudioOptions): Promise<MadeSpeech>;
-  /** What a file is, from its packets, without decoding it. @throws UnreadableAudioError */
+  /** What a file is, from its packets; of what may be readable the first second is decoded. @throws UnreadableAudioError */
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
   /** A file in another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;

@@ -35,6 +35,8 @@ interface Wanted {
   /** A URL, a data: URL or base64; or the bytes of an upload. */
   value: string | Uint8Array;
   field: string;
+  /** The model for which it must be decoded here; undefined: its container is enough. */
+  reader: string | undefined;
   jobId: string;
   /** Types that are taken; the others are refused by this list. */
   contentTypes: ReadonlyMap<string, string>;
@@ -50,13 +52,14 @@ async function readAudio(
   call: CallContext,
   wanted: Omit<Wanted, 'jobId'>,
 ): Promise<{ bytes: Buffer; facts: AudioFacts }> {
-  const { field, contentTypes, maxSeconds } = wanted;
+  const { field, reader, contentTypes, maxSeconds } = wanted;
   const bytes = await bytesOf(options, call, wanted);
   const names = [...contentTypes.values()].join(', ');
   const facts = await probed(options, bytes, { field, names, signal: call.signal });
   if (!contentTypes.has(facts.contentType)) throw invalid(`${field} must be audio: ${names}`, field);
   if (facts.durationSeconds > maxSeconds)
     throw invalid(`${field} exceeds the maximum duration of ${maxSeconds} seconds`, field);
+  if (reader !== undefined && !facts.readable) throw invalid(`Model ${reader} cannot read this audio`, field);
   return { bytes, facts };
 }
 

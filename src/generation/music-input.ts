@@ -27,6 +27,8 @@ export interface MusicInput {
   output_format: (typeof FORMATS)[number];
   /** As it was given; a reference to the stored file once it is one. */
   source_audio?: string | { $file: string };
+  /** The model for which the source must be decoded here; not in a job's inputParams. */
+  reader?: string;
   negative_prompt?: string;
   model_inputs?: ModelInputs;
 }
@@ -107,6 +109,7 @@ export function parseMusicInput(
     ...(source ? { source_audio: source } : {}),
     ...(negative ? { negative_prompt: negative } : {}),
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...(source && can.decodesHere === true ? { reader: model.id } : {}),
   };
   checkMusicInput(input, { model, can });
   if (mode === 'audio_to_audio' && !source)

@@ -46,7 +46,7 @@ export function createMusicKind(given: MusicKindOptions): GenerationKind<MusicIn
       parseMusicInput(body, model, engineOf(given.providers, 'music', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
-    inputParams: (input, model) => ({ model: model.id, ...input }),
+    inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as MusicInput, model }),
     withdraw: createWithdrawal(given.providers, 'music'),
@@ -67,6 +67,7 @@ async function prepare(
   const { reference, fileId } = await storeInputAudio(options, call, {
     value: input.source_audio,
     field: 'source_audio',
+    reader: input.reader,
     jobId,
     contentTypes: SOUND_FORMATS,
     maxSeconds: MAX_SOURCE_SECONDS,

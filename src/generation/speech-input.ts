@@ -19,6 +19,8 @@ export interface SpeechInput {
   response_format: (typeof FORMATS)[number];
   /** As it was given; a reference to the stored file once it is one. */
   reference_audio?: string | { $file: string };
+  /** The model for which the sample must be decoded here; not in a job's inputParams. */
+  reader?: string;
   reference_text?: string;
   model_inputs?: ModelInputs;
 }
@@ -87,6 +89,7 @@ export function parseSpeechInput(
     ...(reference ? { reference_audio: reference } : {}),
     ...(transcript === undefined ? {} : { reference_text: transcript }),
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...(reference && can.decodesHere === true ? { reader: model.id } : {}),
   };
   checkSpeechInput(asked, { model, can });
   return asked;

@@ -52,7 +52,7 @@ export function createSpeechKind(given: SpeechKindOptions): GenerationKind<Speec
       parseSpeechInput(body, model, engineOf(given.providers, 'speech', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
-    inputParams: (input, model) => ({ model: model.id, ...input }),
+    inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as SpeechInput, model }),
     usage: (charged, remaining, job) => ({
@@ -72,6 +72,7 @@ async function prepare(
   const stored = await storeInputAudio(options, call, {
     value: input.reference_audio,
     field: 'reference_audio',
+    reader: input.reader,
     jobId,
     contentTypes: SOUND_FORMATS,
     maxSeconds: MAX_SAMPLE_SECONDS,

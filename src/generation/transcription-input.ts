@@ -26,6 +26,8 @@ export interface TranscriptionInput {
   diarization: boolean;
   translation: boolean;
   model_inputs?: ModelInputs;
+  /** The model for which the file must be decoded here; not in a job's inputParams. */
+  reader?: string;
   /** Whole seconds that are charged; known once the file was looked at. */
   seconds?: number;
 }
@@ -109,6 +111,7 @@ export function parseTranscriptionInput(
     diarization: params.flag('diarization', false),
     translation: params.flag('translation', false),
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...(can.decodesHere === true ? { reader: model.id } : {}),
   };
   checkTranscriptionInput(input, { model, can });
   return input;

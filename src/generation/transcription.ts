@@ -53,7 +53,7 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
       return { ...input, seconds: Math.ceil(durationSeconds) };
     },
     price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
-    inputParams: ({ seconds: _, ...input }, model) => ({ model: model.id, ...input }),
+    inputParams: ({ seconds: _, reader: __, ...input }, model) => ({ model: model.id, ...input }),
     withdraw: createWithdrawal(given.providers, 'transcription'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as TranscriptionInput, model }),
@@ -67,7 +67,13 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
 
 function wanted(input: TranscriptionInput) {
   const value = input.file as string | Uint8Array;
-  return { value, field: 'file', contentTypes: SOUND_FORMATS, maxSeconds: MAX_SECONDS };
+  return {
+    value,
+    field: 'file',
+    reader: input.reader,
+    contentTypes: SOUND_FORMATS,
+    maxSeconds: MAX_SECONDS,
+  };
 }
 
 async function prepare(

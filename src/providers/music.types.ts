@@ -29,6 +29,8 @@ export interface MusicCapabilities {
   negativePrompt: boolean;
   /** Seconds: the ones that it makes, or between which it makes any; null: any of the contract. */
   durations: readonly number[] | { min: number; max: number } | null;
+  /** It works in this server, on sources that are decoded here. Absent: no. */
+  decodesHere?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];
 }

@@ -17,6 +17,8 @@ export interface SpeechCapabilities {
   voices: readonly string[] | null;
   /** Whether it imitates a voice from a sample. */
   referenceAudio: boolean;
+  /** It works in this server, on samples that are decoded here. Absent: no. */
+  decodesHere?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];
   /** Absent: all of the contract's. */

@@ -52,6 +52,8 @@ export interface TranscriptionCapabilities {
   words: boolean;
   diarization: boolean;
   translation: boolean;
+  /** It works in this server, on what is decoded here: recordings of other codecs are refused. Absent: no. */
+  decodesHere?: boolean;
   /** Whether it knows speech again that was made here. */
   recognizes?: boolean;
   /** Names that it knows in `model_inputs`. */

@@ -1,6 +1,15 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { downloadFrom, flacOf, m4aOf, samplesOf, silentFlacOf, waveOf, webmOf } from '../support/audio.js';
+import {
+  downloadFrom,
+  flacOf,
+  m4aOf,
+  movOf,
+  samplesOf,
+  silentFlacOf,
+  waveOf,
+  webmOf,
+} from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
@@ -117,6 +126,10 @@ describe('a transcription', () => {
       expect(answer.segments[0]?.start).toBeLessThan(1.3);
     },
   );
+
+  it('reads sound that MP4 and QuickTime hold as PCM', async () => {
+    expect((await transcribe(await movOf(samplesOf(sound('wav'))))).text).toBe(TEXT);
+  });
 
   it('reads RF64, as recorders write it', async () => {
     const wave = waveOf(samplesOf(sound('wav')));
@@ -339,6 +352,10 @@ describe('a transcription is refused', () => {
       const answer = await server.rest('POST', '/audio/transcriptions', { key: org.key, body });
       return [answer.status, (answer.body as { error: string }).error];
     };
+    const listed = await server.rest<{ jobs: unknown[] }>('GET', '/jobs?tool=stt&limit=100', {
+      key: org.key,
+    });
+    const before = listed.body.jobs;
     const wave = Buffer.from(sound('wav'));
     for (const channels of [0, 33, 60_000]) {
       wave.writeUInt16LE(channels, 22);
@@ -348,7 +365,33 @@ describe('a transcription is refused', () => {
     const main = Buffer.from(await m4aOf(samplesOf(sound('wav'))));
     const head = main.indexOf(Buffer.from([0x05, 0x05]), main.indexOf('esds'));
     main[head + 2] = (1 << 3) | ((main[head + 2] as number) & 7);
-    expect(await ask(main)).toEqual([400, 'file cannot be read']);
+    const refused = [400, 'Model sandbox/stt-fast cannot read this audio'];
+    expect(await ask(main)).toEqual(refused);
+    const lossless = Buffer.from(await m4aOf(samplesOf(sound('wav'))));
+    lossless.write('alac', lossless.indexOf('mp4a'), 'latin1');
+    lossless.write('alac', lossless.indexOf('esds'), 'latin1');
+    expect(await ask(lossless)).toEqual(refused);
+    // Nothing was made of them: they are known before there is a job.
+    expect(
+      (await server.rest<{ jobs: unknown[] }>('GET', '/jobs?tool=stt&limit=100', { key: org.key })).body.jobs,
+    ).toEqual(before);
+    const others: [string, object, string][] = [
+      [
+        '/music/generations',
+        { prompt: 'x', mode: 'audio_to_audio', source_audio: lossless.toString('base64') },
+        'source_audio',
+      ],
+      [
+        '/audio/speech',
+        { input: 'x', voice: 'me', reference_audio: lossless.toString('base64') },
+        'reference_audio',
+      ],
+    ];
+    for (const [path, body, param] of others)
+      expect(await server.rest('POST', `${path}?async=true`, { key: org.key, body })).toMatchObject({
+        status: 400,
+        body: { error: expect.stringMatching(/^Model \S+ cannot read this audio$/) as string, param },
+      });
   });
 
   it('where a small file would be a day of sound, before it is decoded', async () => {

@@ -8,10 +8,12 @@ import {
   EncodedAudioPacketSource,
   EncodedPacketSink,
   Input,
+  MovOutputFormat,
   Mp4OutputFormat,
   Output,
   WebMOutputFormat,
 } from 'mediabunny';
+import type { OutputFormat } from 'mediabunny';
 
 /** A stored file by its signed URL, whatever public address the server believes to have. */
 export async function downloadFrom(
@@ -52,9 +54,25 @@ export function waveOf(samples: Int16Array, sampleRate = 16_000): Buffer {
 /** M4A (AAC in MP4) of 16 kHz samples. */
 export async function m4aOf(samples: Int16Array, sampleRate = 16_000): Promise<Buffer> {
   registerAacEncoder();
-  const target = new BufferTarget();
-  const output = new Output({ format: new Mp4OutputFormat(), target });
   const source = new AudioSampleSource({ codec: 'aac', bitrate: 64_000 });
+  return await written(source, new Mp4OutputFormat(), { samples, sampleRate });
+}
+
+/** QuickTime with PCM, as cameras write it. */
+export async function movOf(samples: Int16Array, sampleRate = 16_000): Promise<Buffer> {
+  return await written(new AudioSampleSource({ codec: 'pcm-s16' }), new MovOutputFormat(), {
+    samples,
+    sampleRate,
+  });
+}
+
+async function written(
+  source: AudioSampleSource,
+  format: OutputFormat,
+  { samples, sampleRate }: { samples: Int16Array; sampleRate: number },
+): Promise<Buffer> {
+  const target = new BufferTarget();
+  const output = new Output({ format, target });
   output.addAudioTrack(source);
   await output.start();
   const data = Float32Array.from(samples, (sample) => sample / 32_768);

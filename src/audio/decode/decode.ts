@@ -2,6 +2,7 @@ import decode from 'audio-decode';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { Decoded } from '../audio.types.js';
 import { decodeAacPackets } from './aac-packets.js';
+import { asMatroska, MOVED_CODECS } from './matroska.js';
 import type { Probed } from './probe.js';
 
 /** Fed in small pieces: even the best compressed silence then decodes to little at a time. */
@@ -22,6 +23,8 @@ function openDecoder({ contentType, codec }: Probed): Promise<Decoder> | null {
       return decode.wav();
     case 'audio/flac':
       return decode.flac();
+    case 'audio/mp4':
+      return MOVED_CODECS.has(codec ?? '') ? decode.webm() : null;
     case 'audio/webm':
       return decode.webm();
     case 'audio/ogg':
@@ -53,12 +56,32 @@ export async function* decodeAudio(
   if (frames === 0) throw new UnreadableAudioError('audio without samples');
 }
 
+/** Enough to know a codec's form from a broken packet. */
+const LOOKED_AT_SECONDS = 1;
+
+/** Whether its beginning can be decoded: known codecs too have forms that are not. */
+export async function isReadable(bytes: Uint8Array, probed: Probed): Promise<boolean> {
+  try {
+    for await (const piece of decodeAudio(bytes, probed, LOOKED_AT_SECONDS)) void piece;
+    return true;
+  } catch (error) {
+    if (error instanceof UnreadableAudioError) return false;
+    throw error;
+  }
+}
+
 /** RF64, for files over 4 GB, differs in its first word and in sizes that no decoder here relies on. */
 function plainWave(bytes: Uint8Array): Uint8Array {
   if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== 'RF64') return bytes;
   const plain = Uint8Array.from(bytes);
   plain.set(Buffer.from('RIFF', 'latin1'));
   return plain;
+}
+
+/** What the container's decoder takes. */
+async function plain(bytes: Uint8Array, { contentType }: Probed): Promise<Uint8Array> {
+  if (contentType === 'audio/wav') return plainWave(bytes);
+  return contentType === 'audio/mp4' ? await asMatroska(bytes) : bytes;
 }
 
 async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Decoded> {
@@ -69,7 +92,7 @@ async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Deco
   const decoder = await openDecoder(probed);
   if (decoder === null)
     throw new UnreadableAudioError(`no decoder for ${probed.codec ?? probed.contentType}`);
-  const given = probed.contentType === 'audio/wav' ? plainWave(bytes) : bytes;
+  const given = await plain(bytes, probed);
   const size = probed.contentType === 'audio/wav' ? WAVE_PIECE_BYTES : PIECE_BYTES;
   let heard = false;
   try {

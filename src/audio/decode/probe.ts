@@ -18,7 +18,7 @@ const CONTENT_TYPES: Record<string, string> = {
 /** More than any recording has; decoders work for each of them. */
 const MAX_CHANNELS = 32;
 
-export interface Probed extends AudioFacts {
+export interface Probed extends Omit<AudioFacts, 'readable'> {
   /** As mediabunny names it; null where it knows no name. */
   codec: string | null;
 }

@@ -14,6 +14,7 @@ export function createSandboxMusic(audio: Audio): () => MusicModel {
       negativePrompt: true,
       durations: null,
       modelInputs: ['seed'],
+      decodesHere: true,
     },
     async generate({
       prompt,

@@ -15,6 +15,7 @@ export function createSandboxSpeech(audio: Audio): (modelId: string) => SpeechMo
       voices: PRESET_VOICES,
       referenceAudio: true,
       modelInputs: ['seed'],
+      decodesHere: true,
       refusal(text) {
         const { directive, rest } = findDirective(text);
         return directive !== null && rest === '' ? null : unspeakable(rest);

@@ -15,6 +15,7 @@ export function createSandboxTranscription(audio: Audio): () => TranscriptionMod
       words: true,
       diarization: true,
       translation: true,
+      decodesHere: true,
       recognizes: true,
       modelInputs: ['directive'],
     },
