@@ -1,15 +1,6 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  downloadFrom,
-  flacOf,
-  m4aOf,
-  movOf,
-  samplesOf,
-  silentFlacOf,
-  waveOf,
-  webmOf,
-} from '../support/audio.js';
+import { downloadFrom, flacOf, m4aOf, samplesOf, silentFlacOf, waveOf, webmOf } from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. Then it sleeps in the warm sun.';
@@ -95,23 +86,23 @@ describe('a transcription', () => {
     },
   );
 
-  it.each(['WAV', 'MP3', 'M4A', 'FLAC', 'OGG', 'WebM'])(
+  it.each(['WAV', 'MP3', 'M4A', 'MOV', 'FLAC', 'OGG', 'WebM'])(
     'knows what its organisation had spoken again in %s without a tag; of others’ sound it hears segments and invents no words',
     async (format) => {
       const samples = samplesOf(sound('wav'));
       const silence = new Int16Array(16_000);
       const clip = Int16Array.from([...silence, ...samples, ...silence, ...samples]);
-      const seconds = clip.length / 16_000;
       const files: Record<string, () => Buffer | Promise<Buffer>> = {
         WAV: () => waveOf(clip),
         MP3: () => stripped(sound('mp3')),
         M4A: () => m4aOf(clip),
+        MOV: () => m4aOf(clip, 'pcm-s16'),
         FLAC: () => flacOf(clip),
         OGG: () => stripped(sound('opus')),
         WebM: () => webmOf(stripped(sound('opus'))),
       };
       const file = (await files[format]?.()) ?? Buffer.alloc(0);
-      const isTwice = ['WAV', 'M4A', 'FLAC'].includes(format);
+      const isTwice = !['MP3', 'OGG', 'WebM'].includes(format);
       expect(await transcribe(file)).toMatchObject({
         text: isTwice ? `${TEXT} ${TEXT}` : TEXT,
         language: 'en',
@@ -121,15 +112,11 @@ describe('a transcription', () => {
       expect(new Set(answer.segments.map(({ text }) => text))).toEqual(new Set(['[speech]']));
       expect(answer.language).toBe('und');
       if (!isTwice) return;
-      expect(answer.duration).toBeCloseTo(seconds, 0);
+      expect(answer.duration).toBeCloseTo(clip.length / 16_000, 0);
       expect(answer.segments[0]?.start).toBeGreaterThan(0.9);
       expect(answer.segments[0]?.start).toBeLessThan(1.3);
     },
   );
-
-  it('reads sound that MP4 and QuickTime hold as PCM', async () => {
-    expect((await transcribe(await movOf(samplesOf(sound('wav'))))).text).toBe(TEXT);
-  });
 
   it('reads RF64, as recorders write it', async () => {
     const wave = waveOf(samplesOf(sound('wav')));
@@ -352,10 +339,6 @@ describe('a transcription is refused', () => {
       const answer = await server.rest('POST', '/audio/transcriptions', { key: org.key, body });
       return [answer.status, (answer.body as { error: string }).error];
     };
-    const listed = await server.rest<{ jobs: unknown[] }>('GET', '/jobs?tool=stt&limit=100', {
-      key: org.key,
-    });
-    const before = listed.body.jobs;
     const wave = Buffer.from(sound('wav'));
     for (const channels of [0, 33, 60_000]) {
       wave.writeUInt16LE(channels, 22);
@@ -365,33 +348,7 @@ describe('a transcription is refused', () => {
     const main = Buffer.from(await m4aOf(samplesOf(sound('wav'))));
     const head = main.indexOf(Buffer.from([0x05, 0x05]), main.indexOf('esds'));
     main[head + 2] = (1 << 3) | ((main[head + 2] as number) & 7);
-    const refused = [400, 'Model sandbox/stt-fast cannot read this audio'];
-    expect(await ask(main)).toEqual(refused);
-    const lossless = Buffer.from(await m4aOf(samplesOf(sound('wav'))));
-    lossless.write('alac', lossless.indexOf('mp4a'), 'latin1');
-    lossless.write('alac', lossless.indexOf('esds'), 'latin1');
-    expect(await ask(lossless)).toEqual(refused);
-    // Nothing was made of them: they are known before there is a job.
-    expect(
-      (await server.rest<{ jobs: unknown[] }>('GET', '/jobs?tool=stt&limit=100', { key: org.key })).body.jobs,
-    ).toEqual(before);
-    const others: [string, object, string][] = [
-      [
-        '/music/generations',
-        { prompt: 'x', mode: 'audio_to_audio', source_audio: lossless.toString('base64') },
-        'source_audio',
-      ],
-      [
-        '/audio/speech',
-        { input: 'x', voice: 'me', reference_audio: lossless.toString('base64') },
-        'reference_audio',
-      ],
-    ];
-    for (const [path, body, param] of others)
-      expect(await server.rest('POST', `${path}?async=true`, { key: org.key, body })).toMatchObject({
-        status: 400,
-        body: { error: expect.stringMatching(/^Model \S+ cannot read this audio$/) as string, param },
-      });
+    expect(await ask(main)).toEqual([400, 'Model sandbox/stt-fast cannot read this audio']);
   });
 
   it('where a small file would be a day of sound, before it is decoded', async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { silentFlacOf } from '../support/audio.js';
+import { m4aOf, silentFlacOf } from '../support/audio.js';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -198,6 +198,16 @@ describe('sound', () => {
       ]);
     },
   );
+});
+
+it('sound of a codec that the model does not read is refused before there is a job', async () => {
+  const file = await m4aOf(new Int16Array(16_000));
+  for (const box of ['mp4a', 'esds']) file.write('alac', file.indexOf(box), 'latin1');
+  for (const [path, param, body] of FIELDS.slice(4, 7)) {
+    const answer = await post(`${path}?async=true`, body(file.toString('base64')));
+    expect([answer.status, answer.body.param]).toEqual([400, param]);
+    expect(answer.body.error).toMatch(/^Model sandbox\/\S+ cannot read this audio$/);
+  }
 });
 
 it('a video that is cut off is refused before any work', async () => {

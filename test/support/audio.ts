@@ -13,7 +13,6 @@ import {
   Output,
   WebMOutputFormat,
 } from 'mediabunny';
-import type { OutputFormat } from 'mediabunny';
 
 /** A stored file by its signed URL, whatever public address the server believes to have. */
 export async function downloadFrom(
@@ -51,28 +50,14 @@ export function waveOf(samples: Int16Array, sampleRate = 16_000): Buffer {
   return Buffer.concat([head, Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)]);
 }
 
-/** M4A (AAC in MP4) of 16 kHz samples. */
-export async function m4aOf(samples: Int16Array, sampleRate = 16_000): Promise<Buffer> {
+/** M4A (AAC in MP4) of 16 kHz samples; with PCM, QuickTime as cameras write it. */
+export async function m4aOf(samples: Int16Array, codec: 'aac' | 'pcm-s16' = 'aac'): Promise<Buffer> {
   registerAacEncoder();
-  const source = new AudioSampleSource({ codec: 'aac', bitrate: 64_000 });
-  return await written(source, new Mp4OutputFormat(), { samples, sampleRate });
-}
-
-/** QuickTime with PCM, as cameras write it. */
-export async function movOf(samples: Int16Array, sampleRate = 16_000): Promise<Buffer> {
-  return await written(new AudioSampleSource({ codec: 'pcm-s16' }), new MovOutputFormat(), {
-    samples,
-    sampleRate,
-  });
-}
-
-async function written(
-  source: AudioSampleSource,
-  format: OutputFormat,
-  { samples, sampleRate }: { samples: Int16Array; sampleRate: number },
-): Promise<Buffer> {
+  const sampleRate = 16_000;
   const target = new BufferTarget();
+  const format = codec === 'aac' ? new Mp4OutputFormat() : new MovOutputFormat();
   const output = new Output({ format, target });
+  const source = new AudioSampleSource({ codec, bitrate: 64_000 });
   output.addAudioTrack(source);
   await output.start();
   const data = Float32Array.from(samples, (sample) => sample / 32_768);

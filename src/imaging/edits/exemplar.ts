@@ -38,7 +38,7 @@ function surroundings({ width, height }: Raster, mask: Buffer): Box | null {
 }
 
 /** A box at one of its levels: so many pixels of the picture, on each side, are one. Unknown where any of them is. */
-function canvasOf(filled: Raster, mask: Buffer, { left, top, ...box }: Box, step: number): Canvas {
+function canvasOf(filled: Raster, mask: Buffer, { left, top, step, ...box }: Box & { step: number }): Canvas {
   const [width, height] = [Math.floor(box.width / step), Math.floor(box.height / step)];
   const colours = new Float32Array(width * height * 3);
   const hole = new Uint8Array(width * height);
@@ -82,7 +82,7 @@ function levelsOf(filled: Raster, mask: Buffer, box: Box): { levels: Canvas[]; s
   const sideAt = (by: number): number => Math.floor(Math.max(box.width, box.height) / by);
   const shortAt = (by: number): number => Math.floor(Math.min(box.width, box.height) / by);
   while (sideAt(step) > MAX_SIDE && shortAt(step) >= 2 * LEAST_SIDE) step *= 2;
-  const finest = canvasOf(filled, mask, box, step);
+  const finest = canvasOf(filled, mask, { ...box, step });
   const levels = [finest];
   for (let last = finest; Math.min(last.width, last.height) >= 2 * LEAST_SIDE;) {
     last = halved(last);
