@@ -90,7 +90,9 @@ export async function benchJson(
   field: Field,
   options: Effort & { fsync: number },
 ): Promise<Verdict[]> {
-  const contenders = [field.direct, field.raw, field.portkey, field.penstock];
+  const { postmaster } = field.penstock;
+  const charged = { ...field.charged, postmaster };
+  const contenders = [field.direct, field.raw, charged, field.portkey, field.penstock];
   const warmUp = { rounds: 1, durationMs: WARM_UP_MS };
   await rounds({ places, effort: warmUp, contenders, concurrency: 32, stream: false });
   const verdicts: Verdict[] = [];

@@ -1,4 +1,4 @@
-/** Starts what is compared: the upstream, the raw proxy, Portkey's gateway, and Penstock with everything on. */
+/** Starts what is compared: the upstream, the raw proxy with and without a charge, Portkey's gateway, and Penstock with everything on. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort, postmasterOf, run, start, untilAnswers } from './processes.js';
@@ -17,6 +17,8 @@ export interface Contender {
 export interface Field {
   direct: Contender;
   raw: Contender;
+  /** What a durable charge alone costs (bench/charged-proxy.process.ts): no gateway that keeps one can do with less. */
+  charged: Contender;
   portkey: Contender;
   penstock: Contender & { pid: number; baseUrl: string; keyId: string; dataDir: string; postmaster: number };
 }
@@ -69,6 +71,18 @@ async function startRaw(places: Places, upstream: string): Promise<Contender> {
   const url = `http://127.0.0.1:${port}/v1/chat/completions`;
   await untilAnswers(url, child);
   return { name: 'raw proxy', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
+}
+
+async function startCharged(places: Places, upstream: string, dataDir: string): Promise<Contender> {
+  const port = await freePort();
+  const child = start({
+    args: [join(places.programs, 'charged-proxy.process.js')],
+    env: { PORT: String(port), UPSTREAM: upstream, DATA_DIR: dataDir, NODE_ENV: 'production' },
+    logFile: join(places.scratch, 'charged.log'),
+  });
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
+  await untilAnswers(url, child);
+  return { name: 'raw + charge', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
 }
 
 async function startPortkey(places: Places, upstream: string): Promise<Contender> {
@@ -171,10 +185,12 @@ function pidOf(child: { pid?: number | undefined }): number {
 export async function startField(places: Places): Promise<Field> {
   const direct = await startUpstream(places);
   const upstream = new URL(direct.url).origin;
+  const penstock = await startPenstock(places, upstream);
   return {
     direct,
     raw: await startRaw(places, upstream),
+    charged: await startCharged(places, upstream, penstock.dataDir),
     portkey: await startPortkey(places, upstream),
-    penstock: await startPenstock(places, upstream),
+    penstock,
   };
 }
