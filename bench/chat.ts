@@ -1,14 +1,17 @@
 /** Chat completions through each contender, JSON and streamed, in interleaved rounds. */
 import { join } from 'node:path';
 import type { Contender, Field, Places } from './contenders.js';
+import type { LoadSpec } from './load.types.js';
 import { figuresOf, measure, type Figures, type Sample } from './measure.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const PROMPT = 'Explain in a few sentences how a penstock feeds a turbine, and what a surge tank is for. ';
 export const CONCURRENCIES = [1, 16, 64];
 const STREAMS = 16;
-/** Compilers need some ten thousand calls before nothing changes any more, in a quick run as in a long one. */
-const WARM_UP_MS = 12_000;
+/** So many calls the compilers need before nothing changes any more, in a quick run as in a long one; slow contenders get what time allows. */
+const WARM_UP_CALLS = 20_000;
+const WARM_UP_MS = 4_000;
+const WARM_UP_ROUNDS = 6;
 
 export interface Effort {
   rounds: number;
@@ -30,6 +33,30 @@ function bodyFor(contender: Contender, stream: boolean): string {
   });
 }
 
+function specFor(
+  contender: Contender,
+  { concurrency, durationMs, stream }: { concurrency: number; durationMs: number; stream: boolean },
+): LoadSpec {
+  const { url, headers } = contender;
+  return {
+    url,
+    method: 'POST',
+    headers,
+    body: bodyFor(contender, stream),
+    concurrency,
+    durationMs,
+    stream,
+  };
+}
+
+async function warmUp(places: Places, contender: Contender): Promise<void> {
+  const spec = specFor(contender, { concurrency: 32, durationMs: WARM_UP_MS, stream: false });
+  const program = join(places.programs, 'load.process.js');
+  for (let round = 0, calls = 0; round < WARM_UP_ROUNDS && calls < WARM_UP_CALLS; round += 1) {
+    calls += (await measure(program, contender, spec)).requests;
+  }
+}
+
 interface Run {
   places: Places;
   effort: Effort;
@@ -43,15 +70,8 @@ async function rounds({ places, effort, contenders, concurrency, stream }: Run):
   const samples = new Map<Contender, Sample[]>(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const contender of contenders) {
-      const sample = await measure(join(places.programs, 'load.process.js'), contender, {
-        url: contender.url,
-        method: 'POST',
-        headers: contender.headers,
-        body: bodyFor(contender, stream),
-        concurrency,
-        durationMs: effort.durationMs,
-        stream,
-      });
+      const spec = specFor(contender, { concurrency, durationMs: effort.durationMs, stream });
+      const sample = await measure(join(places.programs, 'load.process.js'), contender, spec);
       samples.get(contender)?.push(sample);
     }
   }
@@ -93,8 +113,7 @@ export async function benchJson(
   const { postmaster } = field.penstock;
   const charged = { ...field.charged, postmaster };
   const contenders = [field.direct, field.raw, charged, field.portkey, field.penstock];
-  const warmUp = { rounds: 1, durationMs: WARM_UP_MS };
-  await rounds({ places, effort: warmUp, contenders, concurrency: 32, stream: false });
+  for (const contender of contenders) await warmUp(places, contender);
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const results = await rounds({ places, effort: options, contenders, concurrency, stream: false });
