@@ -34,6 +34,10 @@ export interface ImageEditKindOptions {
 const MAX_IMAGE_MB = 20;
 /** Each side of a result, and all of it. */
 const MAX_RESULT_PIXELS = 67_200_000;
+/** Of results in that format: all but those with transparency. */
+const MAX_JPEG_SIDE = 65_535;
+/** What makes a result larger than its image. */
+const ENLARGERS: Partial<Record<string, string>> = { outpainting: 'expand_pixels', superResolution: 'scale' };
 const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
 
 /** POST /images/edits (contract 4.3). */
@@ -121,9 +125,10 @@ function checkResult(
   const both = direction === 'all' ? 2 : 1;
   const across = direction === 'left' || direction === 'right' || direction === 'all' ? expand * both : 0;
   const down = direction === 'top' || direction === 'bottom' || direction === 'all' ? expand * both : 0;
-  const pixels = (image.width * scale + across) * (image.height * scale + down);
-  if (pixels > MAX_RESULT_PIXELS)
-    throw invalid(`The result would be too large`, operation === 'outpainting' ? 'expand_pixels' : 'scale');
+  const [width, height] = [image.width * scale + across, image.height * scale + down];
+  const tooLong = operation !== 'backgroundRemoval' && Math.max(width, height) > MAX_JPEG_SIDE;
+  if (tooLong || width * height > MAX_RESULT_PIXELS)
+    throw invalid(`The result would be too large`, ENLARGERS[operation] ?? 'image');
 }
 
 async function prepare(

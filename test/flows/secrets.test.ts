@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { amazonEvents } from '../support/amazon-events.js';
 import { downloadFrom, waveOf } from '../support/audio.js';
 import { buffer } from 'node:stream/consumers';
 import { createInstallation } from '../support/installation.js';
@@ -68,6 +69,11 @@ const MOODS: Record<string, Mood> = {
     JSON.stringify({ id: echo, what: [echo], status: 'failed', error: echo }),
   ),
   'an event stream of faults': answer(200, (echo) => `data: ${fault(echo)}\n\n`, 'text/event-stream'),
+  'a binary stream that breaks off with a fault': (_, response, echo) => {
+    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream', 'x-echo': echo });
+    const begun = { event: 'contentBlockDelta', payload: { contentBlockIndex: 0, delta: { text: 'Y' } } };
+    response.end(amazonEvents(begun, { exception: 'throttlingException', payload: { message: echo } }));
+  },
   'a cut connection': (request) => void request.socket.destroy(),
   silence: () => undefined,
   success,
@@ -253,8 +259,6 @@ test('no adapter’s key shows anywhere, whatever its upstream answers', async (
     mood = answerer;
     const round = Object.entries(ADAPTERS).flatMap(([kind, types]) =>
       [...types, ...(types.includes('chat') ? ['stream'] : [])].map(async (type) => {
-        // Bedrock's streams are no text, and are not imitated here.
-        if (name === 'success' && kind === 'amazon-bedrock' && type === 'stream') return;
         const [path, body] = calls[type]!;
         const model = idOf(kind, type === 'stream' ? 'chat' : type);
         const reply = await penstock.rest('POST', path, { key, body: { ...body, model } });

@@ -240,6 +240,22 @@ test('a telephone’s picture of 50 megapixels is taken; to enlarge it is refuse
     status: 400,
     body: { error: 'The result would be too large', param: 'scale' },
   });
+  // Few pixels, but a longer side than JPEG has.
+  const long = (width: number) =>
+    sharp({ create: { ...plain.create, width, height: 1 } })
+      .png()
+      .toBuffer();
+  for (const [width, operation, param] of [
+    [20_000, 'superResolution', 'scale'],
+    [65_536, 'colorization', 'image'],
+  ] as const)
+    expect(
+      await edit({
+        image: (await long(width)).toString('base64'),
+        operation,
+        ...(param === 'scale' ? { scale: 4 } : {}),
+      }),
+    ).toMatchObject({ status: 400, body: { error: 'The result would be too large', param } });
 });
 
 describe('refusals', () => {

@@ -1,3 +1,5 @@
+import { converseStream } from './amazon-events.js';
+
 /** What a provider's answers are made of. */
 export interface Makings {
   /** Where the provider is, without a path. */
@@ -149,6 +151,7 @@ const ANSWERS: [pattern: RegExp, answer: Answer][] = [
   [/:predictLongRunning$/, () => ({ name: 'operations/o' })],
   [/\/operations\/o$/, veo],
   [/enerateContent$/, googleContent],
+  [/\/converse-stream$/, () => converseStream('Yes')],
   [
     /\/converse$/,
     () => ({

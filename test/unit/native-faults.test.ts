@@ -9,6 +9,7 @@ import {
   openNative,
   signal,
 } from '../support/native-provider.js';
+import { amazonEvents, converseStream } from '../support/amazon-events.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeUpstream } from '../support/native-upstream.js';
 
@@ -86,5 +87,45 @@ describe.each(CALLS)('a fault of %s', (id, call) => {
     upstream.on('/', { status: 401, body: { error: { message: `Wrong key ${KEY}` } } });
     const fault = await faultOf();
     expect([fault.fault, fault.options.retryable]).toEqual(['failed', false]);
+  });
+});
+
+describe('a stream of Amazon Bedrock, which is binary', () => {
+  const streamed = async (body: Buffer): Promise<string[]> => {
+    upstream.on('/converse-stream', {
+      headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+      body,
+    });
+    const bedrock = await open('amazon-bedrock');
+    const chunks = await bedrock.chat!.stream(chatCall('amazon.nova-lite-v1:0'));
+    const texts: string[] = [];
+    for (let text = await chunks.next(); text !== null; text = await chunks.next()) texts.push(text);
+    return texts;
+  };
+  const begun = { event: 'contentBlockDelta', payload: { contentBlockIndex: 0, delta: { text: 'Y' } } };
+  const fault = { exception: 'throttlingException', payload: { message: `Slow down, ${KEY}` } };
+
+  it('comes as chunks of the convention', async () => {
+    const chunks = (await streamed(converseStream('Yes'))).map(
+      (text) =>
+        JSON.parse(text) as { choices: { delta: object; finish_reason: string | null }[]; usage?: object },
+    );
+    expect(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta))).toContainEqual(
+      expect.objectContaining({ content: 'Yes' }),
+    );
+    expect(chunks.flatMap(({ choices }) => choices.map((choice) => choice.finish_reason))).toContain('stop');
+    expect(chunks.at(-1)?.usage).toEqual({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
+  });
+
+  it.each([
+    ['before its first word', amazonEvents(fault)],
+    ['after it', amazonEvents(begun, fault)],
+    ['cut off', converseStream('Yes').subarray(0, 300)],
+    ['of broken check sums', converseStream('Yes').fill(0, 20, 24)],
+  ])('fails as an upstream’s fault, without the key: %s', async (_when, body) => {
+    const error: unknown = await streamed(body).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UpstreamError);
+    expect((error as UpstreamError).fault).toBe('failed');
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY);
   });
 });
