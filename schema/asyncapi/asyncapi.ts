@@ -1,4 +1,4 @@
-import { JOB_EVENT_TYPES, object, RUN_EVENT_DATA, WEBHOOK_EVENT_DATA } from './events.js';
+import { JOB_EVENT_TYPES, object, RUN_EVENT_DATA, WEBHOOK_EVENT_DATA, WEBHOOK_TEST_DATA } from './events.js';
 import type { EventSchema } from './events.js';
 
 interface MessageSpec {
@@ -27,7 +27,21 @@ function envelope({ type, data, numbered }: MessageSpec): EventSchema {
   });
 }
 
-const KAFKA_HEADERS = object({ 'event-id': { type: 'string' }, 'event-type': { type: 'string' } });
+const TRACE = {
+  'traceparent?': { type: 'string', description: 'W3C trace context, where the installation traces.' },
+};
+const KAFKA = { 'event-id': { type: 'string' }, 'event-type': { type: 'string' }, ...TRACE };
+const KAFKA_HEADERS = object(KAFKA);
+const LETTER_HEADERS = object({
+  'event-id?': KAFKA['event-id'],
+  'event-type?': KAFKA['event-type'],
+  ...TRACE,
+  topic: { type: 'string', description: 'Where the message came from.' },
+  partition: { type: 'string', pattern: '^\\d+$' },
+  offset: { type: 'string', pattern: '^\\d+$' },
+  group: { type: 'string', description: 'Whose handler could not take it.' },
+  error: { type: 'string', description: 'Why.' },
+});
 
 const HEX = { type: 'string', pattern: '^[0-9a-f]{64}$' };
 const WEBHOOK_HEADERS = object({
@@ -45,6 +59,7 @@ const WEBHOOK_HEADERS = object({
   },
   'x-service-event-id': { type: 'string' },
   'x-service-event-type': { type: 'string' },
+  ...TRACE,
 });
 
 const nameOf = (prefix: string, type: string): string => `${prefix}_${type.replaceAll('.', '_')}`;
@@ -74,12 +89,13 @@ function channel({ prefix, address, description, specs, extra = {} }: ChannelSpe
 }
 
 interface Specs {
+  webhooks: MessageSpec[];
   jobs: MessageSpec[];
   agents: MessageSpec[];
   events: MessageSpec[];
 }
 
-function channels({ jobs, agents, events }: Specs): Record<string, unknown> {
+function channels({ jobs, agents, events, webhooks }: Specs): Record<string, unknown> {
   const kafka = { parameters: { prefix: { description: 'KAFKA_PREFIX.', default: 'penstock' } } };
   return {
     jobs: channel({
@@ -103,12 +119,19 @@ function channels({ jobs, agents, events }: Specs): Record<string, unknown> {
       specs: events,
       extra: kafka,
     }),
+    deadLetters: {
+      address: '{prefix}.dead-letter',
+      description:
+        'Messages that a consumer could not take, with their keys, bytes and headers. `cli -- dead-letters` lists and replays them.',
+      messages: { dead_letter: { $ref: '#/components/messages/dead_letter' } },
+      ...kafka,
+    },
     webhooks: channel({
       prefix: 'webhooks',
       address: '{path}',
       description:
         "HTTP POST to a registration's URL. Any 2xx acknowledges; five attempts; ten failed ones in a row disable.",
-      specs: events,
+      specs: webhooks,
       extra: { parameters: { path: { description: 'The URL of the registration.' } } },
     }),
   };
@@ -123,6 +146,7 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
   const jobs = JOB_EVENT_TYPES.map((type) => numbered(type, job));
   const agents = Object.entries(RUN_EVENT_DATA).map(([type, data]) => numbered(type, data));
   const events = Object.entries(WEBHOOK_EVENT_DATA).map(([type, data]) => ({ type, data, numbered: false }));
+  const webhooks = [...events, { type: 'webhook.test', data: WEBHOOK_TEST_DATA, numbered: false }];
   return {
     asyncapi: '3.0.0',
     info: {
@@ -133,9 +157,9 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',
-    channels: channels({ jobs, agents, events }),
+    channels: channels({ jobs, agents, events, webhooks }),
     operations: Object.fromEntries(
-      ['jobs', 'agents', 'events', 'webhooks'].map((name) => [
+      ['jobs', 'agents', 'events', 'deadLetters', 'webhooks'].map((name) => [
         `send_${name}`,
         { action: 'send', channel: { $ref: `#/channels/${name}` } },
       ]),
@@ -145,7 +169,8 @@ export function asyncApiDocument(job: EventSchema): Record<string, unknown> {
         ...messages('jobs', jobs, KAFKA_HEADERS),
         ...messages('agents', agents, KAFKA_HEADERS),
         ...messages('events', events, KAFKA_HEADERS),
-        ...messages('webhooks', events, WEBHOOK_HEADERS),
+        ...messages('webhooks', webhooks, WEBHOOK_HEADERS),
+        dead_letter: { name: 'dead letter', headers: LETTER_HEADERS, payload: {} },
       },
     },
   };

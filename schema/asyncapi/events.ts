@@ -94,14 +94,21 @@ const step = object({
   'tool_output?': nullable({ type: 'object' }),
 });
 
+/** An event of a run's stream (contract 6.2), with whose it is and how the run then stands. */
+const ofRun = (status: string, fields: Record<string, EventSchema>): EventSchema =>
+  object({ run_id: run.runId, agent_id: run.agentId, status: { const: status }, ...fields });
+
 /** `data` of each message on the agents topic. */
 export const RUN_EVENT_DATA: Record<string, EventSchema> = {
-  'run.started': object({ run_id: run.runId, session_id: text }),
-  'run.step': object({ run_id: run.runId, step }),
-  'run.completed': object({ run_id: run.runId, output: text, credits_used: count, tokens_used: count }),
-  'run.failed': object({ run_id: run.runId, error: text }),
-  'run.cancelled': object({ run_id: run.runId, error: { const: 'Cancelled' } }),
+  'run.started': ofRun('running', { session_id: text }),
+  'run.step': ofRun('running', { step }),
+  'run.completed': ofRun('completed', { output: text, credits_used: count, tokens_used: count }),
+  'run.failed': ofRun('failed', { error: text }),
+  'run.cancelled': ofRun('cancelled', { error: { const: 'Cancelled' } }),
 };
+
+/** `data` of what `POST /webhooks/{id}/test` sends. */
+export const WEBHOOK_TEST_DATA: EventSchema = object({ webhookId: id('whk_01jd0000000000000000000000') });
 
 export const JOB_EVENT_TYPES = [
   'job.pending',

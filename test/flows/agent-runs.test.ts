@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeyService } from '../../src/access/index.js';
+import { RUN_EVENT_DATA } from '../../schema/asyncapi/events.js';
 import { makeAgent, readRun, runAgent } from '../support/agents.js';
 import { chunk, DONE_EVENT, startFakeUpstream, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream, Reply, SeenRequest } from '../support/fake-upstream.js';
@@ -371,6 +372,8 @@ describe('a run', () => {
       ['run.step', 2],
       ['run.completed', 3],
     ]);
+    for (const { type, data } of kafka)
+      expect(Object.keys(data).sort()).toEqual((RUN_EVENT_DATA[type]?.['required'] as string[]).toSorted());
     const events = new Map(own().map(({ type, data }) => [type, data]));
     expect(events.get('chat.conversation.created')).toMatchObject({ agentName: 'Teller' });
     expect(events.get('agent.run.started')).toMatchObject({ runId, agentName: 'Teller', input: 'Hello' });
