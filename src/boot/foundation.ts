@@ -157,9 +157,12 @@ function openBus({ config, logger, closers, telemetry, database }: Opening & { d
 
 /** The relay runs where every consumer group has a member: in workers. */
 export function startRelay(foundation: Foundation, closers: Closers): void {
-  const { database, bus: plain, files, logger, telemetry, traces } = foundation;
+  const { config, database, bus: plain, files, logger, telemetry, traces } = foundation;
   const { tracer } = telemetry;
-  const bus = tracer === null || traces === null ? plain : traceBus(plain, tracer, traces);
+  const bus =
+    tracer === null || traces === null
+      ? plain
+      : traceBus(plain, tracer, { lookup: traces, kafkaPrefix: config.kafka?.prefix ?? null });
   const render = (orgId: string, data: Record<string, unknown>) => files.service.sign(orgId, data);
   const relay = createRelay({ database, bus, logger, render });
   relay.start();

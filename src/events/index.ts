@@ -7,6 +7,6 @@ export { createKafkaClient, disconnect, kafkaOptions } from './kafka/client.js';
 export type { KafkaSettings } from './kafka/client.js';
 export { openDeadLetterTopic } from './kafka/dead-letter-topic.js';
 export type { DeadLetterTopic, TopicLetter } from './kafka/dead-letter-topic.js';
-export { createTopics } from './kafka/topics.js';
+export { createTopics, topicName } from './kafka/topics.js';
 export { createRelay } from './relay.js';
 export type { Relay, RelayOptions } from './relay.js';

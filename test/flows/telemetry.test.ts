@@ -70,7 +70,15 @@ test('a job, its events and its webhook belong to the trace that made it, and th
   expect(made.status).toBe(200);
   const request = await find('POST /api/v1/images/generations');
   expect(await find('job image')).toMatchObject({ parentSpanId: request.spanId });
-  expect(await find('send jobs')).toMatchObject({ parentSpanId: request.spanId, kind: 4 });
+  expect(await find('send jobs')).toMatchObject({
+    parentSpanId: request.spanId,
+    kind: 4,
+    attributes: {
+      'messaging.system': 'penstock',
+      'messaging.destination.name': 'jobs',
+      'messaging.operation.type': 'send',
+    },
+  });
   const delivery = await find('POST webhook');
   const [received] = await eventually(() => receiver.requests.length > 0 && receiver.requests);
   expect(received!.headers['traceparent']).toBe(`00-${TRACE}-${delivery.spanId}-01`);

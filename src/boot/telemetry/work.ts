@@ -1,3 +1,4 @@
+import { topicName } from '../../events/index.js';
 import type { Bus, BusMessage } from '../../events/index.js';
 import type { JobHandler } from '../../jobs/index.js';
 import type { Metering } from '../../metering/index.js';
@@ -82,8 +83,14 @@ function workOf(data: unknown): string | null {
 const workIdOf = ({ topic, key, event }: BusMessage): string | null =>
   topic === 'events' ? workOf(event.data) : key;
 
+export interface TracedBus {
+  lookup: TraceLookup;
+  /** Null: the bus is in this process. */
+  kafkaPrefix: string | null;
+}
+
 /** Messages about traced jobs and runs carry a `traceparent` header, each of a producer span of its own. */
-export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
+export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: TracedBus): Bus {
   return {
     subscribe: (options, handler) => bus.subscribe(options, handler),
     close: () => bus.close(),
@@ -94,9 +101,11 @@ export function traceBus(bus: Bus, tracer: Tracer, lookup: TraceLookup): Bus {
         const parent = parents.get(workIdOf(message) ?? '');
         if (parent === undefined) return null;
         const attributes = {
-          'messaging.system': 'kafka',
+          'messaging.system': kafkaPrefix === null ? 'penstock' : 'kafka',
           'messaging.operation.name': 'send',
-          'messaging.destination.name': message.topic,
+          'messaging.operation.type': 'send',
+          'messaging.destination.name':
+            kafkaPrefix === null ? message.topic : topicName(kafkaPrefix, message.topic),
           'messaging.message.id': message.event.id,
         };
         return tracer.start(`send ${message.topic}`, { kind: 'producer', parent, attributes });
