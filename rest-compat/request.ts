@@ -126,10 +126,12 @@ async function receiveUpload(
   const raw = await readBody(request, limit + FORM_BYTES, () => tooLarge(field, limit));
   const { fields, files } = await parseMultipart(raw, contentType);
   const upload = files.get(field);
+  const others = [...files].filter(([name]) => name !== field);
   const digest = upload && { filename: upload.filename, sha256: sha256Of(upload.bytes) };
   return {
     bytes: contentOf(fields, digest ?? null),
-    body: fields,
+    // A file of another name is refused as any other unknown or odd parameter.
+    body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...(upload ? { upload } : {}),
     release: nothingLeft,
   };

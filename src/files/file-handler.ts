@@ -113,7 +113,7 @@ function parseRange(
 ): ByteRange | null | 'unsatisfiable' {
   const condition = request.headers['if-range'];
   if (condition !== undefined && condition !== etagOf(key)) return null;
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(request.headers.range ?? '');
+  const match = /^bytes=(\d{0,40})-(\d{0,40})$/i.exec(request.headers.range ?? '');
   const [, first = '', last = ''] = match ?? [];
   if (first === '' && last === '') return null;
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);

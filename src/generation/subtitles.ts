@@ -63,18 +63,38 @@ function readable(segment: CueSource): CueSource[] {
   const { words } = segment;
   const fits = segment.text.length <= MAX_CHARACTERS && segment.end - segment.start <= MAX_SECONDS;
   if (fits || words === null || words.length < 2) return [segment];
+  const texts = piecesOf(segment.text, words);
   const parts: CueSource[] = [];
-  for (const { word, start, end } of words) {
+  for (const [index, { start, end }] of words.entries()) {
+    const text = texts[index] ?? '';
     const last = parts.at(-1);
     const joins =
       last !== undefined &&
-      last.text.length + word.length < MAX_CHARACTERS &&
+      last.text.length + text.trimEnd().length <= MAX_CHARACTERS &&
       end - last.start <= MAX_SECONDS &&
-      !(/[.!?]["')\]]*$/.test(last.text) && last.text.length > MAX_CHARACTERS / 2);
-    if (joins) Object.assign(last, { text: `${last.text} ${word}`, end });
-    else parts.push({ ...segment, text: word, start, end, words: null });
+      !(/[.!?]["')\]]*\s*$/.test(last.text) && last.text.trimEnd().length > MAX_CHARACTERS / 2);
+    if (joins) Object.assign(last, { text: last.text + text, end });
+    else parts.push({ ...segment, text, start, end, words: null });
   }
   return parts;
+}
+
+/** The text from each word to the next, with its signs and spaces: words that upstreams hear often have none. Where they are not in it, the words. */
+function piecesOf(text: string, words: readonly { word: string }[]): string[] {
+  const small = text.toLowerCase();
+  // A few letters get longer: places in it would not be those in the text.
+  const fold = small.length === text.length ? (some: string) => some.toLowerCase() : (some: string) => some;
+  const folded = fold(text);
+  const starts: number[] = [];
+  let from = 0;
+  for (const heard of words) {
+    const word = fold(heard.word.trim());
+    const at = folded.indexOf(word, from);
+    if (at < 0) return words.map((each) => `${each.word.trim()} `);
+    starts.push(at);
+    from = at + word.length;
+  }
+  return starts.map((at, index) => text.slice(index === 0 ? 0 : at, starts[index + 1]));
 }
 
 function milliseconds(seconds: number): number {

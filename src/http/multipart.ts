@@ -17,7 +17,7 @@ export interface MultipartBody {
 }
 
 const MAX_FIELD_BYTES = 64 * 1024;
-const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100, fieldSize: MAX_FIELD_BYTES };
+const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100 };
 
 export const malformed = (): ApiError => invalid('Malformed multipart body');
 
@@ -30,7 +30,8 @@ export function isMultipart(contentType: string | undefined): boolean {
  * @throws ApiError invalid_request `Malformed multipart body` for a truncated or broken one
  */
 export async function parseMultipart(bytes: Buffer, contentType: string): Promise<MultipartBody> {
-  const parser = openParser(contentType);
+  // A file may come as text too (base64, a data: URL), as in JSON.
+  const parser = openParser(contentType, bytes.length);
   const fields = new FormFields();
   const files: MultipartBody['files'] = new Map();
   const failure = await new Promise<ApiError | null>((resolve) => {
@@ -83,9 +84,10 @@ export class FormFields {
 }
 
 /** @throws ApiError invalid_request where no boundary is named */
-export function openParser(contentType: string): busboy.Busboy {
+export function openParser(contentType: string, fieldSize = MAX_FIELD_BYTES): busboy.Busboy {
+  const limits = { ...LIMITS, fieldSize };
   try {
-    return busboy({ headers: { 'content-type': contentType }, limits: LIMITS, defParamCharset: 'utf8' });
+    return busboy({ headers: { 'content-type': contentType }, limits, defParamCharset: 'utf8' });
   } catch {
     throw malformed();
   }

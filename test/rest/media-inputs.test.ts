@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { m4aOf, silentFlacOf } from '../support/audio.js';
+import { m4aOf, silentFlacOf, waveOf } from '../support/audio.js';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -208,6 +208,26 @@ it('sound of a codec that the model does not read is refused before there is a j
     expect([answer.status, answer.body.param]).toEqual([400, param]);
     expect(answer.body.error).toMatch(/^Model sandbox\/\S+ cannot read this audio$/);
   }
+});
+
+it('a form ignores no file: one of another name is refused; the right one may come as text too', async () => {
+  const ask = async (parts: Record<string, string | Blob>) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(parts)) form.set(name, value);
+    const headers = { authorization: `Bearer ${org.key}` };
+    const url = `${server.origin}/api/v1/audio/transcriptions`;
+    const answer = await fetch(url, { method: 'POST', headers, body: form });
+    const { error, param } = (await answer.json()) as { error?: string; param?: string };
+    return [answer.status, error, param];
+  };
+  const wave = waveOf(new Int16Array(48_000));
+  const file = new Blob([new Uint8Array(wave)]);
+  expect(await ask({ file, mask: file })).toEqual([400, 'Unknown parameter: mask', 'mask']);
+  expect(await ask({ file, model: file })).toEqual([400, 'model must be a string', 'model']);
+  // Longer than a form's other fields get.
+  const text = wave.toString('base64');
+  expect(text.length).toBeGreaterThan(65_536);
+  expect(await ask({ file: text })).toEqual([200, undefined, undefined]);
 });
 
 it('a video that is cut off is refused before any work', async () => {

@@ -46,4 +46,37 @@ describe('subtitles', () => {
     for (const lines of cues) expect(lines.split('\n')[2]?.length).toBeLessThan(100);
     expect(cues.map((lines) => lines.split('\n')[2]?.replace('SPEAKER_01: ', '')).join(' ')).toBe(text);
   });
+
+  it('keep the signs of a cut text, whose words an upstream tells without them, and invent no spaces', () => {
+    const timed = (words: string[]) => words.map((word, at) => ({ word, start: at, end: at + 0.9 }));
+    const text = '“Well, well,” said Anna: is it 3.5 km, or more? Nobody knew.';
+    const words = timed([
+      'well',
+      'well',
+      'said',
+      'anna',
+      'is',
+      'it',
+      '3.5',
+      'km',
+      'or',
+      'more',
+      'nobody',
+      'knew',
+    ]);
+    const lines = (given: Parameters<typeof toSrt>[0][number]) =>
+      toSrt([given])
+        .split(/\d+\n[\d:,> -]+\n/)
+        .slice(1);
+    const cues = lines({ start: 0, end: 12, text, speaker: null, words });
+    expect(cues.length).toBeGreaterThan(1);
+    expect(cues.map((line) => line.trim()).join(' ')).toBe(text);
+    const kanji = '今日は良い天気ですね散歩に行きましょう';
+    const parts = ['今日', 'は', '良い', '天気', 'です', 'ね', '散歩', 'に', '行きましょう'];
+    expect(
+      lines({ start: 0, end: 9, text: kanji, speaker: null, words: timed(parts) })
+        .join('')
+        .replace(/\n/g, ''),
+    ).toBe(kanji);
+  });
 });
