@@ -9,9 +9,8 @@ const FORCED = 1;
 
 const output = createLogOutput();
 
-function end(code: number): never {
-  output.end();
-  process.exit(code);
+function end(code: number): void {
+  output.end(() => process.exit(code));
 }
 
 /** Signals are heard from the first moment on: one that comes during the start ends it as soon as it can be ended. */
@@ -21,6 +20,7 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
     if (stopping) {
       logger.warn({ signal }, 'asked to stop again: ending now');
       end(FORCED);
+      return;
     }
     stopping = true;
     logger.info({ signal }, 'stopping');
@@ -88,7 +88,8 @@ async function main(): Promise<void> {
   handleSignals(logger, started);
   try {
     const running = await startPenstock({ config, logger });
-    process.stdout.write(`${bannerOf(config, running)}\n`);
+    // Whoever started it may have stopped reading: then nobody is told, and it serves.
+    process.stdout.once('error', () => undefined).write(`${bannerOf(config, running)}\n`);
     resolve(running);
   } catch (error) {
     reject(error);

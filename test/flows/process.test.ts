@@ -13,14 +13,20 @@ import { eventually } from '../support/wait.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Runs the program to its end. */
+/** Runs the program to its end, with a reader of what it writes or without one. */
 async function runToEnd(
   env: Record<string, string>,
+  isRead = true,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
-  child.stdout.on('data', (part: Buffer) => (output.stdout += part.toString()));
-  child.stderr.on('data', (part: Buffer) => (output.stderr += part.toString()));
+  if (isRead) {
+    child.stdout.on('data', (part: Buffer) => (output.stdout += part.toString()));
+    child.stderr.on('data', (part: Buffer) => (output.stderr += part.toString()));
+  } else {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
   return { code, ...output };
 }
@@ -45,6 +51,15 @@ describe('a start', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`Port ${port}`);
     expect(existsSync(dataDir)).toBe(false);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('that fails ends with 1, also where nobody reads its log any more', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'penstock-unread-'));
+    const env = { PORT: '0', HOST: '999.1.1.1', DATA_DIR: join(folder, 'data') };
+    const [told, unread] = await Promise.all([runToEnd(env), runToEnd(env, false)]);
+    expect(told.stdout).toContain('the start failed');
+    expect([told.code, unread.code]).toEqual([1, 1]);
     await rm(folder, { recursive: true, force: true });
   });
 
