@@ -68,7 +68,7 @@ async function measureServer(places: Places, args: string[], rounds: number): Pr
   const variables = { id: jobId };
   sockets.send({ subscribe: { port, count: SOCKETS, payload, query: SUBSCRIPTION, variables } });
   await Promise.all([open, first]);
-  await deliver(server, sockets, STEADY); // Warms up.
+  for (let round = 0; round < 2; round += 1) await deliver(server, sockets, STEADY); // Warms up.
   const [steady, burst] = [[], []] as { us: number; perSecond: number }[][];
   for (let round = 0; round < rounds; round += 1) {
     steady?.push(await deliver(server, sockets, STEADY));

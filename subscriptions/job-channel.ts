@@ -60,11 +60,15 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
     });
   }
 
+  /** Whether all events after `sequence` that were read are at hand. */
+  reaches(sequence: number): boolean {
+    return sequence >= this.#last || sequence + 1 >= (this.#recent[0]?.sequence ?? this.#last + 1);
+  }
+
   /** The events after `sequence` that are at hand, or null where some of them are not any more. */
   since(sequence: number): Event[] | null {
-    const first = this.#recent[0]?.sequence ?? this.#last + 1;
-    if (sequence + 1 < first) return null;
-    return this.#recent.slice(sequence + 1 - first);
+    if (!this.reaches(sequence)) return null;
+    return this.#recent.slice(sequence + 1 - (this.#recent[0]?.sequence ?? this.#last + 1));
   }
 
   /** The events after `sequence`, from memory where possible; subscribers at the same place share a read. Empty: there are no others yet. */

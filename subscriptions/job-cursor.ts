@@ -66,6 +66,10 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
   #take(): Event | null {
     if (this.#done) return null;
     if (this.#pending.length === 0) {
+      if (this.#at >= this.channel.last) {
+        this.#caughtUp = true;
+        return null;
+      }
       const more = this.channel.since(this.#at);
       if (more === null) return null;
       if (more.length === 0) {
@@ -87,7 +91,7 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
       if (event !== null) this.#asked.shift()?.resolve({ value: event, done: false });
       else if (this.#failure) this.#asked.shift()?.reject(this.#failure);
       else if (this.#done) this.#asked.shift()?.resolve({ value: undefined, done: true });
-      else if (this.channel.since(this.#at) !== null) return;
+      else if (this.channel.reaches(this.#at)) return;
       else void this.#read();
     }
   }
