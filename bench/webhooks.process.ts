@@ -86,7 +86,7 @@ async function withPenstock(bench: BenchDatabase, count: number): Promise<void> 
     logger: silent,
   });
   worker.start();
-  while ((await waiting(bench)) > 0) await sleep(100);
+  while ((await waiting(bench)) > 0) await sleep(250);
   await worker.close();
 }
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../database/database.types.js';
+import type { Sql, Statement } from '../database/database.types.js';
 import type { AttemptResult } from './attempt.js';
 import type { DatabaseClock } from './database-clock.js';
 import type { SecretBox } from './secret-box.js';
@@ -42,8 +42,10 @@ export interface FinishedAttempt extends AttemptResult {
   kind: 'scheduled' | 'manual' | 'test';
 }
 
-const RECORD = {
+const RECORD: Statement = {
   name: 'webhook_record',
+  // What was written once has lost its claim, and is passed over.
+  repeatable: true,
   text: 'SELECT penstock_webhook_record($1::jsonb, $2::bigint[], $3)',
 };
 
@@ -65,8 +67,10 @@ export async function recordAttempts(
 }
 
 /** One text for all rows, and each webhook once: that is read in a third of the time that rows and columns take. */
-const CLAIM = {
+const CLAIM: Statement = {
   name: 'webhook_claim',
+  // What a lost answer told of waits until its claim runs out, whether or not more is claimed meanwhile.
+  repeatable: true,
   text: `WITH c AS MATERIALIZED (SELECT * FROM penstock_webhook_claim($1, $2::jsonb, $3, $4, $5, $6))
     SELECT json_build_object(
       'webhooks', (SELECT json_object_agg(w.webhook_id, json_build_object('orgId', w.org_id, 'url', w.url,
