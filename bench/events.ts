@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Places } from './contenders.js';
 import { median } from './measure.js';
-import { cpuMs, freePort, run, start, stopOne, untilAnswers } from './processes.js';
+import { cpuMs, freePort, run, start, stopOne, untilAnswers, YOUNG } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
 async function figures<T>(args: string[], env: Record<string, string> = {}): Promise<T> {
@@ -70,9 +70,6 @@ interface Sent {
   cpuUs: number;
   postgresUs: number;
 }
-
-/** As `npm start` runs Penstock; both senders of webhooks get it, and the outbox's relay. */
-const YOUNG = '--max-semi-space-size=32';
 
 /** CPU for each POST to a receiver over HTTPS in another process. */
 export async function benchWebhooks(places: Places, rounds: number, posts: number): Promise<Verdict[]> {

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { Places } from './contenders.js';
 import { SUBSCRIPTION, type LiveServer, type Publish } from './live-server.types.js';
 import { median } from './measure.js';
-import { cpuMs, start } from './processes.js';
+import { cpuMs, start, YOUNG } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const SOCKETS = 2_000;
 /** One event after the other, as a job's progress comes; and many at once. */
+/** Until the compilers are done with what is measured. */
+const WARM_UPS = 3;
 const STEADY: Publish = { events: 20, gapMs: 100 };
 const BURST: Publish = { events: 40, gapMs: 0 };
 /** The peer takes its time for a burst on a busy machine. */
@@ -60,7 +62,7 @@ async function deliver(
 async function measureServer(places: Places, args: string[], rounds: number): Promise<Figures> {
   const logFile = join(places.scratch, 'subscriptions.log');
   const env = { NODE_ENV: 'production' };
-  const server = start({ args, env, logFile, talks: true });
+  const server = start({ args: [YOUNG, ...args], env, logFile, talks: true });
   const { port, payload, jobId } = await told<LiveServer>(server, 'port');
   const sockets = start({ args: [join(places.programs, 'sockets.process.js')], logFile, talks: true });
   const [open, first] = [told(sockets, 'open'), told(sockets, 'reached')];
@@ -68,7 +70,7 @@ async function measureServer(places: Places, args: string[], rounds: number): Pr
   const variables = { id: jobId };
   sockets.send({ subscribe: { port, count: SOCKETS, payload, query: SUBSCRIPTION, variables } });
   await Promise.all([open, first]);
-  for (let round = 0; round < 2; round += 1) await deliver(server, sockets, STEADY); // Warms up.
+  for (let round = 0; round < WARM_UPS; round += 1) await deliver(server, sockets, STEADY);
   const [steady, burst] = [[], []] as { us: number; perSecond: number }[][];
   for (let round = 0; round < rounds; round += 1) {
     steady?.push(await deliver(server, sockets, STEADY));
