@@ -7,14 +7,15 @@ const FLUSH_LENGTH = 64 * 1024;
 
 /** Characters that wait for a reader who takes nothing; further lines are dropped. */
 const UNREAD_LENGTH = 16 * 2 ** 20;
-const LAST_LINES_MS = 1_000;
+/** The last flush reaches the disk where standard output is a file: a busy one takes its time. */
+const LAST_LINES_MS = 5_000;
 
 /** Where log lines go: the process's standard output. */
 export interface LogOutput {
   write(line: string): void;
   /**
    * Writes what is left, then calls back: at once where standard output is gone, there is nobody to tell. Where its reader takes nothing
-   * for a second, a thread is stuck in the write and `process.exit` would wait for that thread: the process is killed.
+   * for five seconds, a thread is stuck in the write and `process.exit` would wait for that thread: the process is killed.
    */
   end(exit: () => void): void;
 }
