@@ -1,4 +1,4 @@
-import type { Audio } from '../audio/index.js';
+import type { Audio, AudioFacts } from '../audio/index.js';
 import { UnreadableAudioError } from '../audio/index.js';
 import type { Logger } from 'pino';
 import type { FileService, InputFetcher } from '../files/files.types.js';
@@ -9,7 +9,13 @@ import type { ProviderRegistry, Transcription } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
-import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
+import {
+  assertReadable,
+  measureInputAudio,
+  readInputAudio,
+  SOUND_FORMATS,
+  storeInputAudio,
+} from './input-audio.js';
 import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
@@ -133,7 +139,7 @@ async function factsOf(audio: Audio, bytes: Buffer, signal: AbortSignal) {
 
 interface Listening extends Work {
   bytes: Buffer;
-  facts: { contentType: string; durationSeconds: number };
+  facts: AudioFacts;
   report(percent: number): void;
 }
 
@@ -146,7 +152,10 @@ async function listen(
   return await callEngine(options.router, model, {
     kind: 'transcription',
     job: context,
-    check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
+    check: (target, { capabilities: can }) => {
+      checkTranscriptionInput(input, { model: target, can });
+      assertReadable(facts, { model: target, can, field: 'file' });
+    },
     ask: async (transcription, orders) =>
       await transcription.transcribe({
         orders,

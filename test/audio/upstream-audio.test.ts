@@ -3,7 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { downloadFrom, waveOf } from '../support/audio.js';
+import { downloadFrom, m4aOf, waveOf } from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 interface Seen {
@@ -57,10 +57,12 @@ beforeAll(async () => {
           models: [
             { id: 'acme/voice', type: 'tts', tier: 'fast', upstreamId: 'tts-1' },
             { id: 'acme/ears', type: 'stt', tier: 'fast', upstreamId: 'whisper-1' },
+            { id: 'acme/backed-ears', type: 'stt', tier: 'fast', upstreamId: 'whisper-1' },
             { id: 'acme/plain-ears', type: 'stt', tier: 'fast', upstreamId: 'gpt-4o-transcribe' },
           ],
         },
       ],
+      fallbacks: { 'acme/backed-ears': ['sandbox/stt-fast'] },
     },
     plans: { endpointLimits: { tts: window, stt: window } },
   });
@@ -256,5 +258,18 @@ describe("an upstream's transcription", () => {
       body: { error: 'Transcription failed' },
     });
     expect(await quota()).toBe(before);
+  });
+
+  it('goes to a model that reads what the sandbox cannot; a fallback that cannot is passed over', async () => {
+    const lossless = await m4aOf(new Int16Array(32_000));
+    for (const box of ['mp4a', 'esds']) lossless.write('alac', lossless.indexOf(box), 'latin1');
+    const ask = async (sound: Buffer) =>
+      await post('/audio/transcriptions', { model: 'acme/backed-ears', file: sound.toString('base64') });
+    replies = [{ body: { text: 'Hello', language: 'english', segments: [] } }];
+    expect(await ask(lossless)).toMatchObject({ status: 200, body: { text: 'Hello' } });
+    const broken = { status: 401, body: { error: { message: 'no' } } };
+    replies = [broken, broken];
+    expect(await ask(wave)).toMatchObject({ status: 200, body: { model: 'sandbox/stt-fast' } });
+    expect(await ask(lossless)).toMatchObject({ status: 500, body: { error: 'Transcription failed' } });
   });
 });
