@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { readIsoTime } from '../iso-time.js';
 import { BUCKETS, PLAN_CODES, SCOPES } from '../vocabulary.js';
 import type { Bucket, PlanCode, Scope } from '../vocabulary.js';
 
@@ -33,18 +34,9 @@ export function parseScopes(text: string): Scope[] {
 
 /** An ISO 8601 date or time; without an offset it is UTC. */
 export function parseTime(text: string): Date {
-  const form = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/.exec(text);
-  const time = new Date(form !== null && form[1] !== undefined && form[4] === undefined ? `${text}Z` : text);
-  if (form === null || Number.isNaN(time.getTime()) || !isInCalendar(text)) {
-    throw new InvalidArgumentError('must be an ISO 8601 time such as 2027-01-31T00:00:00Z');
-  }
+  const time = readIsoTime(text);
+  if (time === null) throw new InvalidArgumentError('must be an ISO 8601 time such as 2027-01-31T00:00:00Z');
   return time;
-}
-
-/** JavaScript takes 30 February for 2 March. */
-function isInCalendar(date: string): boolean {
-  const day = date.slice(0, 10);
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /** An id as `dead-letters list` shows it. */

@@ -1,6 +1,7 @@
 import type { Egress } from '../egress/index.js';
 import { isLonger } from '../characters.js';
 import { invalid } from '../errors.js';
+import { readIsoTime } from '../iso-time.js';
 import { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
 
 /** What a registration holds that its owner may set. */
@@ -138,12 +139,9 @@ export function parseOverlap(body: Record<string, unknown>): number {
   return value;
 }
 
-const ISO_TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
-
 function checkTime(value: unknown, field: string): Date {
-  const time = typeof value === 'string' && ISO_TIME.test(value) ? new Date(value) : null;
-  if (time === null || Number.isNaN(time.getTime()))
-    throw invalid(`${field} must be an ISO 8601 time`, field);
+  const time = typeof value === 'string' ? readIsoTime(value) : null;
+  if (time === null) throw invalid(`${field} must be an ISO 8601 time`, field);
   return time;
 }
 

@@ -260,6 +260,7 @@ test('a rotation, a recovery and the deliveries take what the contract names, an
     ['/rotate-secret', { overlap: 1 }, 'overlap'],
     ['/recover', {}, 'since'],
     ['/recover', { since: 'yesterday' }, 'since'],
+    ['/recover', { since: '2026-02-30T00:00:00Z' }, 'since'],
     ['/recover', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }, 'until'],
   ] as const)
     expect(await post(rest, sent)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
