@@ -19,6 +19,8 @@ export interface DoneFields {
 export interface SerialMutation {
   document: DocumentNode;
   operation: OperationDefinitionNode;
+  /** The document as it was sent. */
+  query: string;
   /** Of an earlier request with the same key; null: none. */
   done: DoneFields | null;
   /** Executes a document that has one of the operation's root fields. */
@@ -103,13 +105,15 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
     last = await work.execute(withOnly(name, work));
     errorStatuses.push(...(last.errorStatuses ?? []));
-    const { data = null, errors = [] } = JSON.parse(String(last.body)) as {
+    const { data, errors = [] } = JSON.parse(String(last.body)) as {
       data?: Data | null;
       errors?: GivenError[];
     };
+    // Nothing was executed (its variables are faulty), and nothing of the whole would be: its own answer says where.
+    if (data === undefined) return await work.execute(work.query);
     const told = placed(errors, work);
     if (data === null) {
-      const body = JSON.stringify({ data, errors: [...done.errors, ...told] });
+      const body = JSON.stringify({ errors: [...done.errors, ...told], data });
       return { ...last, body, errorStatuses, ...partOf(done, last) };
     }
     Object.assign(done.data, data);
@@ -118,7 +122,7 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   const data = Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
   );
-  const body = JSON.stringify({ data, ...(done.errors.length === 0 ? {} : { errors: done.errors }) });
+  const body = JSON.stringify({ ...(done.errors.length === 0 ? {} : { errors: done.errors }), data });
   return { ...last, body, errorStatuses, ...partOf(done, last) };
 }
 

@@ -276,6 +276,9 @@ describe('a document of several mutations under an Idempotency-Key', () => {
     const own = await server.createOrg();
     const body = JSON.stringify({ query: text, variables });
     const headers = { authorization: `Bearer ${own.key}`, 'idempotency-key': 'one' };
+    const faulty = await send({ body: JSON.stringify({ query: text }), headers });
+    expect(faulty.json).not.toHaveProperty('data');
+    expect(faulty.errors).toMatchObject([{ locations: [{ line: 1, column: 11 }] }]);
     const { chat } = server.services;
     const { complete } = chat;
     chat.complete = () => Promise.reject(new ApiError('server_error', 'Generation failed'));
