@@ -86,13 +86,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       const serial = work.part !== undefined && operation?.operation === 'mutation';
       const answer =
         serial && rootNames({ document, operation }).length > 1
-          ? await executeSerially({
-              document,
-              operation,
-              query: graphql.query,
-              done: doneOf(work.part),
-              execute,
-            })
+          ? await executeSerially({ ...graphql, document, operation, done: doneOf(work.part), execute })
           : await execute(graphql.query);
       const part = answer.part && { ...answer.part, headers };
       return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
