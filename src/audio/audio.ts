@@ -21,7 +21,8 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 /** Starts no process yet: they come with the first task and go 20 s after the last. */
 export function createAudio(): Audio {
-  const base = { entry: processEntry('audio.child.js'), heapMb: HEAP_MB };
+  // What reads containers writes notes to stderr, with words out of strangers' files; faults come as replies.
+  const base = { entry: processEntry('audio.child.js'), heapMb: HEAP_MB, stderr: 'ignore' as const };
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const makers = new ProcessPool({ ...base, size, taskTimeoutMs: TASK_TIMEOUT_MS });
   // Callers wait for these before their job exists: they do not queue behind the making.
