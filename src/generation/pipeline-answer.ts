@@ -27,15 +27,37 @@ export function createdSeconds(job: Job): number {
   return Math.floor(job.createdAt.getTime() / 1000);
 }
 
-/** The answer to `?async=true`. */
+/** The answer to `?async=true`. A retry may come while the first answer is not kept yet: it gets the same, whatever became of the job since. */
 export function acceptedAnswer(job: Job): GenerationAnswer {
+  const made = asMade(job);
   return {
-    job,
-    created: createdSeconds(job),
-    model: job.model,
-    modelTier: job.modelTier,
+    job: made,
+    created: createdSeconds(made),
+    model: made.model,
+    modelTier: made.modelTier,
     data: null,
     usage: null,
+  };
+}
+
+function asMade(job: Job): Job {
+  const { model } = job.inputParams;
+  return {
+    ...job,
+    status: 'pending',
+    progress: 0,
+    outputData: null,
+    result: null,
+    actualCredits: null,
+    errorMessage: null,
+    errorCode: null,
+    startedAt: null,
+    completedAt: null,
+    // Not that of a fallback.
+    model: typeof model === 'string' ? model : job.model,
+    attempt: 0,
+    fence: 0,
+    sequence: 1,
   };
 }
 

@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
 
 let server: TestServer;
 let key: string;
@@ -165,5 +166,43 @@ describe('a job’s stream over REST', () => {
       status: 404,
       body: { error: 'Job not found' },
     });
+  });
+});
+
+describe('an asynchronous creation', () => {
+  it('gives its retry the first answer, not the job as it is by now, also where none was kept', async () => {
+    const { key: own, orgId } = await server.createOrg({ plan: 'business_monthly' });
+    const query = `mutation { generateImage(input: { prompt: "x", size: "512x512" }, async: true) {
+      created job { id status progress startedAt completedAt outputData actualCredits } } }`;
+    const calls: [string, object][] = [
+      ['/api/v1/images/generations?async=true', { prompt: 'x', size: '512x512' }],
+      ['/graphql', { query }],
+    ];
+    const posts = async () =>
+      await Promise.all(
+        calls.map(async ([path, body]) => {
+          const headers = { authorization: `Bearer ${own}`, 'content-type': 'application/json' };
+          const sent = {
+            method: 'POST',
+            headers: { ...headers, 'idempotency-key': path },
+            body: JSON.stringify(body),
+          } as const;
+          return await (await server.raw(path, sent)).body.text();
+        }),
+      );
+    const first = await posts();
+    const statuses = async () =>
+      (await server.rest<{ jobs: { status: string }[] }>('GET', '/jobs', { key: own })).body.jobs.map(
+        ({ status }) => status,
+      );
+    await eventually(async () => (await statuses()).join() === 'completed,completed');
+    // As a process leaves it that ends between the job and the answer.
+    await server.services.database.system.query(
+      `UPDATE idempotency_keys SET state = 'in_flight', process_id = 'prc_gone', status = NULL, headers = NULL, body = NULL
+        WHERE org_id = $1`,
+      [orgId],
+    );
+    expect(await posts()).toEqual(first);
+    expect(await statuses()).toHaveLength(2);
   });
 });
