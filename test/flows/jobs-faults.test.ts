@@ -309,10 +309,14 @@ describe('a claim that is lost before its commit, while its handlers run', () =>
     await gate.promise;
     const id = await created;
     expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
-    await admin.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND query LIKE '%penstock_jobs_taken%' AND pid <> pg_backend_pid()`,
-    );
+    // The handlers may begin before what waits for the lock is seen to do so.
+    await eventually(async () => {
+      const { rowCount } = await admin.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND query LIKE '%penstock_jobs_taken%' AND pid <> pg_backend_pid()`,
+      );
+      return (rowCount ?? 0) > 0;
+    });
     await eventually(() => runs[0]?.aborted === true);
     expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
     await admin.query('ROLLBACK');
