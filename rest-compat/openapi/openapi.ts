@@ -26,6 +26,13 @@ const TAGS: Record<string, string> = {
   Models: 'The catalogue.',
 };
 
+/** Headers that belong to every operation of a kind are told here: as a parameter of each, generated clients would have them everywhere. */
+const DESCRIPTION = `A metered platform for generative models.
+
+Every POST takes an \`Idempotency-Key\` (1 to 255 characters of your choice): the same key and request within 24 hours get the first answer
+again, with \`Idempotent-Replayed: true\`; the same key with another request is 422, and one that is still in flight 409. Every answer
+carries \`X-Request-Id\` and the three \`X-RateLimit-*\` headers.`;
+
 /** The OpenAPI 3.1 description of the table, made from its documents and the schema's types. */
 export function describeApi(schema: GraphQLSchema): JsonSchema {
   const endpoints = routes.map((route) => mountRoute(schema, route));
@@ -41,7 +48,7 @@ export function describeApi(schema: GraphQLSchema): JsonSchema {
     info: {
       title: 'Penstock',
       version: '1.0.0',
-      description: 'A metered platform for generative models.',
+      description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/api/v1' }],
@@ -153,21 +160,13 @@ function parameterOf({ route, document }: Described, name: string, place: 'path'
   };
 }
 
-function headersOf({ route, document }: Described): JsonSchema[] {
+function headersOf({ document }: Described): JsonSchema[] {
   const header = (name: string, description: string, schema: JsonSchema) => ({
     name,
     in: 'header',
     description,
     schema,
   });
-  if (route.method === 'POST')
-    return [
-      header('Idempotency-Key', 'The same key and request within 24 hours get the first answer again.', {
-        type: 'string',
-        minLength: 1,
-        maxLength: 255,
-      }),
-    ];
   if (document.operation.operation !== 'subscription') return [];
   return [
     header('Last-Event-ID', 'The `id:` of the last event that you have.', {
