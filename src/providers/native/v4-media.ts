@@ -1,41 +1,14 @@
 import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
-import type { KnownFields } from '../predictions/model-fields.js';
-import type { OrderLog } from '../order.types.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
-import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { refuseDropped } from './dropped.js';
-import type { HeldOrders } from './held-orders.js';
 import type { NativeKind } from './kinds.js';
-import type { OutboundFetch } from './outbound-fetch.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import type { SdkProvider } from './sdk-packages.js';
 import { speechCallOf, speedOf, voicesOf } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
 import { createV4Transcription } from './v4-transcription.js';
-
-export interface V4MediaOptions {
-  /** The configured provider's id. */
-  id: string;
-  kind: NativeKind;
-  secrets: readonly string[];
-  /** Some packages ask more than once for one answer. */
-  during: OutboundFetch['during'];
-  /** Remembers what was ordered. */
-  held: HeldOrders;
-  timeouts: UpstreamSettings['timeouts'];
-  /** How its models take our parameters, where an entry says it. */
-  fields: KnownFields;
-  /** Loads the package, then makes a model. */
-  load<T>(make: (provider: SdkProvider) => T | undefined): Promise<T>;
-}
-
-/** Runs what a package does for a call: with our errors, its orders remembered. */
-export type Guarded = <T>(
-  call: { signal: AbortSignal | undefined; orders?: OrderLog | undefined },
-  work: () => PromiseLike<T>,
-) => Promise<T>;
+import type { Guarded, V4MediaOptions } from './v4.types.js';
 
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;

@@ -4,7 +4,7 @@ import { refuseDropped } from './dropped.js';
 import { languageCode } from '../upstream/language-codes.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
-import type { Guarded } from './v4-media.js';
+import type { Guarded } from './v4.types.js';
 
 interface TranscriptionOptions {
   kind: NativeKind;
