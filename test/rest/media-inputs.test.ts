@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import sharp from 'sharp';
@@ -208,6 +209,13 @@ it('sound of a codec that the model does not read is refused before there is a j
     expect([answer.status, answer.body.param]).toEqual([400, param]);
     expect(answer.body.error).toMatch(/^Model sandbox\/\S+ cannot read this audio$/);
   }
+});
+
+it('Apple Lossless is read as any sound', async () => {
+  const file = readFileSync(new URL('../support/fixtures/lossless.m4a', import.meta.url)).toString('base64');
+  const answer = await post('/audio/transcriptions', { file });
+  expect(answer.status).toBe(200);
+  expect(answer.body).toMatchObject({ duration: 0.875, usage: { seconds_used: 1 } });
 });
 
 it('a form ignores no file: one of another name is refused; the right one may come as text too', async () => {

@@ -2,6 +2,7 @@ import decode from 'audio-decode';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { Decoded } from '../audio.types.js';
 import { decodeAacPackets } from './aac-packets.js';
+import { decodeAlacPackets } from './alac-packets.js';
 import { asMatroska, MOVED_CODECS } from './matroska.js';
 import type { Probed } from './probe.js';
 
@@ -87,6 +88,10 @@ async function plain(bytes: Uint8Array, { contentType }: Probed): Promise<Uint8A
 async function* piecesOf(bytes: Uint8Array, probed: Probed): AsyncGenerator<Decoded> {
   if (probed.codec === 'aac') {
     yield* decodeAacPackets(bytes);
+    return;
+  }
+  if (probed.codec === 'alac') {
+    yield* decodeAlacPackets(bytes);
     return;
   }
   const decoder = await openDecoder(probed);

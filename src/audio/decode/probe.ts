@@ -19,7 +19,7 @@ const CONTENT_TYPES: Record<string, string> = {
 const MAX_CHANNELS = 32;
 
 export interface Probed extends Omit<AudioFacts, 'readable'> {
-  /** As mediabunny names it; null where it knows no name. */
+  /** As mediabunny names it, or `alac`, which it does not know; null for others. */
   codec: string | null;
 }
 
@@ -38,7 +38,8 @@ export async function probe(bytes: Uint8Array): Promise<Probed> {
       throw new UnreadableAudioError('no audio of a known format');
     const first = await track.getFirstTimestamp();
     const durationSeconds = (await track.computeDuration()) - Math.max(0, first);
-    const { sampleRate, numberOfChannels: channels, codec } = track;
+    const { sampleRate, numberOfChannels: channels } = track;
+    const codec = track.codec ?? (track.internalCodecId === 'alac' ? 'alac' : null);
     const silent = !(durationSeconds > 0) || !(sampleRate > 0) || !(channels > 0);
     if (silent || channels > MAX_CHANNELS) throw new UnreadableAudioError('audio without samples');
     return { contentType, durationSeconds, sampleRate, channels, codec };
