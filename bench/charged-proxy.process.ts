@@ -4,15 +4,15 @@
  * gateway that meters as decisions.md 2 wants it costs at least. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
  */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import pg from 'pg';
 import { pino } from 'pino';
-import { Pool } from 'undici';
 import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryText } from '../src/database/text-query.js';
 import { createCoalescer, type Coalescer } from '../src/metering/coalescer.js';
+import { sendOn, serveProxy } from './proxy.js';
 
-const { PORT, UPSTREAM, DATA_DIR = '' } = process.env;
+const { DATA_DIR = '' } = process.env;
 const embedded = await useEmbeddedPostgres({ dataDir: DATA_DIR, logger: pino({ level: 'silent' }) });
 
 const RESERVE = {
@@ -49,7 +49,6 @@ const [soon, durable] = [
 await soon.query(`CREATE SCHEMA floor; CREATE TABLE floor.ledger (id text PRIMARY KEY, amount bigint NOT NULL, charged bigint);
   CREATE TABLE floor.balances (id int PRIMARY KEY, used bigint NOT NULL, reserved bigint NOT NULL); INSERT INTO floor.balances VALUES (1, 0, 0)`);
 const [reservations, charges] = [shared(soon, RESERVE), shared(durable, CHARGE)];
-const upstream = new Pool(String(UPSTREAM), { connections: 256, pipelining: 1 });
 
 async function charge(id: string, response: ServerResponse, answer: Buffer[]): Promise<void> {
   await charges.add(id);
@@ -60,31 +59,11 @@ async function forward(response: ServerResponse, body: Buffer): Promise<void> {
   const id = randomUUID();
   await reservations.add(id);
   const answer: Buffer[] = [];
-  upstream.dispatch(
-    {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
-      body,
-    },
-    {
-      onRequestStart: () => undefined,
-      onResponseStart: (_controller, status, headers) => {
-        response.writeHead(status, { 'content-type': String(headers['content-type']) });
-      },
-      onResponseData: (_controller, data) => void answer.push(data),
-      onResponseEnd: () => void charge(id, response, answer),
-      onResponseError: (_controller, error) => response.destroy(error),
-    },
-  );
+  sendOn(response, body, {
+    onResponseData: (_controller, data) => void answer.push(data),
+    onResponseEnd: () => void charge(id, response, answer),
+  });
 }
 
-function receive(request: IncomingMessage, response: ServerResponse): void {
-  const parts: Buffer[] = [];
-  request.on('data', (part: Buffer) => parts.push(part));
-  request.on('end', () => void forward(response, Buffer.concat(parts)));
-}
-
-const server = createServer({ keepAliveTimeout: 60_000 }, receive);
-server.listen(Number(PORT), '127.0.0.1', () => console.log('ready'));
+serveProxy((response, body) => void forward(response, body));
 process.on('SIGTERM', () => void embedded.release().finally(() => process.exit(0)));

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
 import { UnreadableAudioError } from '../audio.types.js';
 import { BitReader } from './bit-reader.js';
+import { ELEMENT, skipElement } from './elements.js';
 import type { Decoded } from '../audio.types.js';
 
 /** The inner parts of the `aac` package (its own front needs a player framework). */
@@ -35,7 +36,6 @@ interface AacConfig {
 
 const LOW_COMPLEXITY = 2;
 const FRAME = 1024;
-const ELEMENT = { single: 0, pair: 1, lowFrequency: 3, data: 4, fill: 6, end: 7 } as const;
 
 let loaded: AacParts | undefined;
 
@@ -159,16 +159,7 @@ function firstChannel({ ics, cpe }: AacParts, config: AacConfig, reader: BitRead
       pair.decode(reader, config);
       return pair.left;
     }
-    if (element === ELEMENT.data) skipData(reader);
-    else if (element === ELEMENT.fill) reader.advance(8 * (id === 15 ? id + reader.read(8) - 1 : id));
-    else return null;
+    if (element !== ELEMENT.data && element !== ELEMENT.fill) return null;
+    skipElement(reader, element, id);
   }
-}
-
-function skipData(reader: BitReader): void {
-  const aligned = reader.read(1) === 1;
-  const count = reader.read(8);
-  const length = count === 255 ? count + reader.read(8) : count;
-  if (aligned) reader.align();
-  reader.advance(8 * length);
 }

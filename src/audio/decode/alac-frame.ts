@@ -1,4 +1,6 @@
 import { UnreadableAudioError } from '../audio.types.js';
+import { BitReader } from './bit-reader.js';
+import { ELEMENT, skipElement } from './elements.js';
 
 /** What a file tells of its Apple Lossless sound, once for all packets. */
 export interface AlacConfig {
@@ -12,7 +14,6 @@ export interface AlacConfig {
   sampleRate: number;
 }
 
-const ELEMENT = { single: 0, pair: 1, lowFrequency: 3, data: 4, fill: 6, end: 7 } as const;
 /** So many ones in a row say that the number follows as it is. */
 const MAX_PREFIX = 9;
 /** Means are kept in 512ths. */
@@ -21,67 +22,17 @@ const MAX_RUN = 65_535;
 /** An order that says: each sample is told as its difference from the one before. */
 const DIFFERENCES = 31;
 
-/** Reads a packet's bits; beyond its end there are none. */
-class Bits {
-  private at = 0;
-
-  constructor(private readonly bytes: Uint8Array) {}
-
-  /** At most 32. @throws RangeError beyond the end */
-  read(count: number): number {
-    const value = this.peek(count);
-    this.skip(count);
-    return value;
+/** A number of the adaptive code: ones and a zero, then `size` bits less one, or one more where those say so; `whole` bits where it is long. */
+function readNumber(bits: BitReader, size: number, whole: number): number {
+  const prefix = Math.clz32(~(bits.peek(MAX_PREFIX) << (32 - MAX_PREFIX)));
+  if (prefix >= MAX_PREFIX) {
+    bits.advance(MAX_PREFIX);
+    return bits.read(whole);
   }
-
-  signed(count: number): number {
-    return (this.read(count) << (32 - count)) >> (32 - count);
-  }
-
-  /** What is beyond the end counts as zeros. */
-  peek(count: number): number {
-    let value = 0;
-    let left = count;
-    let at = this.at;
-    while (left > 0) {
-      const room = 8 - (at & 7);
-      const taken = Math.min(room, left);
-      const byte = this.bytes[at >> 3] ?? 0;
-      value = value * 2 ** taken + ((byte >> (room - taken)) & (2 ** taken - 1));
-      at += taken;
-      left -= taken;
-    }
-    return value;
-  }
-
-  skip(count: number): void {
-    this.at += count;
-    if (this.at > this.bytes.length * 8) throw new RangeError('beyond the end');
-  }
-
-  align(): void {
-    this.at = (this.at + 7) & ~7;
-  }
-
-  /** Another reader, from here. */
-  fork(): Bits {
-    const other = new Bits(this.bytes);
-    other.at = this.at;
-    return other;
-  }
-
-  /** A number of the adaptive code: ones and a zero, then `size` bits less one, or one more where those say so; `whole` bits where it is long. */
-  number(size: number, whole: number): number {
-    const prefix = Math.clz32(~(this.peek(MAX_PREFIX) << (32 - MAX_PREFIX)));
-    if (prefix >= MAX_PREFIX) {
-      this.skip(MAX_PREFIX);
-      return this.read(whole);
-    }
-    this.skip(prefix + 1);
-    const rest = this.peek(size);
-    this.skip(rest < 2 ? size - 1 : size);
-    return prefix * (2 ** size - 1) + (rest < 2 ? 0 : rest - 1);
-  }
+  bits.advance(prefix + 1);
+  const rest = bits.peek(size);
+  bits.advance(rest < 2 ? size - 1 : size);
+  return prefix * (2 ** size - 1) + (rest < 2 ? 0 : rest - 1);
 }
 
 interface Predictor {
@@ -91,7 +42,7 @@ interface Predictor {
   coefficients: Int16Array;
 }
 
-function readPredictor(bits: Bits): Predictor {
+function readPredictor(bits: BitReader): Predictor {
   const [mode, shift] = [bits.read(4), bits.read(4)];
   const [rateFactor, order] = [bits.read(3), bits.read(5)];
   return { mode, shift, rateFactor, coefficients: Int16Array.from({ length: order }, () => bits.signed(16)) };
@@ -99,7 +50,7 @@ function readPredictor(bits: Bits): Predictor {
 
 /** What the predictor missed by, sample by sample. Runs of nothing are told by their length. */
 function readResiduals(
-  bits: Bits,
+  bits: BitReader,
   config: AlacConfig,
   given: { rate: number; count: number; width: number },
 ) {
@@ -109,13 +60,13 @@ function readResiduals(
   let afterRun = 0;
   for (let at = 0; at < count;) {
     const size = Math.min(31 - Math.clz32(Math.floor(mean / UNIT) + 3), config.longest);
-    const number = bits.number(size, width) + afterRun;
+    const number = readNumber(bits, size, width) + afterRun;
     residuals[at++] = number % 2 === 0 ? number / 2 : -(number + 1) / 2;
     mean = number > MAX_RUN ? MAX_RUN : rate * number + mean - Math.floor((rate * mean) / UNIT);
     afterRun = 0;
     if (mean * 4 >= UNIT || at >= count) continue;
     const runSize = Math.min(Math.clz32(mean) - 24 + ((mean + 16) >> 6), config.longest);
-    const run = bits.number(runSize, 16);
+    const run = readNumber(bits, runSize, 16);
     if (run > count - at) throw new RangeError('a run beyond the end');
     at += run;
     afterRun = run < MAX_RUN ? 1 : 0;
@@ -167,20 +118,20 @@ interface Element {
   shifted: number;
 }
 
-function readPlain(bits: Bits, { channels, count }: Element, bitDepth: number): Int32Array[] {
+function readPlain(bits: BitReader, { channels, count }: Element, bitDepth: number): Int32Array[] {
   const out = Array.from({ length: channels }, () => new Int32Array(count));
   for (let at = 0; at < count; at++) for (const channel of out) channel[at] = bits.signed(bitDepth);
   return out;
 }
 
-function readCoded(bits: Bits, config: AlacConfig, { channels, count, shifted }: Element): Int32Array[] {
+function readCoded(bits: BitReader, config: AlacConfig, { channels, count, shifted }: Element): Int32Array[] {
   const width = config.bitDepth - shifted + channels - 1;
   if (width < 1 || width > 32) throw new RangeError('samples of no known size');
   const mixShift = bits.read(8);
   const mix = bits.signed(8);
   const predictors = Array.from({ length: channels }, () => readPredictor(bits));
   const low = bits.fork();
-  bits.skip(shifted * channels * count);
+  bits.advance(shifted * channels * count);
   const out = predictors.map((predictor) => {
     const rate = Math.floor((config.rate * predictor.rateFactor) / 4);
     const samples = readResiduals(bits, config, { rate, count, width });
@@ -210,8 +161,8 @@ function unmix(
   }
 }
 
-function readElement(bits: Bits, config: AlacConfig, channels: number): Int32Array[] {
-  bits.skip(4 + 12);
+function readElement(bits: BitReader, config: AlacConfig, channels: number): Int32Array[] {
+  bits.advance(4 + 12);
   const partial = bits.read(1) === 1;
   const shifted = bits.read(2) * 8;
   const plain = bits.read(1) === 1;
@@ -227,7 +178,7 @@ function readElement(bits: Bits, config: AlacConfig, channels: number): Int32Arr
  * @throws UnreadableAudioError for elements that are not known
  */
 export function decodeAlacFrame(packet: Uint8Array, config: AlacConfig): Float32Array[] {
-  const bits = new Bits(packet);
+  const bits = new BitReader(packet);
   const channels: Int32Array[] = [];
   for (;;) {
     const element = bits.read(3);
@@ -235,23 +186,9 @@ export function decodeAlacFrame(packet: Uint8Array, config: AlacConfig): Float32
     if (element === ELEMENT.single || element === ELEMENT.lowFrequency)
       channels.push(...readElement(bits, config, 1));
     else if (element === ELEMENT.pair) channels.push(...readElement(bits, config, 2));
-    else if (element === ELEMENT.data || element === ELEMENT.fill) skipElement(bits, element);
+    else if (element === ELEMENT.data || element === ELEMENT.fill) skipElement(bits, element, bits.read(4));
     else throw new UnreadableAudioError('ALAC of another form');
   }
   const scale = 2 ** (config.bitDepth - 1);
   return channels.map((samples) => Float32Array.from(samples, (sample) => sample / scale));
-}
-
-function skipElement(bits: Bits, element: number): void {
-  if (element === ELEMENT.fill) {
-    const count = bits.read(4);
-    bits.skip(8 * (count === 15 ? count + bits.read(8) - 1 : count));
-    return;
-  }
-  bits.skip(4);
-  const aligned = bits.read(1) === 1;
-  const count = bits.read(8);
-  const length = count === 255 ? count + bits.read(8) : count;
-  if (aligned) bits.align();
-  bits.skip(8 * length);
 }

@@ -1,0 +1,40 @@
+/** What the bare proxies have in common: node:http in front, undici's dispatch behind. Settings from the environment: `PORT`, `UPSTREAM`. */
+import { createServer, type ServerResponse } from 'node:http';
+import { Pool, type Dispatcher } from 'undici';
+
+const { PORT, UPSTREAM } = process.env;
+const upstream = new Pool(String(UPSTREAM), { connections: 256, pipelining: 1 });
+
+/** Sends a chat on; the head of the answer goes out as it comes. */
+export function sendOn(
+  response: ServerResponse,
+  body: Buffer,
+  rest: Pick<Dispatcher.DispatchHandler, 'onResponseData' | 'onResponseEnd'>,
+): void {
+  upstream.dispatch(
+    {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
+      body,
+    },
+    {
+      onRequestStart: () => undefined,
+      onResponseStart: (_controller, status, headers) => {
+        response.writeHead(status, { 'content-type': String(headers['content-type']) });
+      },
+      onResponseError: (_controller, error) => response.destroy(error),
+      ...rest,
+    },
+  );
+}
+
+/** Prints `ready` once it listens. */
+export function serveProxy(forward: (response: ServerResponse, body: Buffer) => void): void {
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => forward(response, Buffer.concat(parts)));
+  });
+  server.listen(Number(PORT), '127.0.0.1', () => console.log('ready'));
+}
