@@ -78,7 +78,7 @@ function fieldSchema(type: GraphQLObjectType, name: string, set: SelectionSetNod
   return field.description ? { ...schema, description: restWords(field.description) } : schema;
 }
 
-/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`; an inner object that is `closed` has no other fields. */
+/** The schema of a request body: an input type in the contract's spelling. Null is as good as absent, but where a field is `notNull`; one that is `unchecked` may be anything; an inner object that is `closed` has no other fields. */
 export function inputSchema(type: GraphQLInputType): JsonSchema {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
@@ -92,7 +92,7 @@ function objectSchema(type: GraphQLInputObjectType): JsonSchema {
     const name = snake(field.name);
     const description = field.description ? { description: restWords(field.description) } : {};
     const schema = {
-      ...inputSchema(field.type),
+      ...(field.extensions['unchecked'] === true ? {} : inputSchema(field.type)),
       ...description,
       ...(field.extensions['jsonSchema'] as JsonSchema),
     };

@@ -33,6 +33,9 @@ export class ChatMessageInput {
   toolCallId?: string | null;
 }
 
+/** REST takes such a field as any unknown one, whatever it holds (decisions.md 6): it is ignored, or the model's maker judges it. */
+const unchecked = Extensions({ unchecked: true });
+
 @InputType({
   description: 'A conversation to answer; what is absent takes the default of the API or of the model.',
 })
@@ -169,7 +172,7 @@ export class ChatCompletionInput {
   @Field(() => String, { nullable: true, description: "A stable id of the caller's end user." })
   safetyIdentifier?: string | null;
 
-  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @unchecked
   @Field(() => Json, {
     nullable: true,
     description:
@@ -177,6 +180,7 @@ export class ChatCompletionInput {
   })
   metadata?: unknown;
 
+  @unchecked
   @Field(() => Boolean, {
     nullable: true,
     description:
@@ -184,6 +188,7 @@ export class ChatCompletionInput {
   })
   store?: boolean | null;
 
+  @unchecked
   @Field(() => String, {
     nullable: true,
     description:
@@ -191,6 +196,7 @@ export class ChatCompletionInput {
   })
   serviceTier?: string | null;
 
+  @unchecked
   @Field(() => [String], {
     nullable: true,
     description:
@@ -198,7 +204,7 @@ export class ChatCompletionInput {
   })
   modalities?: string[] | null;
 
-  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @unchecked
   @Field(() => Json, {
     nullable: true,
     description:
@@ -206,7 +212,7 @@ export class ChatCompletionInput {
   })
   audio?: unknown;
 
-  @Extensions({ jsonSchema: { type: ['object', 'null'] } })
+  @unchecked
   @Field(() => Json, {
     nullable: true,
     description:
@@ -214,6 +220,7 @@ export class ChatCompletionInput {
   })
   webSearchOptions?: unknown;
 
+  @unchecked
   @Field(() => String, {
     nullable: true,
     description:
@@ -221,7 +228,7 @@ export class ChatCompletionInput {
   })
   promptCacheRetention?: string | null;
 
-  @Extensions({ jsonSchema: { minimum: -1, maximum: 1_000_000 } })
+  @unchecked
   @Field(() => Int, {
     nullable: true,
     description:
@@ -229,6 +236,7 @@ export class ChatCompletionInput {
   })
   topK?: number | null;
 
+  @unchecked
   @Field(() => Float, {
     nullable: true,
     description:
@@ -236,6 +244,7 @@ export class ChatCompletionInput {
   })
   minP?: number | null;
 
+  @unchecked
   @Field(() => Float, {
     nullable: true,
     description:

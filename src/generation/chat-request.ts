@@ -23,7 +23,7 @@ const between =
     }
   };
 const typed =
-  (type: 'string' | 'boolean' | 'number'): Check =>
+  (type: 'string' | 'boolean'): Check =>
   (value, name) => {
     if (typeof value !== type) throw invalid(`${name} must be a ${type}`, name);
   };
@@ -38,11 +38,6 @@ const isFields = (value: unknown): value is Body =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const object: Check = (value, name) => {
   if (!isFields(value)) throw invalid(`${name} must be an object`, name);
-};
-
-const strings: Check = (value, name) => {
-  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
-    throw invalid(`${name} must be an array of strings`, name);
 };
 
 const stop: Check = (value, name) => {
@@ -129,27 +124,14 @@ const USED_HERE: Record<string, Check> = {
   web_search: typed('boolean'),
   n: one,
 };
-/** Common fields that reach an upstream only where its entry allows them: they cost the operator, are kept elsewhere, or many refuse them. */
-const ALLOWED_ONLY: Record<string, Check> = {
-  metadata: object,
-  store: typed('boolean'),
-  service_tier: typed('string'),
-  modalities: strings,
-  audio: object,
-  web_search_options: object,
-  prompt_cache_retention: typed('string'),
-  top_k: wholeBetween(-1, 1_000_000),
-  min_p: typed('number'),
-  repetition_penalty: typed('number'),
-};
 const PASSED_ON_ENTRIES = Object.entries(PASSED_ON);
-const CHECKED_ENTRIES = Object.entries({ ...USED_HERE, ...ALLOWED_ONLY });
+const USED_HERE_ENTRIES = Object.entries(USED_HERE);
 
 /** A chat request whose every field was checked. */
 export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   /** For the upstream, without model, cap and stream. */
   upstreamBody: ChatBody;
-  /** What was given besides: an upstream gets of it what its entry allows. */
+  /** What was given besides: an upstream gets of it what its entry allows, as it came; it judges that itself. */
   others: Body;
   /** Asked for, or the contract's default; not yet cut to what the model and the quota allow. */
   maxTokens: number;
@@ -170,7 +152,7 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     check(value, name);
     upstreamBody[name] = value;
   }
-  for (const [name, check] of CHECKED_ENTRIES) if (body[name] != null) check(body[name], name);
+  for (const [name, check] of USED_HERE_ENTRIES) if (body[name] != null) check(body[name], name);
   if (upstreamBody['tools'] != null && upstreamBody['functions'] != null)
     throw invalid('functions cannot be used beside tools', 'functions');
   const offered = upstreamBody['tools'] ?? upstreamBody['functions'];

@@ -265,7 +265,7 @@ describe('the same call by REST and by GraphQL', () => {
     expect(byGraphql).toMatchObject({ data: { createChatCompletion: { citations: null } } });
     const byRest = await server.rest('POST', '/chat/completions', {
       key: org.key,
-      body: { messages, max_tokens: 3, ...extras },
+      body: { messages, max_tokens: 3, ...extras, store: 1, audio: 'x' },
     });
     expect(byRest.status).toBe(200);
     for (const [name, field] of [
@@ -273,7 +273,6 @@ describe('the same call by REST and by GraphQL', () => {
       ['prediction', 'prediction'],
       ['functions', 'functions'],
       ['function_call', 'functionCall'],
-      ['web_search_options', 'webSearchOptions'],
     ] as const) {
       const [rest, graphql] = await refusalsOf(
         org.key,
