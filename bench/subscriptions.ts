@@ -25,18 +25,24 @@ interface Figures {
 /** The next message of a child that has the property. */
 function told<T>(child: ChildProcess, property: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`no ${property} came`)), PATIENCE_MS);
+    const end = (): void => {
+      clearTimeout(late);
+      child.off('message', listen).off('exit', ended);
+    };
+    const late = setTimeout(() => {
+      end();
+      reject(new Error(`no ${property} came`));
+    }, PATIENCE_MS);
     const listen = (message: Record<string, unknown>): void => {
       if (!(property in message)) return;
-      clearTimeout(late);
-      child.off('message', listen);
+      end();
       resolve(message as T);
     };
-    child.on('message', listen);
-    child.once('exit', (code) => {
-      clearTimeout(late);
+    const ended = (code: number | null): void => {
+      end();
       reject(new Error(`${child.spawnargs.join(' ')} ended with ${code}`));
-    });
+    };
+    child.on('message', listen).on('exit', ended);
   });
 }
 
