@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/errors.js';
@@ -292,6 +292,7 @@ describe('a claim that is lost before its commit, while its handlers run', () =>
     const [gate, runs] = [Promise.withResolvers<void>(), [] as AbortSignal[]];
     const admin = new pg.Client({ connectionString: test.url });
     await admin.connect();
+    onTestFinished(() => admin.end());
     await admin.query('BEGIN');
     // What the claim tells waits for this lock; by then the job's row is moved, and the worker has it.
     await admin.query('LOCK TABLE job_turns');
@@ -311,6 +312,8 @@ describe('a claim that is lost before its commit, while its handlers run', () =>
     expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
     // The handlers may begin before what waits for the lock is seen to do so.
     await eventually(async () => {
+      // Else a transaction is shown who is at work as it was when first asked.
+      await admin.query('SELECT pg_stat_clear_snapshot()');
       const { rowCount } = await admin.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND query LIKE '%penstock_jobs_taken%' AND pid <> pg_backend_pid()`,
@@ -320,7 +323,6 @@ describe('a claim that is lost before its commit, while its handlers run', () =>
     await eventually(() => runs[0]?.aborted === true);
     expect(await bench.jobs.get(orgId, id)).toMatchObject({ status: 'pending', fence: 0 });
     await admin.query('ROLLBACK');
-    await admin.end();
     const ended = await bench.jobs.wait(orgId, id, { timeoutMs: 10_000 });
     expect(ended).toMatchObject({ status: 'completed', attempt: 1 });
     expect(runs).toHaveLength(2);
