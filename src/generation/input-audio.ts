@@ -118,14 +118,6 @@ async function probed(
   }
 }
 
-/** Of a fallback, which may read less than the model that was asked for. @throws ApiError where it works here on what cannot be decoded here */
-export function assertReadable(
-  { readable }: Pick<AudioFacts, 'readable'>,
-  { model, can, field }: { model: { id: string }; can: { decodesHere?: boolean }; field: string },
-): void {
-  if (can.decodesHere === true && !readable) throw invalid(`Model ${model.id} cannot read this audio`, field);
-}
-
 /** The bytes of a file that a job's inputParams refer to. */
 export async function readInputAudio(
   files: Pick<FileService, 'read'>,

@@ -8,7 +8,7 @@ import type { MusicMade, ProviderRegistry } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
-import { assertReadable, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { checkMusicInput, parseMusicInput } from './music-input.js';
 import type { MusicInput } from './music-input.js';
 import { createWithdrawal } from './orders.js';
@@ -112,15 +112,12 @@ async function play(
   const { job, signal } = context;
   const given = input.source_audio;
   const bytes = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
-  const facts = bytes === null ? null : await options.audio.probe(bytes, { signal });
-  const source = bytes === null || facts === null ? null : { bytes, mediaType: facts.contentType };
+  const source =
+    bytes === null ? null : { bytes, mediaType: (await options.audio.probe(bytes, { signal })).contentType };
   return await callEngine(options.router, model, {
     kind: 'music',
     job: context,
-    check: (target, { capabilities: can }) => {
-      checkMusicInput(input, { model: target, can });
-      if (facts !== null) assertReadable(facts, { model: target, can, field: 'source_audio' });
-    },
+    check: (target, { capabilities: can }) => checkMusicInput(input, { model: target, can }),
     ask: (music, orders) =>
       music.generate({
         prompt: input.prompt,

@@ -9,13 +9,7 @@ import type { ProviderRegistry, Transcription } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
-import {
-  assertReadable,
-  measureInputAudio,
-  readInputAudio,
-  SOUND_FORMATS,
-  storeInputAudio,
-} from './input-audio.js';
+import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
@@ -152,10 +146,7 @@ async function listen(
   return await callEngine(options.router, model, {
     kind: 'transcription',
     job: context,
-    check: (target, { capabilities: can }) => {
-      checkTranscriptionInput(input, { model: target, can });
-      assertReadable(facts, { model: target, can, field: 'file' });
-    },
+    check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
     ask: async (transcription, orders) =>
       await transcription.transcribe({
         orders,

@@ -12,7 +12,7 @@ export interface UploadedFile {
 export interface MultipartBody {
   /** `name[]`, and a name that comes more than once, is a list under its bare name. */
   fields: Record<string, string | string[]>;
-  /** By the name of their form field; the first of each. */
+  /** By the name of their form field. */
   files: Map<string, UploadedFile>;
 }
 
@@ -21,13 +21,16 @@ const LIMITS = { fields: 100, files: 4, parts: 104, fieldNameSize: 100 };
 
 export const malformed = (): ApiError => invalid('Malformed multipart body');
 
+/** Of two files under one name neither is taken in silence. */
+export const repeated = (name: string): ApiError => invalid(`${name} must be one file`, name);
+
 export function isMultipart(contentType: string | undefined): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
 }
 
 /**
  * A body of multipart/form-data that was read whole.
- * @throws ApiError invalid_request `Malformed multipart body` for a truncated or broken one
+ * @throws ApiError invalid_request `Malformed multipart body` for a truncated or broken one, `<name> must be one file` for a repeated one
  */
 export async function parseMultipart(bytes: Buffer, contentType: string): Promise<MultipartBody> {
   // A file may come as text too (base64, a data: URL), as in JSON.
@@ -42,7 +45,8 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
       stream.on('data', (part: Buffer) => parts.push(part));
       stream.on('error', broken);
       stream.on('end', () => {
-        if (!files.has(name)) files.set(name, { filename: filename ?? '', bytes: Buffer.concat(parts) });
+        if (files.has(name)) resolve(repeated(name));
+        files.set(name, { filename: filename ?? '', bytes: Buffer.concat(parts) });
       });
     });
     for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit', 'error'] as const)

@@ -7,7 +7,7 @@ import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../errors.js';
-import { FormFields, malformed, openParser } from './multipart.js';
+import { FormFields, malformed, openParser, repeated } from './multipart.js';
 
 /** An upload that waits on the disk for what is made of it. */
 export interface SpooledFile {
@@ -19,6 +19,7 @@ export interface SpooledFile {
 }
 
 export interface SpooledForm {
+  /** Files of other names too, empty: whoever reads the fields refuses them. */
   fields: Record<string, string | string[]>;
   file: SpooledFile | null;
   /** Removes the file unless it was moved away. */
@@ -41,7 +42,8 @@ const FORM_BYTES = 1024 * 1024;
 /**
  * A body of multipart/form-data whose file goes to the disk as it comes, so that an upload costs no memory. A file that is too large is
  * refused as soon as that shows; what was written of one that was refused, cut or aborted is gone then.
- * @throws ApiError the refusal; invalid_request `Malformed multipart body` for a truncated, broken or aborted body
+ * @throws ApiError the refusal; invalid_request `Malformed multipart body` for a truncated, broken or aborted body, `<name> must be one file`
+ * for two of them
  */
 export async function spoolMultipart(request: IncomingMessage, options: SpoolOptions): Promise<SpooledForm> {
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -56,6 +58,8 @@ export async function spoolMultipart(request: IncomingMessage, options: SpoolOpt
     throw error;
   }
 }
+
+const WHOLE = { nameTruncated: false, valueTruncated: false };
 
 class Spool {
   file: SpooledFile | null = null;
@@ -84,8 +88,12 @@ class Spool {
       const broken = (): void => fail(malformed());
       parser.on('field', (...given) => fields.add(...given) || broken());
       parser.on('file', (name, stream, { filename }) => {
-        if (name !== this.options.field || this.writing !== null)
-          return void stream.on('error', broken).resume();
+        if (name !== this.options.field || this.writing !== null) {
+          stream.on('error', broken).resume();
+          if (name === this.options.field) fail(repeated(name));
+          else if (!fields.add(name, '', WHOLE)) broken();
+          return;
+        }
         this.writing = this.write(stream, filename ?? '', stopped.signal);
         this.writing.catch((error: unknown) => fail(isOurs(error) ? error : malformed()));
       });

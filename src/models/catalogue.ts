@@ -164,22 +164,30 @@ function shown(id: string): string {
   return id.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
 }
 
+/** The models that are there whatever the settings say. */
+function builtIn(): { known: Model[]; sandbox: Model[] } {
+  const { rows, created } = knownRows();
+  const sandbox = sandboxRows().map((row) => ({
+    ...baseModel(row, SANDBOX_CREATED),
+    available: true,
+    upstream: {
+      providerId: SANDBOX_ID,
+      modelId: row.id,
+      outputCap: 'max_tokens' as const,
+      allowedParameters: [],
+    },
+  }));
+  return { known: rows.map((row) => baseModel(row, created)), sandbox };
+}
+
 class Catalogue implements ModelCatalogue {
   private snapshot: Snapshot;
-  private readonly known: Model[];
-  private readonly sandbox: Model[];
 
   constructor(providers: ProviderRegistry) {
-    const { rows, created } = knownRows();
-    this.known = rows.map((row) => baseModel(row, created));
-    this.sandbox = sandboxRows().map((row) => ({
-      ...baseModel(row, SANDBOX_CREATED),
-      available: true,
-      upstream: { providerId: SANDBOX_ID, modelId: row.id, outputCap: 'max_tokens', allowedParameters: [] },
-    }));
-    this.snapshot = snapshotOf(providers.settings, this.known, this.sandbox);
+    const { known, sandbox } = builtIn();
+    this.snapshot = snapshotOf(providers.settings, known, sandbox);
     providers.onChange(() => {
-      this.snapshot = snapshotOf(providers.settings, this.known, this.sandbox);
+      this.snapshot = snapshotOf(providers.settings, known, sandbox);
     });
   }
 
@@ -235,4 +243,13 @@ class Catalogue implements ModelCatalogue {
  */
 export function createModelCatalogue({ providers }: { providers: ProviderRegistry }): ModelCatalogue {
   return new Catalogue(providers);
+}
+
+/**
+ * For a start that something else ends already: whether these settings would make a catalogue.
+ * @throws ProvidersFileError where defaults or fallbacks name a model that is not there
+ */
+export function checkModels(settings: ProviderSettings): void {
+  const { known, sandbox } = builtIn();
+  snapshotOf(settings, known, sandbox);
 }

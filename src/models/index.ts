@@ -1,2 +1,2 @@
-export { createModelCatalogue } from './catalogue.js';
+export { checkModels, createModelCatalogue } from './catalogue.js';
 export type { Model, ModelCatalogue } from './models.types.js';

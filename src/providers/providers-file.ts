@@ -303,7 +303,6 @@ export function parseProvidersFile(
     throw new ProvidersFileError(faults);
   }
   faults.push(...duplicates(result.data));
-  if (faults.length > 0) throw new ProvidersFileError(faults);
   const { sandbox, defaults, fallbacks } = result.data;
   const upstreams = result.data.providers.map((item) => upstreamOf(item, { env, faults }));
   if (faults.length > 0) throw new ProvidersFileError(faults);

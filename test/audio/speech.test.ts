@@ -76,6 +76,26 @@ describe('speech', () => {
     });
   });
 
+  it('is given back whole by a transcription, also where its beginning was spoken by itself', async () => {
+    const sentence = 'Hello there, this is a test of speech.';
+    // A slow voice's short word may be as long as a fast one's whole clause.
+    for (const [voice, speed] of [
+      ['nova', 1],
+      ['onyx', 2],
+    ] as const) {
+      const { audio_url } = await say({ input: sentence, voice, speed });
+      for (const input of ['hello', 'Hello there,', 'Hello there, this is a test'])
+        await say({ input, voice });
+      const file = (await download(audio_url)).bytes.toString('base64');
+      const body = { file, model: 'sandbox/stt-fast' };
+      const heard = await server.rest<{ text: string }>('POST', '/audio/transcriptions', {
+        key: org.key,
+        body,
+      });
+      expect(heard.body.text).toBe(sentence);
+    }
+  });
+
   it.each([
     ['mp3', 'audio/mpeg', 'MPEG', /Layer 3/],
     ['wav', 'audio/wav', 'WAVE', /PCM/],

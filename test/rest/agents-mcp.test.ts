@@ -135,9 +135,9 @@ test('an agent uses the tools of a server that the operator lists, for 3 credits
   expect(run.last.credits_used).toBe(without.last.credits_used! + 3 + 1);
 });
 
-test('what fails there is a result; input that does not fit never gets there', async () => {
+test('a script of the sandbox calls them by their ids; what fails there is a result, input that does not fit never gets there', async () => {
   const id = await makeAgent(penstock, key, { tools: ['mcp:docs/lookup', 'mcp:docs/broken'] });
-  const failed = await runAgent(penstock, key, id, call('mcp__docs__broken', {}));
+  const failed = await runAgent(penstock, key, id, call('mcp:docs/broken', {}));
   expect(failed.steps.at(-2)).toMatchObject({ tool_output: { error: 'No such page' } });
   const refused = await runAgent(penstock, key, id, call('mcp__docs__lookup', { word: 7 }));
   expect(refused.steps.at(-2)).toMatchObject({
@@ -153,7 +153,7 @@ test('tools that the file does not list, and those of a server that never answer
 test('a server that was started anew, or was away, is connected to anew by the next call', async () => {
   const id = await makeAgent(penstock, key, { tools: ['mcp:kept/first', 'mcp:kept/second'] });
   const ask = async (name: string) => {
-    const run = await runAgent(penstock, key, id, call(`mcp__kept__${name}`, {}));
+    const run = await runAgent(penstock, key, id, call(`mcp:kept/${name}`, {}));
     return run.steps.find(({ type }) => type === 'tool_result')?.tool_output;
   };
   expect(await ask('second')).toEqual({ text: 'second of 1' });
@@ -171,7 +171,7 @@ test('a server that was started anew, or was away, is connected to anew by the n
 
 test('a server can be a program: it sees what the operator gives it, and none of our secrets', async () => {
   const id = await makeAgent(penstock, key, { tools: ['mcp:program/names'] });
-  const run = await runAgent(penstock, key, id, call('mcp__program__names', {}));
+  const run = await runAgent(penstock, key, id, call('mcp:program/names', {}));
   const { text } = run.steps.find(({ type }) => type === 'tool_result')!.tool_output as { text: string };
   expect(text.split(' ')).toContain('ROOT');
   expect(process.env['PENSTOCK_TEST_SECRET']).toBe('ours');

@@ -151,7 +151,7 @@ test("the plan's number of files holds, also for uploads at the same time", asyn
   for (const { status, body } of answers) if (status === 200) await remove(body.file.id);
 });
 
-test('a truncated multipart body and one without a file are 400, JSON is 415', async () => {
+test('a truncated multipart body, one without a file and one with another file besides are 400, JSON is 415', async () => {
   const path = `/agents/${agentId}/knowledge`;
   const send = (body: string, type: string) =>
     penstock.rest('POST', path, { key, body, headers: { 'content-type': type } });
@@ -168,6 +168,16 @@ test('a truncated multipart body and one without a file are 400, JSON is 415', a
   expect(await send(whole, form)).toMatchObject({
     status: 400,
     body: { error: 'Unknown parameter: orgId', param: 'orgId' },
+  });
+  const another = (name: string) =>
+    `${cut}f\r\n${cut.replace('name="file"', `name="${name}"`)}f\r\n--x--\r\n`;
+  expect(await send(another('draft'), form)).toMatchObject({
+    status: 400,
+    body: { error: 'Unknown parameter: draft', param: 'draft' },
+  });
+  expect(await send(another('file'), form)).toMatchObject({
+    status: 400,
+    body: { error: 'file must be one file', param: 'file' },
   });
   expect(await send('{}', 'application/json')).toMatchObject({ status: 415 });
 });

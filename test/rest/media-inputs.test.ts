@@ -3,7 +3,16 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { m4aOf, silentFlacOf, waveOf } from '../support/audio.js';
+import {
+  downloadFrom,
+  flacOf,
+  m4aOf,
+  samplesOf,
+  shownFrom,
+  silentFlacOf,
+  waveOf,
+  webmOf,
+} from '../support/audio.js';
 import { HOSTILE_URLS } from '../support/hostile-urls.js';
 import { pngBomb } from '../support/png-bomb.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -211,6 +220,26 @@ it('sound of a codec that the model does not read is refused before there is a j
   }
 });
 
+it('sound that is broken where its reader would search for ever is refused, each in its turn', async () => {
+  const samples = new Int16Array(16_000);
+  const flac = flacOf(samples);
+  const webm = await webmOf(await opusOf());
+  const cluster = webm.indexOf('1f43b675', 0, 'hex');
+  const mp4 = await m4aOf(samples);
+  mp4.writeUInt32BE(0xffffffff, mp4.indexOf('stsc') + 16);
+  const broken = [
+    flac.fill(0, 42),
+    Buffer.concat([webm.subarray(0, cluster), Buffer.alloc(500)]),
+    Buffer.concat([webm.subarray(0, cluster + 4), Buffer.alloc(500)]),
+    mp4,
+  ];
+  for (const file of broken)
+    expect(await post('/audio/transcriptions', { file: file.toString('base64') })).toMatchObject({
+      status: 400,
+      body: { param: 'file' },
+    });
+});
+
 it('Apple Lossless is read as any sound', async () => {
   const file = readFileSync(new URL('../support/fixtures/lossless.m4a', import.meta.url)).toString('base64');
   const answer = await post('/audio/transcriptions', { file });
@@ -218,10 +247,41 @@ it('Apple Lossless is read as any sound', async () => {
   expect(answer.body).toMatchObject({ duration: 0.875, usage: { seconds_used: 1 } });
 });
 
-it('a form ignores no file: one of another name is refused; the right one may come as text too', async () => {
-  const ask = async (parts: Record<string, string | Blob>) => {
+async function opusOf(): Promise<Buffer> {
+  const { body } = await server.rest<{ audio_url: string }>('POST', '/audio/speech', {
+    key: org.key,
+    body: { input: 'Water', response_format: 'opus' },
+  });
+  return (await downloadFrom(server.origin, body.audio_url)).bytes;
+}
+
+it('a transcription tells the times that a file shows, without what its encoder put before the sound', async () => {
+  const ask = async <T>(path: string, body: object) =>
+    (await server.rest<T>('POST', path, { key: org.key, body })).body;
+  const { audio_url } = await ask<{ audio_url: string }>('/audio/speech', {
+    input: 'Water turns the wheel.',
+    response_format: 'wav',
+  });
+  const spoken = samplesOf((await downloadFrom(server.origin, audio_url)).bytes);
+  const whole = await m4aOf(Int16Array.from([...new Int16Array(16_000), ...spoken]));
+  const timesOf = async (file: Buffer) => {
+    const { duration, segments } = await ask<{
+      duration: number;
+      segments: { start: number; end: number }[];
+    }>('/audio/transcriptions', { file: file.toString('base64') });
+    return { duration, start: segments[0]?.start ?? 0, end: segments.at(-1)?.end };
+  };
+  const [told, shown] = [await timesOf(whole), await timesOf(shownFrom(whole, 8_000))];
+  expect(told.duration - shown.duration).toBeCloseTo(0.5, 2);
+  expect(told.start - shown.start).toBeCloseTo(0.5, 1);
+  expect(shown.end).toBeLessThanOrEqual(shown.duration);
+});
+
+it('a form ignores no file: one of another name and a second one are refused; the right one may come as text too', async () => {
+  const ask = async (parts: Record<string, string | Blob | Blob[]>) => {
     const form = new FormData();
-    for (const [name, value] of Object.entries(parts)) form.set(name, value);
+    for (const [name, values] of Object.entries(parts))
+      for (const value of [values].flat()) form.append(name, value);
     const headers = { authorization: `Bearer ${org.key}` };
     const url = `${server.origin}/api/v1/audio/transcriptions`;
     const answer = await fetch(url, { method: 'POST', headers, body: form });
@@ -232,6 +292,7 @@ it('a form ignores no file: one of another name is refused; the right one may co
   const file = new Blob([new Uint8Array(wave)]);
   expect(await ask({ file, mask: file })).toEqual([400, 'Unknown parameter: mask', 'mask']);
   expect(await ask({ file, model: file })).toEqual([400, 'model must be a string', 'model']);
+  expect(await ask({ file: [file, file] })).toEqual([400, 'file must be one file', 'file']);
   // Longer than a form's other fields get.
   const text = wave.toString('base64');
   expect(text.length).toBeGreaterThan(65_536);

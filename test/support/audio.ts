@@ -55,7 +55,7 @@ export async function m4aOf(samples: Int16Array, codec: 'aac' | 'pcm-s16' = 'aac
   registerAacEncoder();
   const sampleRate = 16_000;
   const target = new BufferTarget();
-  const format = codec === 'aac' ? new Mp4OutputFormat() : new MovOutputFormat();
+  const format = codec === 'aac' ? new Mp4OutputFormat({ fastStart: false }) : new MovOutputFormat();
   const output = new Output({ format, target });
   const source = new AudioSampleSource({ codec, bitrate: 64_000 });
   output.addAudioTrack(source);
@@ -72,6 +72,26 @@ export async function m4aOf(samples: Int16Array, codec: 'aac' | 'pcm-s16' = 'aac
   sample.close();
   await output.finalize();
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
+}
+
+/** An M4A whose edit list shows it from so many of its samples on, as encoders leave out what they put before the sound. */
+export function shownFrom(m4a: Buffer, samples: number): Buffer {
+  const edit = Buffer.alloc(36);
+  edit.writeUInt32BE(36, 0);
+  edit.write('edts', 4, 'latin1');
+  edit.writeUInt32BE(28, 8);
+  edit.write('elst', 12, 'latin1');
+  edit.writeUInt32BE(1, 20);
+  edit.writeUInt32BE(samples, 28);
+  edit.writeUInt16BE(1, 32);
+  const startOf = (box: string) => m4a.indexOf(box, 0, 'latin1') - 4;
+  const at = startOf('mdia');
+  const edited = Buffer.concat([m4a.subarray(0, at), edit, m4a.subarray(at)]);
+  for (const box of ['moov', 'trak']) {
+    const start = startOf(box);
+    edited.writeUInt32BE(m4a.readUInt32BE(start) + edit.length, start);
+  }
+  return edited;
 }
 
 /** The Opus packets of an Ogg file in WebM. */

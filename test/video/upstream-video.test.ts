@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { downloadFrom } from '../support/audio.js';
@@ -51,7 +52,11 @@ beforeAll(async () => {
           id: 'replicate',
           kind: 'replicate',
           ...at('/rep/v1'),
-          models: [own, { ...own, id: 'acme/spare', upstreamId: 'acme/spare' }],
+          models: [
+            own,
+            { ...own, id: 'acme/spare', upstreamId: 'acme/spare' },
+            { ...own, id: 'acme/backed' },
+          ],
         },
         {
           id: 'fal',
@@ -66,7 +71,7 @@ beforeAll(async () => {
         { id: 'openai', kind: 'openai', ...at('/oai/v1') },
         { id: 'xai', kind: 'xai', ...at('/xai/v1') },
       ],
-      fallbacks: { 'acme/film': ['fal/ray', 'acme/spare'] },
+      fallbacks: { 'acme/film': ['fal/ray', 'acme/spare'], 'acme/backed': ['sandbox/video-basic'] },
     },
     plans: { endpointLimits: { video: { limit: 1000, windowSeconds: 60 } } },
   });
@@ -209,6 +214,18 @@ describe('a video over Replicate', () => {
       '/rep/v1/models/acme/film/predictions',
       '/rep/v1/models/acme/spare/predictions',
     ]);
+  });
+
+  it('fails as its upstream did where the fallback cannot read the source: that is no fault of the caller', async () => {
+    upstream.on('/predictions', { status: 401, body: { detail: 'no' } });
+    const tenBits = await readFile(new URL('../support/fixtures/ten-bit.mp4', import.meta.url));
+    const ask = async (source: Buffer) => {
+      const source_video = source.toString('base64');
+      const answer = await post({ model: 'acme/backed', mode: 'video_to_video', source_video });
+      return [answer.status, answer.body.error ?? answer.body.model];
+    };
+    expect(await ask(film)).toEqual([200, 'sandbox/video-basic']);
+    expect(await ask(tenBits)).toEqual([500, 'Generation failed']);
   });
 });
 

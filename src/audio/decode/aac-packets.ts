@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
+import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
+import { watchedSource } from '../../watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import { BitReader } from './bit-reader.js';
 import { ELEMENT, skipElement } from './elements.js';
@@ -56,7 +57,7 @@ function load(): AacParts {
  */
 export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decoded> {
   const parts = (loaded ??= load());
-  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
   try {
     const track = await input.getPrimaryAudioTrack();
     const described = (await track?.getDecoderConfig())?.description;
@@ -69,12 +70,13 @@ export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decod
     const bank = new parts.filterBank(false, 2);
     let decoded = 0;
     let broken = 0;
-    for await (const { data } of new EncodedPacketSink(track).packets()) {
-      const channel = decodeFrame(parts, { config, bank, data: withoutHeader(data) });
+    for await (const packet of new EncodedPacketSink(track).packets()) {
+      const channel = decodeFrame(parts, { config, bank, data: withoutHeader(packet.data) });
       if (channel === null) broken++;
       else decoded++;
       if (broken > 20 && decoded < broken) throw new UnreadableAudioError('broken AAC');
-      yield { channels: [channel ?? new Float32Array(FRAME)], sampleRate: config.sampleRate };
+      const { sampleRate } = config;
+      yield { channels: [shownPart(channel ?? new Float32Array(FRAME), packet, sampleRate)], sampleRate };
     }
   } catch (error) {
     if (error instanceof UnreadableAudioError) throw error;
@@ -82,6 +84,16 @@ export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decod
   } finally {
     input.dispose();
   }
+}
+
+/** Without what encoders put before the sound's beginning and behind its end to fill a packet: the file's times are those of the rest. */
+function shownPart(
+  samples: Float32Array,
+  { timestamp, duration }: { timestamp: number; duration: number },
+  sampleRate: number,
+): Float32Array {
+  const end = duration > 0 ? Math.round(duration * sampleRate) : samples.length;
+  return samples.subarray(Math.max(0, Math.round(-timestamp * sampleRate)), end);
 }
 
 function configOf(

@@ -1,4 +1,5 @@
-import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
+import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
+import { watchedSource } from '../../watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { Decoded } from '../audio.types.js';
 import { decodeAlacFrame } from './alac-frame.js';
@@ -34,7 +35,7 @@ function configOf(bytes: Uint8Array): AlacConfig {
  */
 export async function* decodeAlacPackets(bytes: Uint8Array): AsyncGenerator<Decoded> {
   const config = configOf(bytes);
-  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
   try {
     const track = await input.getPrimaryAudioTrack();
     if (track === null) throw new UnreadableAudioError('no audio');

@@ -1,6 +1,5 @@
 import {
   ALL_FORMATS,
-  BufferSource,
   BufferTarget,
   EncodedAudioPacketSource,
   EncodedPacketSink,
@@ -8,6 +7,7 @@ import {
   MkvOutputFormat,
   Output,
 } from 'mediabunny';
+import { watchedSource } from '../../watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 
 /** Codecs of MP4 and QuickTime files that are decoded out of Matroska, which the same packets are put into. */
@@ -29,7 +29,7 @@ export const MOVED_CODECS: ReadonlySet<string> = new Set([
 
 /** The sound of a file in another container, its packets as they are. @throws UnreadableAudioError */
 export async function asMatroska(bytes: Uint8Array): Promise<Uint8Array> {
-  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
   try {
     const track = await input.getPrimaryAudioTrack();
     if (!track?.codec) throw new UnreadableAudioError('no audio of a known codec');

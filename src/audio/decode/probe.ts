@@ -1,4 +1,5 @@
-import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
+import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
+import { watchedSource } from '../../watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import type { AudioFacts } from '../audio.types.js';
 
@@ -29,15 +30,17 @@ export interface Probed extends Omit<AudioFacts, 'readable'> {
  * @throws UnreadableAudioError
  */
 export async function probe(bytes: Uint8Array): Promise<Probed> {
-  const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(bytes) });
+  const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
   try {
     const format = await input.getFormat();
     const contentType = CONTENT_TYPES[format.name];
     const track = await input.getPrimaryAudioTrack();
     if (contentType === undefined || track === null)
       throw new UnreadableAudioError('no audio of a known format');
-    const first = await track.getFirstTimestamp();
-    const durationSeconds = (await track.computeDuration()) - Math.max(0, first);
+    // Looked for by itself: without one, mediabunny 1.61 never ends to compute the duration of FLAC.
+    const first = await new EncodedPacketSink(track).getFirstPacket({ metadataOnly: true });
+    if (first === null) throw new UnreadableAudioError('audio without packets');
+    const durationSeconds = (await track.computeDuration()) - Math.max(0, first.timestamp);
     const { sampleRate, numberOfChannels: channels } = track;
     const codec = track.codec ?? (track.internalCodecId === 'alac' ? 'alac' : null);
     const silent = !(durationSeconds > 0) || !(sampleRate > 0) || !(channels > 0);

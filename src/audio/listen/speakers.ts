@@ -11,6 +11,8 @@ export interface Turn extends Span {
 /** Voices nearer than this (in semitones) count as one. */
 const APART = 3.2;
 const MAX_SPEAKERS = 8;
+/** So many measured heights tell a voice. */
+const STEADY = 8;
 const WINDOW_SECONDS = 0.6;
 
 const semitones = (pitch: number): number => 12 * Math.log2(pitch / 100);
@@ -18,18 +20,40 @@ const semitones = (pitch: number): number => 12 * Math.log2(pitch / 100);
 /** Tells speakers apart by the pitch of their voices; a span in which the voice changes becomes two turns. */
 export function turnsOf(envelope: Envelope, spans: readonly Span[]): Turn[] {
   const parts = spans.flatMap((span) => splitAtChange(envelope, span));
-  const heights = parts.map(({ start, end }) => {
-    const pitch = median(pitchesBetween(envelope, start, end));
-    return pitch === null ? null : semitones(pitch);
-  });
-  const centres = clusters(heights.filter((height): height is number => height !== null));
+  const voices = parts.map(({ start, end }) => pitchesBetween(envelope, start, end).map(semitones));
+  const centres = centresOf(voices);
   let before = 0;
-  const nearest = heights.map((height) => {
-    if (height !== null) before = nearestOf(centres, height);
+  const nearest = voices.map((voice) => {
+    if (voice.length > 0) before = speakerOf(centres, voice);
     return before;
   });
   const order = [...new Set(nearest)];
   return joinedTurns(parts.map((span, index) => ({ ...span, speaker: order.indexOf(nearest[index] ?? 0) })));
+}
+
+/** Voices are known by what has sound enough; a word or two make one of their own only where nothing in them is like the others. */
+function centresOf(voices: readonly (readonly number[])[]): number[] {
+  const heightsOf = (some: readonly (readonly number[])[]) =>
+    some.map(median).filter((height) => height !== null);
+  const steady = voices.filter((voice) => voice.length >= STEADY);
+  const known = clusters(heightsOf(steady));
+  const strange = voices.filter(
+    (voice) => voice.length < STEADY && !known.some((centre) => likeTo(centre, voice) > 0),
+  );
+  return clusters(heightsOf([...steady, ...strange]));
+}
+
+/** How much of a voice lies near a height. */
+const likeTo = (centre: number, voice: readonly number[]): number =>
+  voice.filter((height) => Math.abs(height - centre) < APART).length;
+
+/** Of a few sounds some are misheard: then most of them count, not the middle one. */
+function speakerOf(centres: readonly number[], voice: readonly number[]): number {
+  const nearest = nearestOf(centres, median(voice) ?? 0);
+  if (voice.length >= STEADY) return nearest;
+  const likeness = centres.map((centre) => likeTo(centre, voice));
+  const most = Math.max(...likeness);
+  return likeness[nearest] === most ? nearest : likeness.indexOf(most);
 }
 
 /** Where the median of what follows is another voice than that of what was before, for a while on both sides. */

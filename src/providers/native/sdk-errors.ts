@@ -17,7 +17,7 @@ interface SdkError {
  */
 export function upstreamErrorOf(
   error: unknown,
-  { secrets, signal }: { secrets: readonly string[]; signal: AbortSignal | undefined },
+  { secrets, signal }: { secrets: readonly string[]; signal: Pick<AbortSignal, 'aborted'> | undefined },
 ): UpstreamError {
   if (error instanceof UpstreamError) return error;
   if (signal?.aborted === true) return abortedError();

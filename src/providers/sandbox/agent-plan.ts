@@ -53,6 +53,13 @@ export function readProgress(body: ChatBody): AgentProgress {
   };
 }
 
+const plain = (name: string): string => name.replace(/[^A-Za-z0-9]+/g, '_').toLowerCase();
+
+/** The name under which a tool of a script is on offer: a model knows `mcp:docs/read` by one that the convention allows. */
+export function offeredName(name: string, offered: string[]): string {
+  return offered.includes(name) ? name : (offered.find((other) => plain(other) === plain(name)) ?? name);
+}
+
 /**
  * The tool that fits the user's question and was not called yet, or null: then the answer is due. Tools with other names (an operator's)
  * are called where the question names them.

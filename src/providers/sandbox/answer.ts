@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatCall } from '../providers.types.js';
-import { planCall, readProgress } from './agent-plan.js';
+import { offeredName, planCall, readProgress } from './agent-plan.js';
 import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';
 import { factsOf, pointsIn } from './agent-text.js';
 import { cut, piecesOf, prose } from './prose.js';
@@ -197,7 +197,10 @@ export function answerTo(
   const progress = readProgress(call.body);
   const delayMs = prompt.steps?.[progress.rounds]?.delayMs ?? prompt.directive.delayMs ?? 0;
   const tool = demandedTool(call, prompt, random) ?? plannedTool(call, prompt, progress);
-  if (tool) return { ...toolAnswer({ call, prompt, tokenizer, seed, tool }), delayMs };
+  if (tool !== null) {
+    const named = { ...tool, name: offeredName(tool.name, progress.offered) };
+    return { ...toolAnswer({ call, prompt, tokenizer, seed, tool: named }), delayMs };
+  }
   const json = demandedJson(call, prompt, random);
   const pieces =
     json === null

@@ -1,5 +1,6 @@
-import { BufferSource, Input, MATROSKA, MP4, QTFF, VideoSampleSink, WEBM } from 'mediabunny';
+import { Input, MATROSKA, MP4, QTFF, VideoSampleSink, WEBM } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
+import { watchedSource } from '../../watched-source.js';
 import { UnreadableVideoError } from '../video.types.js';
 import type { VideoFacts } from '../video.types.js';
 import { loadCodecs } from './codecs.js';
@@ -31,7 +32,7 @@ async function describe(input: Input): Promise<OpenedSource> {
 
 /** @throws UnreadableVideoError */
 export async function openSource(bytes: Uint8Array): Promise<OpenedSource> {
-  const input = new Input({ source: new BufferSource(bytes), formats: CONTAINERS });
+  const input = new Input({ source: watchedSource(bytes), formats: CONTAINERS });
   try {
     return await describe(input);
   } catch (error) {
