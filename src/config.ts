@@ -171,15 +171,17 @@ const delays = list
   .pipe(z.array(z.string().regex(/^\d{1,10}$/, 'must be whole milliseconds, separated by commas')).min(1))
   .transform((items) => items.map(Number));
 
+/** As PostgreSQL's clients read it: a host may be missing, where a parameter names the socket. */
+function isDatabaseUrl(value: string): boolean {
+  return /^postgres(ql)?:\/\/\S+$/.test(value) && URL.canParse(value.replace('@/', '@socket/'));
+}
+
 const Environment = z.object({
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: httpUrl.optional(),
   DATA_DIR: z.string().default('./.data'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\/\S+$/, 'must be a postgresql:// URL')
-    .optional(),
+  DATABASE_URL: z.string().refine(isDatabaseUrl, 'must be a postgresql:// URL').optional(),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   KAFKA_BROKERS: list
     .pipe(

@@ -5,18 +5,20 @@ import { queryEarly } from './early-rows.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, patiently } from './pool.js';
 import type { Losses, Server, Settings } from './pool.js';
+import type { Silence } from './silence.js';
 import { queryText } from './text-query.js';
 
 interface DedicatedOptions {
   server: Server;
   role: string;
   losses: Losses;
+  silence: Silence;
   logger: Logger;
   settings?: Settings;
 }
 
 /** Lends the one connection, made when first needed and again after a loss. */
-function createHolder({ server, role, losses, logger, settings }: DedicatedOptions) {
+function createHolder({ server, role, losses, silence, logger, settings }: DedicatedOptions) {
   let current: Promise<pg.Client> | null = null;
 
   const open = async (): Promise<pg.Client> => {
@@ -44,13 +46,18 @@ function createHolder({ server, role, losses, logger, settings }: DedicatedOptio
     async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
       const attempt = connected();
       const client = await attempt;
+      const awaited = silence.begin(client);
+      let isAnswered = true;
       try {
         return await work(client);
       } catch (error) {
         if (!isConnectionFault(error)) throw error;
+        isAnswered = false;
         // Its own end may be heard of later than the next statement comes.
         lose(attempt);
         throw unavailable(error);
+      } finally {
+        silence.end(awaited, isAnswered);
       }
     },
     async close() {

@@ -32,6 +32,7 @@ const SQL_STATES = new Set([
 const MESSAGES = [
   'Connection terminated',
   'timeout exceeded when trying to connect',
+  'timeout expired',
   'Client has encountered a connection error',
   'Client was closed',
   'Query read timeout',

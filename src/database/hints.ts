@@ -6,6 +6,7 @@ import type { HintChannel, Hints } from './hints.types.js';
 import type { Sql } from './database.types.js';
 import { clientOptions } from './pool.js';
 import type { Losses, Server } from './pool.js';
+import type { Silence } from './silence.js';
 
 const CHANNELS: Record<HintChannel, true> = {
   outbox: true,
@@ -47,6 +48,7 @@ interface ListeningOptions {
   server: Server;
   role: string;
   losses: Losses;
+  silence: Silence;
   logger: Logger;
   dispatch: Dispatch;
 }
@@ -56,6 +58,7 @@ async function listen({
   server,
   role,
   losses,
+  silence,
   logger,
   dispatch,
 }: ListeningOptions): Promise<() => Promise<void>> {
@@ -73,6 +76,7 @@ async function listen({
       await next.end().catch(() => undefined);
       throw error;
     }
+    silence.listens(next);
     next.once('end', () => void reconnect());
     client = next;
     if (closed) await next.end();
@@ -103,6 +107,7 @@ export async function createHints(options: {
   server: Server;
   role: string;
   losses: Losses;
+  silence: Silence;
   sql: Sql;
   logger: Logger;
 }): Promise<Hints> {

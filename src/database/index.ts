@@ -11,6 +11,8 @@ import { createHints } from './hints.js';
 import { migrate } from './migrate.js';
 import { createPool, patiently } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
+import { createSilence } from './silence.js';
+import type { Silence } from './silence.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
 
 export type {
@@ -69,15 +71,22 @@ const answers = (system: Sql): Promise<boolean> =>
     () => false,
   );
 
-async function openSystem(config: Config, logger: Logger, server: Server): Promise<SystemDatabase> {
+/** What all connections to one server share. */
+interface Reached {
+  server: Server;
+  losses: Losses;
+  silence: Silence;
+}
+
+async function openSystem({ config, logger }: DatabaseOptions, reached: Reached): Promise<SystemDatabase> {
+  const { server } = reached;
   await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
-  const losses: Losses = { count: 0 };
-  const systemPool = createPool({ server, role: SYSTEM_ROLE, max, losses, logger });
-  const tenantPool = createPool({ server, role: TENANT_ROLE, max, losses, logger });
+  const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
+  const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });
   await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]);
   const system = systemSql(systemPool);
-  const connection = { server, role: SYSTEM_ROLE, losses, logger };
+  const connection = { ...reached, role: SYSTEM_ROLE, logger };
   const hints = await createHints({ ...connection, sql: system });
   return {
     system,
@@ -93,9 +102,9 @@ async function openSystem(config: Config, logger: Logger, server: Server): Promi
   };
 }
 
-async function openEntities(config: Config, logger: Logger, server: Server) {
+async function openEntities({ config, logger }: DatabaseOptions, { server, silence }: Reached) {
   const { createOrm, createTenantWork } = await import('./orm.js');
-  const orm = await createOrm({ server, role: TENANT_ROLE, max: config.database.poolSize, logger });
+  const orm = await createOrm({ server, role: TENANT_ROLE, max: config.database.poolSize, silence, logger });
   return { orm, tenant: createTenantWork(orm, server), close: () => orm.close() };
 }
 
@@ -107,19 +116,23 @@ interface DatabaseOptions {
 /** Whatever `open` makes, with a `close` that also gives the share in an embedded server back. */
 async function withServer<T extends { close(): Promise<void> }>(
   { config, logger }: DatabaseOptions,
-  open: (server: Server) => Promise<T>,
+  open: (reached: Reached) => Promise<T>,
 ): Promise<T> {
   const { server, embedded } = await reach(config, logger);
+  const losses: Losses = { count: 0 };
+  const silence = createSilence({ server, role: SYSTEM_ROLE, losses, logger });
   try {
-    const opened = await open(server);
+    const opened = await open({ server, losses, silence });
     return {
       ...opened,
       async close() {
         await opened.close();
+        silence.close();
         await embedded?.release();
       },
     };
   } catch (error) {
+    silence.close();
     await embedded?.release();
     throw error;
   }
@@ -127,7 +140,7 @@ async function withServer<T extends { close(): Promise<void> }>(
 
 /** As {@link createDatabase}, without entities: quicker to start. */
 export function createSystemDatabase(options: DatabaseOptions): Promise<SystemDatabase> {
-  return withServer(options, (server) => openSystem(options.config, options.logger, server));
+  return withServer(options, (reached) => openSystem(options, reached));
 }
 
 /**
@@ -135,10 +148,9 @@ export function createSystemDatabase(options: DatabaseOptions): Promise<SystemDa
  * @throws ApiError unavailable where PostgreSQL does not answer for 5 s
  */
 export function createDatabase(options: DatabaseOptions): Promise<Database> {
-  const { config, logger } = options;
-  return withServer(options, async (server) => {
-    const system = await openSystem(config, logger, server);
-    const { orm, tenant, close } = await openEntities(config, logger, server);
+  return withServer(options, async (reached) => {
+    const system = await openSystem(options, reached);
+    const { orm, tenant, close } = await openEntities(options, reached);
     return {
       ...system,
       orm,

@@ -6,6 +6,7 @@ import { entities } from './entities.js';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
 import { connectionAs, patiently } from './pool.js';
 import type { Server } from './pool.js';
+import type { Silence } from './silence.js';
 
 /** pg-pool gives every checked-out client the function that returns it. */
 type CheckedOut = pg.PoolClient & { release(destroy?: boolean): void };
@@ -44,16 +45,20 @@ export async function createOrm(options: {
   server: Server;
   role: string;
   max: number;
+  silence: Silence;
   logger: Logger;
 }): Promise<MikroORM> {
-  const { server, role, max, logger } = options;
+  const { server, role, max, silence, logger } = options;
   return MikroORM.init({
     ...ormOptions(server.url, {
       ...connectionAs(server, role),
       application_name: 'penstock',
       connectionTimeoutMillis: PATIENCE_MS,
       allowExitOnIdle: true,
-      onPoolCreated: (pool: pg.Pool) => guardPool(pool, logger),
+      onPoolCreated(pool: pg.Pool) {
+        silence.watch(pool);
+        guardPool(pool, logger);
+      },
     }),
     entities,
     pool: { min: 0, max },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
+import type { Silence } from './silence.js';
 import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
 export const STATEMENT_TIMEOUT_MS = 30_000;
@@ -60,13 +61,14 @@ export function clientOptions(server: Server, role: string, settings: Settings =
 /**
  * Tries until it works or the patience is over: a restart of PostgreSQL is a pause for callers, not a failure. Only for work that has
  * changed nothing yet when its connection fails.
+ * @param attempt gets the time (of `Date.now()`) at which the patience is over
  * @throws ApiError unavailable
  */
-export async function patiently<T>(server: Server, attempt: () => Promise<T>): Promise<T> {
+export async function patiently<T>(server: Server, attempt: (deadline: number) => Promise<T>): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 250)) {
     try {
-      return await attempt();
+      return await attempt(deadline);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       if (Date.now() + pauseMs > deadline) throw unavailable(error);
@@ -115,6 +117,24 @@ interface Alive {
   at: number;
 }
 
+/** A connection within the time that is left; one that comes later goes back to its pool. */
+function connectBy(pool: pg.Pool, deadline: number): Promise<pg.PoolClient> {
+  const leftMs = deadline - Date.now();
+  // A first attempt has its whole patience, which the pool itself keeps to.
+  if (leftMs >= PATIENCE_MS - 10) return pool.connect();
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      reject(new Error('timeout exceeded when trying to connect'));
+    }, leftMs);
+    pool
+      .connect()
+      .then((client) => (isLate ? client.release() : resolve(client)), reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
 /** Draws connections that are alive, as far as can be known. */
 function createDraw(pool: pg.Pool, losses: Losses) {
   const seen = new WeakMap<pg.PoolClient, Alive>();
@@ -124,9 +144,9 @@ function createDraw(pool: pg.Pool, losses: Losses) {
     return !changes || performance.now() - alive.at < SILENT_MS;
   };
   return {
-    async draw(changes: boolean): Promise<pg.PoolClient> {
-      for (const deadline = performance.now() + PATIENCE_MS; ;) {
-        const client = await pool.connect();
+    async draw(changes: boolean, deadline: number): Promise<pg.PoolClient> {
+      for (;;) {
+        const client = await connectBy(pool, deadline);
         if (isTrusted(client, changes)) return client;
         const alive = { losses: losses.count, at: performance.now() };
         try {
@@ -136,7 +156,7 @@ function createDraw(pool: pg.Pool, losses: Losses) {
         } catch (error) {
           client.release(true);
           losses.count += 1;
-          if (!isConnectionFault(error) || performance.now() > deadline) throw error;
+          if (!isConnectionFault(error) || Date.now() > deadline) throw error;
         }
       }
     },
@@ -182,16 +202,18 @@ export interface PoolOptions {
   role: string;
   max: number;
   losses: Losses;
+  silence: Silence;
   logger: Logger;
 }
 
-export function createPool({ server, role, max, losses, logger }: PoolOptions): Pool {
+export function createPool({ server, role, max, losses, silence, logger }: PoolOptions): Pool {
   const pool = new pg.Pool({
     ...clientOptions(server, role),
     max,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
   });
+  silence.watch(pool);
   const { draw, isNew, giveBack } = createDraw(pool, losses);
   // Without a listener, an idle connection that PostgreSQL drops ends the process.
   const noteLoss = (error: Error): void => {
@@ -206,8 +228,8 @@ export function createPool({ server, role, max, losses, logger }: PoolOptions): 
 
   return {
     use: (work, { changes = false } = {}) =>
-      patiently(server, async () => {
-        const client = await draw(changes);
+      patiently(server, async (deadline) => {
+        const client = await draw(changes, deadline);
         const attempt = createAttempt(client, changes);
         let isLost = false;
         try {

@@ -1,12 +1,13 @@
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
-/** A way to PostgreSQL that can be cut and mended. */
+/** A way to PostgreSQL that can be cut, or swallow what is sent, and be mended. */
 export async function createCuttable(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const folder = target.searchParams.get('host');
   const port = Number(target.port || 5432);
-  const pairs = new Set<Socket>();
+  const pairs = new Map<Socket, Socket>();
   let open = true;
+  let silent = false;
   const server: Server = createServer((incoming) => {
     if (!open) return void incoming.destroy();
     const outgoing = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(port, target.hostname);
@@ -14,13 +15,13 @@ export async function createCuttable(databaseUrl: string) {
       [incoming, outgoing],
       [outgoing, incoming],
     ] as const) {
-      pairs.add(from);
+      pairs.set(from, to);
       from.on('error', () => to.destroy());
       from.on('close', () => {
         pairs.delete(from);
         to.destroy();
       });
-      from.pipe(to);
+      if (!silent) from.pipe(to);
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -32,11 +33,20 @@ export async function createCuttable(databaseUrl: string) {
     url: url.href,
     cut() {
       open = false;
-      for (const socket of [...pairs]) socket.destroy();
+      for (const socket of [...pairs.keys()]) socket.destroy();
     },
-    mend: () => void (open = true),
+    /** Connections stay open, new ones too; nothing comes through. */
+    hush() {
+      silent = true;
+      for (const [from, to] of pairs) from.unpipe(to);
+    },
+    mend() {
+      open = true;
+      if (silent) for (const [from, to] of pairs) from.pipe(to);
+      silent = false;
+    },
     async close() {
-      for (const socket of [...pairs]) socket.destroy();
+      for (const socket of [...pairs.keys()]) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };

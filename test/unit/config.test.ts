@@ -60,6 +60,14 @@ test('every fault is listed at once, without the values', () => {
   expect(faults.join('\n')).not.toContain('hunter2');
 });
 
+test.each(['postgresql://', 'postgresql://db:port/x', 'postgresql://db:99999/x', 'postgresql://a b/x'])(
+  'DATABASE_URL %s is no address, and is said so before anything is asked of it',
+  (url) => {
+    const faults = faultsOf({ DATABASE_URL: url, PUBLIC_URL: 'https://api.example.com' });
+    expect(faults).toEqual(['DATABASE_URL: must be a postgresql:// URL']);
+  },
+);
+
 test('PUBLIC_URL is required with DATABASE_URL', () => {
   expect(faultsOf({ DATABASE_URL: 'postgresql://db/x' })).toEqual([
     'PUBLIC_URL: is required with DATABASE_URL',

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { hasKeeper, join, leave } from './keeper.js';
+import { awaitStopping, hasKeeper, join, leave } from './keeper.js';
 import { prepareLayout } from './layout.js';
 import type { Layout } from './layout.js';
 import { awaitStopped, ensureCluster, ensureServer, SERVER_USER } from './postmaster.js';
 
 const KEEPER_CHECK_MS = 5000;
 const STOP_TIMEOUT_MS = 30_000;
+/** So often nobody's keeper leaves in the middle of a start; where none can be started, the server is there without. */
+const MOST_ROUNDS = 5;
 
 /** This process's share in a DATA_DIR's PostgreSQL. */
 export interface EmbeddedPostgres {
@@ -46,9 +48,13 @@ export async function useEmbeddedPostgres(options: {
   const ensure = (): Promise<void> => {
     attempt ??= (async () => {
       await ensureCluster(layout);
-      await guard();
-      await ensureServer(layout, settings);
-      await guard(); // the first may have met a keeper that was just leaving
+      for (let round = 0; round < MOST_ROUNDS; round++) {
+        await guard();
+        await awaitStopping(layout, STOP_TIMEOUT_MS);
+        await ensureServer(layout, settings);
+        if (hasKeeper(layout)) break;
+        // It has left since: what was found running is being stopped.
+      }
     })().finally(() => (attempt = null));
     return attempt;
   };

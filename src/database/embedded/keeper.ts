@@ -1,5 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Layout } from './layout.js';
 
@@ -64,6 +66,31 @@ export async function join(layout: Layout): Promise<number> {
   if (open !== null) return open;
   await makeFifo(layout);
   return openAsUser(layout) ?? startKeeper(layout);
+}
+
+/** Whether a process is a keeper that has let go of its users and stops the server. */
+async function isStopping(layout: Layout, pid: string): Promise<boolean> {
+  try {
+    const [folder, cluster, name, input] = await Promise.all([
+      stat(`/proc/${pid}/cwd`),
+      stat(layout.cluster),
+      readFile(`/proc/${pid}/comm`, 'utf8'),
+      readlink(`/proc/${pid}/fd/0`),
+    ]);
+    const isHere = folder.ino === cluster.ino && folder.dev === cluster.dev;
+    return isHere && name.trim() === 'sh' && input === '/dev/null';
+  } catch {
+    return false; // It has ended, or is somebody else's.
+  }
+}
+
+/** Waits until no keeper is stopping the server: a newcomer must not take for its own what is about to go. At once where /proc is none. */
+export async function awaitStopping(layout: Layout, timeoutMs: number): Promise<void> {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(20)) {
+    const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const stopping = await Promise.all(pids.map((pid) => isStopping(layout, pid)));
+    if (!stopping.includes(true)) return;
+  }
 }
 
 export function hasKeeper(layout: Layout): boolean {
