@@ -26,6 +26,8 @@ import { Migration0023 } from './0023_window_resize.js';
 import { Migration0024 } from './0024_missed_events.js';
 import { Migration0025 } from './0025_return_slots.js';
 import { Migration0026 } from './0026_kept_parts.js';
+import { Migration0027 } from './0027_event_traces.js';
+import { Migration0028 } from './0028_covered_units.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -57,6 +59,8 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0024_missed_events': Migration0024,
   '0025_return_slots': Migration0025,
   '0026_kept_parts': Migration0026,
+  '0027_event_traces': Migration0027,
+  '0028_covered_units': Migration0028,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -29,6 +29,8 @@ export const MIGRATION_NAMES = [
   '0024_missed_events',
   '0025_return_slots',
   '0026_kept_parts',
+  '0027_event_traces',
+  '0028_covered_units',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

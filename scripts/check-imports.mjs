@@ -12,7 +12,18 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Modules of the engine, lowest first; a module imports only lower ones. Modules of one row do not import each other. */
 const ENGINE = [
-  ['vocabulary', 'characters', 'ids', 'errors', 'iso-time', 'recent-map', 'sealer', 'slab'],
+  [
+    'vocabulary',
+    'characters',
+    'ids',
+    'errors',
+    'iso-time',
+    'recent-map',
+    'sealer',
+    'slab',
+    'gone-signal',
+    'watched-source',
+  ],
   ['config', 'processes', 'telemetry'],
   ['database'],
   ['events'],

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { ApiError } from '../errors.js';
 import type { Metering, Settlement, SettlementEvent } from '../metering/metering.types.js';
 import { UpstreamError } from '../providers/index.js';
+import { currentTraceparent } from '../telemetry/index.js';
 import type { AdmittedChat } from './chat-admission.js';
 import { tokenRate } from './chat-usage.js';
 import type { Tokens } from './chat-usage.js';
@@ -45,6 +46,7 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
         orgId: chat.call.principal.orgId,
         type: 'chat.message.created',
         data: { messageId, model, role: 'assistant', totalTokens: tokens.total, conversationId: null },
+        traceparent: currentTraceparent(),
       }),
     async fail(chat, error) {
       const gone = error instanceof UpstreamError && error.fault === 'aborted';

@@ -110,6 +110,8 @@ export interface SettlementEvent {
   orgId: string;
   type: string;
   data: Record<string, unknown>;
+  /** Where its call stands in a trace; null where nothing is traced. */
+  traceparent: string | null;
 }
 
 export interface UsageRecord {

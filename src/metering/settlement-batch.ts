@@ -67,8 +67,8 @@ const FITTING = {
       RETURNING b.org_id, s.n, json_build_object('limits', penstock_limits(b), 'used', b.used, 'reserved', b.reserved) AS shown)
   SELECT CASE WHEN sum(b.n) = cardinality($1::text[]) THEN json_object_agg(b.org_id, b.shown)::text ELSE penstock_refuse() END
     FROM b WHERE $4::text IS NULL OR (
-      SELECT count(penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data)))
-        FROM json_to_recordset($4::json) e (org text, type text, data jsonb, unheard boolean)
+      SELECT count(penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace))
+        FROM json_to_recordset($4::json) e (org text, type text, data jsonb, unheard boolean, trace text)
         WHERE e.unheard IS NOT TRUE OR EXISTS (SELECT 1 FROM webhooks w WHERE w.org_id = e.org) OR (SELECT i.kafka FROM installation i)) >= 0`,
 };
 
@@ -89,31 +89,44 @@ function mayFit({ amounts, fallback, orgId }: Ending): boolean {
   );
 }
 
+interface Charge {
+  credits: number;
+  chat_tokens: number;
+}
+
 /** What is charged where it is not more than was reserved: the token view is never more than the credits. */
-function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Amounts {
+function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Charge {
   return { credits, chat_tokens: Math.min(tokens, credits * 1000) };
 }
 
-const byId = (a: Ending, b: Ending): number => (a.operationId < b.operationId ? -1 : 1);
+interface Row {
+  item: Ending;
+  charge: Charge | null;
+}
+
+const byId = (a: Row, b: Row): number => (a.item.operationId < b.item.operationId ? -1 : 1);
+
+/** An event as both statements read it. */
+function told({ orgId: org, type, data, traceparent }: SettlementEvent, unheard: true | undefined) {
+  return { org, type, data, unheard, trace: traceparent ?? undefined };
+}
 
 async function settleFitting(
   connection: Connection,
   items: readonly Ending[],
   unheard: true | undefined,
 ): Promise<Ended[]> {
-  const sorted = items.toSorted(byId);
-  const charges = new Map(sorted.map((item) => [item, item.amounts && chargeOf(item.amounts)]));
-  const column = (of: (charge: Amounts) => number | undefined): string =>
-    array(sorted, (item) => String(of(charges.get(item) ?? {}) ?? 'NULL'));
-  const events = sorted.flatMap(({ event }) =>
-    event === null ? [] : [{ org: event.orgId, type: event.type, data: event.data, unheard }],
-  );
+  const rows = items.map((item): Row => ({ item, charge: item.amounts && chargeOf(item.amounts) }));
+  const sorted = rows.toSorted(byId);
+  const column = (bucket: keyof Charge): string =>
+    array(sorted, ({ charge }) => (charge === null ? 'NULL' : String(charge[bucket])));
+  const events = sorted.flatMap(({ item: { event } }) => (event === null ? [] : [told(event, unheard)]));
   const answer = await connection.text(
     FITTING,
     [
-      array(sorted, ({ operationId }) => text(operationId)),
-      column(({ credits }) => credits),
-      column(({ chat_tokens: tokens }) => tokens),
+      array(sorted, ({ item }) => text(item.operationId)),
+      column('credits'),
+      column('chat_tokens'),
       JSON.stringify(events),
     ],
     items.some(({ amounts }) => amounts !== null) ? FLUSH : undefined,
@@ -124,9 +137,9 @@ async function settleFitting(
       balancesOf(raw),
     ]),
   );
-  return items.map((item) => ({
+  return rows.map(({ item, charge }) => ({
     state: STATE.now,
-    charged: toAmounts(toVector(charges.get(item) ?? {})),
+    charged: charge ?? {},
     balances: balances.get(item.orgId ?? '') ?? null,
   }));
 }
@@ -144,7 +157,7 @@ async function settleEach(
   const fallbacks: Record<string, object> = {};
   for (const [i, { fallback }] of items.entries()) if (fallback !== null) fallbacks[i + 1] = fallback;
   const events = items.flatMap(({ event }, i) =>
-    event === null ? [] : [{ at: i + 1, org: event.orgId, type: event.type, data: event.data, unheard }],
+    event === null ? [] : [{ at: i + 1, ...told(event, unheard) }],
   );
   const batch = {
     ops: items.map(({ operationId }) => operationId),

@@ -169,7 +169,7 @@ const DISABLE_LEFT = `UPDATE webhooks w SET enabled = false, disabled_reason = $
     SELECT 1 FROM webhook_deliveries d
     WHERE d.webhook_id = w.id AND d.claim IS NOT NULL AND d.claimed_until >= clock_timestamp())`;
 
-/** A disabled webhook's deliveries fail after three days; old events and deliveries are forgotten. */
+/** A disabled webhook's deliveries fail after three days; old events, their traces and deliveries are forgotten. */
 export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<void> {
   await sql.query(DISABLE_LEFT, [DISABLE_AFTER]);
   // A test whose process was killed is nobody's to send again.
@@ -177,6 +177,7 @@ export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<
     WHERE d.status = 'pending' AND d.event_type = 'webhook.test' AND d.created_at < clock_timestamp() - interval '2 minutes'`);
   await sql.query(`UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL FROM webhooks w
     WHERE w.id = d.webhook_id AND NOT w.enabled AND d.status = 'pending' AND d.created_at < clock_timestamp() - interval '3 days'`);
+  await sql.query(`DELETE FROM event_traces t WHERE t.created_at < clock_timestamp() - interval '3 days'`);
   await sql.query(
     `DELETE FROM webhook_events e WHERE e.created_at < clock_timestamp() - $1 * interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id AND d.status = 'pending')`,

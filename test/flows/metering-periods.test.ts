@@ -162,6 +162,30 @@ describe('a change of plan', () => {
     });
   });
 
+  it('to a smaller one and back takes no top-ups for what the larger allowances covered', async () => {
+    const principal = await bench.createOrg('pro_monthly');
+    const { orgId } = principal;
+    await metering.topUp(orgId, 'credits', 5_000);
+    await metering.setUsed(orgId, 'credits', 15_000);
+    await bench.organizations.changePlan(orgId, 'free');
+    expect(await credits(orgId)).toMatchObject({ limit: 150, used: 150, remaining: 0 });
+    await bench.organizations.changePlan(orgId, 'pro_monthly');
+    expect(await credits(orgId)).toMatchObject({ limit: 250, used: 0, remaining: 250 });
+  });
+
+  it('to a smaller one leaves top-ups to be spent beyond it, each unit once', async () => {
+    const principal = await bench.createOrg('business_monthly');
+    const { orgId } = principal;
+    await metering.topUp(orgId, 'agent_runs', 5_000);
+    const runs = async () => (await metering.balances(orgId)).agent_runs;
+    await metering.setUsed(orgId, 'agent_runs', 12_000);
+    await bench.organizations.changePlan(orgId, 'pro_monthly');
+    expect(await runs()).toMatchObject({ limit: 150, used: 120, remaining: 30 });
+    await metering.setUsed(orgId, 'agent_runs', 14_000);
+    await endPeriod(orgId);
+    expect(await runs()).toMatchObject({ limit: 130, used: 0 });
+  });
+
   it('by cancelling gives Free limits once the paid period is over', async () => {
     const principal = await bench.createOrg('business_monthly');
     await bench.organizations.cancel(principal.orgId);

@@ -288,7 +288,8 @@ describe('the event of a settlement', () => {
   const happened = async (on: Metering, principal: Principal) => {
     const id = await reserve(principal, priced(amounts), on);
     const { orgId } = principal;
-    await on.settle(id, amounts, { orgId, type: 'chat.message.created', data: { messageId: id } });
+    const event = { orgId, type: 'chat.message.created', data: { messageId: id }, traceparent: null };
+    await on.settle(id, amounts, event);
     const rows = await bench.sql(
       `SELECT 1 FROM outbox WHERE key = $1 AND event #>> '{data,messageId}' = $2`,
       [orgId, id],

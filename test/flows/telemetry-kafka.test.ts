@@ -73,8 +73,13 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     await broker.stop();
   });
 
-  it('the caller’s trace goes with the messages of its job and its run, with the webhooks, and to the upstream', async () => {
-    const events = ['generation.completed', 'agent.run.completed'];
+  it('the caller’s trace goes with the messages of its job, its run and its chats, with the webhooks, and to the upstream', async () => {
+    const events = [
+      'generation.completed',
+      'agent.run.completed',
+      'chat.message.created',
+      'chat.conversation.created',
+    ];
     const hook = { name: 'h', url: receiver.url, events };
     expect((await server.rest('POST', '/webhooks', { key, body: hook })).status).toBe(200);
     const body = { prompt: 'a mill', size: '512x512' };
@@ -83,6 +88,14 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     jobId = String(made.headers['x-job-id']);
     const agent = await makeAgent(server, key);
     ({ runId } = await runAgent(server, key, agent, { input: 'hello' }, PARENT));
+
+    upstream.always({ body: completion('Hello') });
+    const chat = { model: 'acme/chat-1', messages: [{ role: 'user', content: 'Hi' }] };
+    const asked = { key, headers: PARENT, body: chat };
+    expect((await server.rest('POST', '/chat/completions', asked)).status).toBe(200);
+    expect(upstream.requests[0]!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+    const streamed = { ...asked, body: { ...chat, model: 'sandbox/chat-basic', stream: true } };
+    expect((await server.rest('POST', '/chat/completions', streamed)).status).toBe(200);
 
     const consumer = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).consumer({
       groupId: 'witness',
@@ -98,7 +111,7 @@ describe.skipIf(kafka === null)('with Kafka', () => {
           const value = JSON.parse(String(message.value)) as Seen['value'];
           const messageKey = message.key?.toString();
           const about = [messageKey, value.data['jobId'], value.data['runId']];
-          if (!about.includes(jobId) && !about.includes(runId)) return;
+          if (!about.includes(jobId) && !about.includes(runId) && !value.type.startsWith('chat.')) return;
           const headers = Object.entries(message.headers ?? {}).map(([name, one]) => [name, String(one)]);
           seen.push({ topic, key: messageKey, headers: Object.fromEntries(headers), value });
         },
@@ -115,16 +128,9 @@ describe.skipIf(kafka === null)('with Kafka', () => {
     }
     for (const { headers } of seen)
       expect(headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
-    await eventually(() => receiver.requests.length === 2);
+    await eventually(() => receiver.requests.length === 5);
     for (const delivered of receiver.requests)
       expect(delivered.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
-
-    upstream.always({ body: completion('Hello') });
-    const chat = { model: 'acme/chat-1', messages: [{ role: 'user', content: 'Hi' }] };
-    expect(
-      (await server.rest('POST', '/chat/completions', { key, headers: PARENT, body: chat })).status,
-    ).toBe(200);
-    expect(upstream.requests[0]!.headers['traceparent']).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
   });
 
   it('messages are numbered without a hole, named in their headers, keyed, and show the job as the API does', async () => {
