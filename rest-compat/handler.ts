@@ -31,12 +31,10 @@ export function createRestHandler(options: RestOptions): RestHandler {
     try {
       call = await edge.open(request, response);
       if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
-      const read = await readRequest(options, router, { request, call, path, query });
-      rest = read;
-      await serve(options, read, response).catch((fault: unknown) => {
-        throw nameSource(fault, read);
-      });
-    } catch (fault) {
+      rest = await readRequest(options, router, { request, call, path, query });
+      await serve(options, rest, response);
+    } catch (cause) {
+      const fault = rest === null ? cause : nameSource(cause, rest);
       const error = visibleError(edge, fault, call?.requestId ?? '');
       discardBody(request);
       if (response.headersSent) response.destroy();
@@ -61,7 +59,9 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     endpoint.route.method === 'POST' && bytes && key !== undefined
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
       : null;
-  if (await isStreaming(options, rest)) return streamChat({ options, rest, response, idempotent });
+  const streaming = isStreaming(options, rest);
+  if (typeof streaming === 'boolean' ? streaming : await streaming)
+    return streamChat({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run') return streamNewRun({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run-events') return streamRun({ options, rest, response });
   if (endpoint.document.operation.operation === 'subscription')

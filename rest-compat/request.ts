@@ -163,10 +163,10 @@ const FIELDLESS: Pick<NonNullable<Route['body']>, 'limitBytes' | 'optional'> = {
 };
 
 /** A body's bytes; null for methods without one. */
-async function receive(
+function receive(
   request: IncomingMessage,
   { method, body: { limitBytes, optional } = FIELDLESS }: Pick<Route, 'method'> & { body?: typeof FIELDLESS },
-): Promise<Buffer | null> {
+): Promise<Buffer> | Buffer | null {
   if (method === 'GET' || method === 'DELETE') return null;
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;

@@ -21,7 +21,7 @@ export function errorAnswer(fault: unknown): HttpAnswer {
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, call, context, body } = rest;
   if (endpoint.route.raw === 'chat') {
-    return { status: 200, headers: JSON_HEADERS, body: await options.completeChat(call, body ?? {}) };
+    return { status: 200, headers: JSON_HEADERS, body: (await options.completeChat(call, body ?? {})).text };
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
   if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };

@@ -36,7 +36,7 @@ export interface RestOptions {
   /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required */
   takeSlots(field: GraphQLField<unknown, object>, call: Call): Promise<void>;
   /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
-  completeChat(call: Call, body: Record<string, unknown>): Promise<string>;
+  completeChat(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */

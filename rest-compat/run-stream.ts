@@ -1,5 +1,13 @@
 import type { IdempotentRequest, IdempotentRun } from '../src/http/index.js';
-import { prepareRun, rateFor, sendAnswer, sendReplay, setRate, visibleError } from '../src/http/index.js';
+import {
+  prepareRun,
+  rateFor,
+  returnIfRefused,
+  sendAnswer,
+  sendReplay,
+  setRate,
+  visibleError,
+} from '../src/http/index.js';
 import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { StreamedEvent } from './rest.types.js';
@@ -54,6 +62,7 @@ async function startOnce(work: Streaming, run: IdempotentRun): Promise<string | 
     if (options.edge.idempotency.keeps(rest.call, answer))
       await run.finish({ ...answer, body: Buffer.from(answer.body) });
     else await run.abandon(answer.status);
+    await returnIfRefused(options.edge, rest.call, answer.status);
     setRate(response, await rateFor(options.edge, rest.call, fault));
     sendAnswer(response, answer);
     return null;

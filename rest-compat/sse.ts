@@ -28,17 +28,38 @@ export interface SseWriter {
   end(): void;
 }
 
+interface Framing {
+  /** @returns whether there is room for more */
+  write(text: string): boolean;
+  end(): void;
+}
+
+/**
+ * Writes each text as one chunk of the transfer coding (RFC 9112, 7.1). Left to node:http a chunk is four writes that are gathered again, a
+ * quarter of what an event costs. Where the answer is not chunked (HTTP/1.0) it goes out as it is.
+ */
+function framed(response: ServerResponse): Framing {
+  if (!response.chunkedEncoding)
+    return { write: (text) => response.write(text), end: () => void response.end() };
+  response.chunkedEncoding = false;
+  return {
+    write: (text) => response.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`),
+    end: () => void response.end('0\r\n\r\n'),
+  };
+}
+
 /** Sends the head and writes events with backpressure; a stalled reader's connection is destroyed. */
 export function openSse(response: ServerResponse, options: SseOptions = {}): SseWriter {
   const { pingIntervalMs = PING_INTERVAL_MS, stallTimeoutMs = STALL_TIMEOUT_MS, copy } = options;
   let written = false;
   response.writeHead(200, SSE_HEADERS);
+  const frames = framed(response);
   // The head goes out with the first event where there is one at once, else alone.
   setImmediate(() => {
     if (!written && !response.destroyed) response.flushHeaders();
   });
   const ping = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(': ping\n\n');
+    if (!response.writableNeedDrain) frames.write(': ping\n\n');
   }, pingIntervalMs);
   ping.unref();
   response.once('close', () => clearInterval(ping));
@@ -56,12 +77,12 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
     write(text) {
       written = true;
       copy?.(text);
-      if (response.destroyed || response.write(text)) return undefined;
+      if (response.destroyed || frames.write(text)) return undefined;
       return drained();
     },
     end() {
       clearInterval(ping);
-      response.end();
+      frames.end();
     },
   };
 }

@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { invalid } from '../src/errors.js';
 import type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../src/http/index.js';
-import { prepareRun, rateFor, sendAnswer, sendReplay, setRate, visibleError } from '../src/http/index.js';
+import {
+  prepareRun,
+  rateFor,
+  returnIfRefused,
+  sendAnswer,
+  sendReplay,
+  setRate,
+  visibleError,
+} from '../src/http/index.js';
 import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
@@ -18,10 +26,15 @@ export interface Streaming {
  * Whether the call asked for a stream: in the body or in the query (contract 4.1).
  * @throws ApiError invalid_request for another word than true or false in the query
  */
-export async function isStreaming(options: RestOptions, rest: RestRequest): Promise<boolean> {
-  const { endpoint, body, query, call } = rest;
+export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
+  const { endpoint, body, query } = rest;
   if (endpoint.stream === null) return false;
-  const asked = query === '' ? null : new URLSearchParams(query).get('stream');
+  return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
+}
+
+async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Promise<boolean> {
+  const { endpoint, body, query, call } = rest;
+  const asked = new URLSearchParams(query).get('stream');
   if (asked !== null && asked !== 'true' && asked !== 'false') {
     await options.takeSlots(endpoint.document.field, call);
     throw invalid('stream must be true or false', 'stream');
@@ -55,6 +68,7 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     if (options.edge.idempotency.keeps(rest.call, answer))
       await run.finish({ ...answer, body: Buffer.from(answer.body) });
     else await run.abandon(answer.status);
+    await returnIfRefused(options.edge, rest.call, answer.status);
     setRate(response, await rateFor(options.edge, rest.call, fault));
     return sendAnswer(response, answer);
   }

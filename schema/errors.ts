@@ -57,13 +57,21 @@ export function presentError(
     const code = ERROR_KINDS[error.extensions['code'] as ErrorCode]
       ? error.extensions['code']
       : 'invalid_request';
-    return { message: withoutSuggestion(error.message), ...place, extensions: { code, httpStatus: 400 } };
+    return { message: readable(error.message), ...place, extensions: { code, httpStatus: 400 } };
   }
   if (apiError.code === 'server_error' && onFault) onFault(apiError.details.cause ?? apiError);
   return { message: apiError.message, ...place, extensions: { ...errorExtensions(apiError) } };
 }
 
-/** graphql-js hints at names of the schema; strangers shall not learn it by guessing. */
-function withoutSuggestion(message: string): string {
-  return message.replace(/ Did you mean [^?]*\?/g, '');
+const MAX_MESSAGE = 1000;
+const SUGGESTION = ' Did you mean ';
+
+/**
+ * A message of graphql-js. It may quote what the caller sent, megabytes of it, and ends with a hint at names of the schema, which strangers shall not
+ * learn by guessing. The hint is cut off by its place: a pattern looks at each of a million beginnings that a caller may have sent.
+ */
+function readable(message: string): string {
+  const hint = message.endsWith('?') ? message.lastIndexOf(SUGGESTION) : -1;
+  const said = hint < 0 ? message : message.slice(0, hint);
+  return said.length > MAX_MESSAGE ? `${said.slice(0, MAX_MESSAGE - 1).toWellFormed()}…` : said;
 }

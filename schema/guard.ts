@@ -43,7 +43,9 @@ export function guardOf(field: Pick<GraphQLField<unknown, unknown>, 'extensions'
 export function requireScope(call: CallContext, scope: ScopeName): void {
   if (!call.principal.scopes.has(scope))
     throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
-  (call.usedScopes ??= new Set()).add(scope);
+  const used = call.usedScopes;
+  if (used === undefined) call.usedScopes = [scope];
+  else if (!used.includes(scope)) call.usedScopes = [...used, scope];
 }
 
 /** The plan comes before the arguments (decisions.md 1). @throws ApiError plan_required */
@@ -67,11 +69,22 @@ export function takeKeySlot(services: Services, call: CallContext): Promise<void
   call.keyWindowOpen = false;
   const taken = services.metering
     .admit({ principal: call.principal, requestId: call.requestId, client: call.client, keyWindow: true })
-    .then((admission) => {
-      call.rate = admission.rate;
+    .then(({ rate }) => {
+      call.rate = rate;
+      if (rate?.takenAt !== undefined) call.keySlotAt = rate.takenAt;
     });
   taking.set(call, taken);
   return taken;
+}
+
+/** Gives back what {@link takeKeySlot} took, for a call that step 4 then refused after all (decisions.md 1); once. */
+export async function returnKeySlot({ metering }: Services, call: CallContext): Promise<void> {
+  const { keySlotAt: takenAt, principal } = call;
+  if (takenAt === undefined) return;
+  delete call.keySlotAt;
+  await metering.returnSlots({ principal, keyWindow: true, takenAt });
+  const { rate } = call;
+  if (rate?.takenAt === takenAt) call.rate = { ...rate, remaining: rate.remaining + 1 };
 }
 
 /** The check of scope and rate (steps 3 and 4 of decisions.md 1) that every root field passes once. */

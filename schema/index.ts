@@ -6,7 +6,16 @@ export { ChatCompletionInput } from './chat/chat.input.js';
 export { ChatCompletionChunk } from './chat/chat.type.js';
 export type { GraphqlContext } from './context.js';
 export { errorExtensions, presentError } from './errors.js';
-export { enforce, guardOf, Metered, requireScope, Scope, takeFieldSlots, takeKeySlot } from './guard.js';
+export {
+  enforce,
+  guardOf,
+  Metered,
+  requireScope,
+  returnKeySlot,
+  Scope,
+  takeFieldSlots,
+  takeKeySlot,
+} from './guard.js';
 export { AgentRunEvent } from './agent/run.type.js';
 export { JobTool } from './enums.js';
 export { JobProgress, JobType } from './job/job.type.js';

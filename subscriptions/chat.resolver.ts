@@ -13,7 +13,7 @@ type Subscribing = SubscribeResolverData<unknown, { input: ChatCompletionInput }
 /** The source events are the chunks' JSON texts: REST passes them on as they are, without an execution for each token. */
 async function streamChat({ args, context }: Subscribing): Promise<AsyncIterable<string>> {
   const { call, services, body } = context;
-  const { chunks } = await services.chat.stream(call, { ...(body ?? chatBody(args.input)), stream: true });
+  const { chunks } = await services.chat.stream(call, body ?? chatBody(args.input));
   return chunks;
 }
 

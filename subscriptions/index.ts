@@ -5,7 +5,7 @@ export { createRunHub, type RunHub } from './run-hub.js';
 export { AgentRunSubscriptionResolver } from './run.resolver.js';
 export type { OperationEngine, OperationRequest } from './server/operation.types.js';
 export { SharedResults } from './server/shared-results.js';
-export { createGraphqlSseHandler, type GraphqlSseHandler } from './server/sse.js';
+export { createGraphqlSseHandler, createOperationStream, type GraphqlSseHandler } from './server/sse.js';
 export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
 export { StalledSubscriberError } from './stalled.js';

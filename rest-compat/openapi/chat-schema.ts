@@ -79,25 +79,36 @@ const MESSAGE: JsonSchema = {
 const FUNCTION: JsonSchema = {
   type: 'object',
   properties: {
-    type: { type: 'string', const: 'function' },
-    function: {
-      type: 'object',
-      properties: {
-        name: { type: 'string', minLength: 1 },
-        description: TEXT,
-        parameters: { type: 'object' },
-      },
-      required: ['name'],
-    },
+    name: { type: 'string', minLength: 1 },
+    description: TEXT,
+    parameters: { type: 'object' },
   },
+  required: ['name'],
+};
+
+const TOOL: JsonSchema = {
+  type: 'object',
+  properties: { type: { type: 'string', const: 'function' }, function: FUNCTION },
   required: ['function'],
 };
 
 /** Properties of a chat request's body that the input type does not tell. */
 export const CHAT_FIELDS: Record<string, JsonSchema> = {
   messages: { type: 'array', minItems: 1, items: MESSAGE },
-  tools: nullable({ type: 'array', maxItems: 128, items: FUNCTION }),
+  tools: nullable({ type: 'array', maxItems: 128, items: TOOL }),
   tool_choice: { anyOf: [{ type: 'string', enum: ['none', 'auto', 'required'] }, { type: 'object' }, NULL] },
+  functions: {
+    ...nullable({ type: 'array', maxItems: 128, items: FUNCTION }),
+    description: 'The older form of `tools`: the functions alone. The answer then has `function_call`.',
+  },
+  function_call: {
+    description: '`auto`, `none`, or `{name}` of one of `functions`.',
+    anyOf: [
+      { type: 'string', enum: ['none', 'auto'] },
+      { type: 'object', properties: { name: TEXT }, required: ['name'] },
+      NULL,
+    ],
+  },
   response_format: {
     anyOf: [
       {

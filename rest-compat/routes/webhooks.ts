@@ -88,7 +88,7 @@ export const webhookRoutes: Route[] = [
     method: 'POST',
     path: '/webhooks/{id}/test',
     operationId: 'testWebhook',
-    summary: 'Send a signed `webhook.test` now',
+    summary: 'Send a signed webhook.test now',
     document: `mutation ($id: ID!) { body: testWebhook(id: $id) { ${DELIVERY} } }`,
     parameters: ID,
     ...wrapped('delivery'),

@@ -16,7 +16,7 @@ export class ChatResolver {
     @Arg('input', () => ChatCompletionInput, { description: 'The conversation, and how to answer it.' })
     input: ChatCompletionInput,
   ): Promise<ChatCompletion> {
-    const completion = await services.chat.complete(call, { ...(body ?? chatBody(input)), stream: false });
+    const completion = await services.chat.complete(call, body ?? chatBody(input));
     return parseChatCompletion(completion.text);
   }
 }

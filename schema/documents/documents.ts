@@ -2,6 +2,7 @@ import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
 import { SubscriptionRootRule } from './subscription-root.rule.js';
+import { faultsOfVariables } from './variables.js';
 
 /** A GraphQL request as it came. */
 export interface DocumentRequest {
@@ -14,7 +15,7 @@ export interface DocumentRequest {
 export type Prepared = { document: DocumentNode } | { errors: readonly GraphQLError[] };
 
 export interface Documents {
-  /** Parse, limits, validation: what no operation may skip, on HTTP, WebSocket and Server-Sent Events alike. */
+  /** Parse, limits, validation, variables: what no operation may skip, on HTTP, WebSocket and Server-Sent Events alike. */
   prepare(request: DocumentRequest): Prepared;
 }
 
@@ -49,16 +50,19 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   }
 
   return {
-    prepare({ query, variables }) {
-      const prepared = find(query);
+    prepare(request) {
+      const prepared = find(request.query);
       if ('errors' in prepared) return prepared;
-      const refused = checkLimits(schema, prepared.document, variables ?? {});
-      return refused ? { errors: [refused] } : prepared;
+      const refused = checkLimits(schema, prepared.document, request.variables ?? {});
+      if (refused) return { errors: [refused] };
+      const errors = faultsOfVariables(schema, prepared.document, request);
+      return errors.length > 0 ? { errors } : prepared;
     },
   };
 }
 
 function parseWithin(query: string): Prepared {
+  if (hasTooManyLines(query)) return { errors: [limitError(`Document has more than ${LIMITS.lines} lines`)] };
   let document: DocumentNode;
   try {
     document = parse(query, { maxTokens: LIMITS.tokens });
@@ -69,6 +73,14 @@ function parseWithin(query: string): Prepared {
   }
   const refused = checkSyntax(document);
   return refused ? { errors: [refused] } : { document };
+}
+
+/** Each error's place is found by counting the lines before it. */
+function hasTooManyLines(query: string): boolean {
+  let lines = 1;
+  const lineEnd = /\r\n|[\n\r]/g;
+  while (lines <= LIMITS.lines && lineEnd.test(query)) lines++;
+  return lines > LIMITS.lines;
 }
 
 /** Directives by number, and texts that PostgreSQL cannot store. */

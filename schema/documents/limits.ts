@@ -22,11 +22,13 @@ import { guardOf } from '../guard.js';
 export const LIMITS = {
   /** Lexer tokens of the document. */
   tokens: 1000,
+  /** Lines of the document, those in its texts included. */
+  lines: 10_000,
   /** Nesting of fields; introspection included. */
   depth: 16,
   /** Directives in the whole document. */
   directives: 50,
-  /** Times that one root field may stand in an operation, aliases and fragments counted. */
+  /** Times that one root field may stand in an operation, aliases and fragments counted; aliases that any other field may have there. */
   repeats: 15,
   /** References that the `_entities` of an operation hold together. */
   references: 1000,
@@ -53,6 +55,8 @@ interface Measure {
   /** Of `_entities`. */
   references: number;
   rootFields: Map<string, number>;
+  /** Of each type's fields. */
+  aliases: Map<string, Set<string>>;
 }
 
 /** A refusal of the whole request: always HTTP 400. */
@@ -85,6 +89,7 @@ export function checkLimits(
         visited: 0,
         references: 0,
         rootFields: new Map(),
+        aliases: new Map(),
       };
       const cost = costOf(measure, { type: root, set: definition.selectionSet, depth: 1 });
       if (variables !== null && cost > LIMITS.cost)
@@ -160,6 +165,7 @@ function costOfField(
     return node.selectionSet ? costOf(measure, { type, set: node.selectionSet, depth: depth + 1 }) : 0;
   const isRoot = depth === 1 && !field.name.startsWith('__');
   if (isRoot) countRepeat(measure, field.name);
+  else countAlias(measure, type, node);
   if (field.name === '_entities') countReferences(measure, node);
   const own = isRoot ? rootCost(field) : node.selectionSet ? COST.object : COST.leaf;
   const inner = getNamedType(field.type);
@@ -173,6 +179,19 @@ function countRepeat({ rootFields }: Measure, name: string): void {
   rootFields.set(name, times);
   if (times > LIMITS.repeats)
     throw limitError(`Field ${name} stands more than ${LIMITS.repeats} times in the operation`);
+}
+
+/**
+ * What an object's field says is written once for each alias, and costs no more for it: three hundred aliases of a long text make a
+ * gigabyte of a page. Counted over the operation, as selections of one object may stand in many places of it.
+ */
+function countAlias({ aliases }: Measure, type: GraphQLCompositeType, { name, alias }: FieldNode): void {
+  if (alias === undefined || type.name.startsWith('__') || name.value.startsWith('__')) return;
+  const field = `${type.name}.${name.value}`;
+  const names = aliases.get(field) ?? new Set();
+  aliases.set(field, names.add(alias.value));
+  if (names.size > LIMITS.repeats)
+    throw limitError(`Field ${field} has more than ${LIMITS.repeats} aliases in the operation`);
 }
 
 /** A router asks for a page's entities at once; each is an object of the answer. */

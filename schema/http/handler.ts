@@ -6,6 +6,7 @@ import type { HttpAnswer, RecordedAnswer } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
+  eventStreamWish,
   parseJson,
   rateFor,
   readJsonBody,
@@ -51,11 +52,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
-    const { method = 'GET', url = '/' } = request;
-    if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
-    const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
-    const json = bytes ? parseJson(bytes, paramOf) : null;
-    const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const { method, search, bytes, json } = await read(request);
     const answer = (part: Part) => run({ request, call, graphql: parseRequest(json, search), part });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
@@ -64,7 +61,9 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
     }
     await edge.takeSlot(call);
-    const given = await answer(undefined);
+    const graphql = parseRequest(json, search);
+    if (isStreamed(options, request, graphql)) return options.stream({ request: graphql, response, call });
+    const given = await run({ request, call, graphql, part: undefined });
     setRate(response, await rateFor(edge, call));
     sendAnswer(response, given);
   }
@@ -98,11 +97,41 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   return { handle, close: () => apollo.close() };
 }
 
+interface Read {
+  method: string;
+  /** With its `?`, or empty. */
+  search: string;
+  /** Of a POST. */
+  bytes: Buffer | null;
+  json: unknown;
+}
+
 interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
   part: Part;
+}
+
+/** What a request brings. @throws ApiError for a body that cannot be read, or another method */
+async function read(request: IncomingMessage): Promise<Read> {
+  const { method = 'GET', url = '/' } = request;
+  if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
+  const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
+  const json = bytes ? parseJson(bytes, paramOf) : null;
+  return { method, search: url.includes('?') ? url.slice(url.indexOf('?')) : '', bytes, json };
+}
+
+/** A subscription of a client that accepts event streams beside JSON. */
+function isStreamed(
+  { documents }: GraphqlHandlerOptions,
+  request: IncomingMessage,
+  graphql: GraphqlRequest,
+): boolean {
+  if (eventStreamWish(request.headers.accept) !== 'accepted') return false;
+  const prepared = documents.prepare(graphql);
+  if ('errors' in prepared) return false;
+  return getOperationAST(prepared.document, graphql.operationName ?? null)?.operation === 'subscription';
 }
 
 /** With an Idempotency-Key: what an earlier request with it did, or null. */

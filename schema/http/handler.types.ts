@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
 import type { HttpEdge } from '../../src/http/index.js';
+import type { CallContext } from '../../src/metering/call-context.js';
 import type { Services } from '../../src/services.js';
 import type { Documents } from '../documents/index.js';
+import type { GraphqlRequest } from './request.js';
 
 export interface GraphqlHandlerOptions {
   schema: GraphQLSchema;
@@ -10,4 +13,6 @@ export interface GraphqlHandlerOptions {
   services: Services;
   edge: HttpEdge;
   logger: Logger;
+  /** Answers a subscription as Server-Sent Events, for clients that accept them beside JSON. The key's slot was taken. */
+  stream(work: { request: GraphqlRequest; response: ServerResponse; call: CallContext }): Promise<void>;
 }

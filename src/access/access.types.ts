@@ -54,6 +54,8 @@ export interface Authenticator {
    * @throws ApiError unauthorized `Invalid or missing API key` or `API key has expired`
    */
   authenticate(authorization: string | string[] | undefined): Promise<Principal>;
+  /** The same, at once where the key is known: throws at once, too. */
+  recognize(authorization: string | string[] | undefined): Principal | Promise<Principal>;
   /** Reads the key again from the database, past the cache. */
   refresh(principal: Principal): Promise<Principal>;
   /** Calls `listener` when a key stops being valid (revoked, expired), on whichever process that happened; at most 1 s later. */

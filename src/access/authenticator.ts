@@ -107,30 +107,12 @@ function current(entry: Entry, plans: PlanCatalogue): Principal {
   return entry.principal;
 }
 
-/** @see Authenticator */
-export function createAuthenticator(options: {
-  database: Database;
-  plans: PlanCatalogue;
-  logger: Logger;
-}): Authenticator {
-  const { database, plans, logger } = options;
+/** Who a key is, from the cache or the database; what is read while something changes is answered with, but not kept. */
+function createRecognizer(database: Database, plans: PlanCatalogue) {
   const cache = createCache(plans);
   const loading = new Map<string, Promise<Entry>>();
-  const marks = createUsageMarks({ sql: database.system, logger });
   /** Grows with each push: what was read before it may be stale and is not kept. */
   let epoch = 0;
-  const forget = (condition: (row: Row) => boolean): void => {
-    epoch += 1;
-    loading.clear();
-    cache.removeWhere(condition);
-  };
-  const invalidations = createInvalidations({ database, logger });
-  const unsubscribe = [
-    database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),
-    database.hints.on('org_changed', (orgId) => forget((row) => row.org_id === orgId)),
-    database.hints.onReconnect(() => forget(() => true)),
-  ];
-
   const load = async (name: string): Promise<Entry> => {
     const seen = epoch;
     const rows = await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
@@ -147,16 +129,47 @@ export function createAuthenticator(options: {
     loading.set(name, attempt);
     return attempt;
   };
-
   return {
-    async authenticate(authorization) {
-      const name = nameOf(keyOf(authorization));
+    recognize(name: string): Principal | Promise<Principal> {
       const known = cache.entries.get(name);
       const fresh = known !== undefined && Date.now() - known.loadedAt < MAX_AGE_MS;
-      const principal = current(fresh ? known : await find(name), plans);
-      marks.add(principal.keyId);
-      return principal;
+      return fresh ? current(known, plans) : find(name).then((entry) => current(entry, plans));
     },
+    forget(condition: (row: Row) => boolean): void {
+      epoch += 1;
+      loading.clear();
+      cache.removeWhere(condition);
+    },
+  };
+}
+
+/** @see Authenticator */
+export function createAuthenticator(options: {
+  database: Database;
+  plans: PlanCatalogue;
+  logger: Logger;
+}): Authenticator {
+  const { database, plans, logger } = options;
+  const { recognize: named, forget } = createRecognizer(database, plans);
+  const marks = createUsageMarks({ sql: database.system, logger });
+  const invalidations = createInvalidations({ database, logger });
+  const unsubscribe = [
+    database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),
+    database.hints.on('org_changed', (orgId) => forget((row) => row.org_id === orgId)),
+    database.hints.onReconnect(() => forget(() => true)),
+  ];
+  const marked = (principal: Principal): Principal => {
+    marks.add(principal.keyId);
+    return principal;
+  };
+  const recognize: Authenticator['recognize'] = (authorization) => {
+    const principal = named(nameOf(keyOf(authorization)));
+    return principal instanceof Promise ? principal.then(marked) : marked(principal);
+  };
+
+  return {
+    authenticate: async (authorization) => await recognize(authorization),
+    recognize,
     async refresh(principal) {
       forget((row) => row.key_id === principal.keyId);
       const rows = await database.system.query<Row>(BY_ID, [principal.keyId]);

@@ -7,6 +7,7 @@ import {
   enforce,
   guardOf,
   presentError,
+  returnKeySlot,
   takeFieldSlots,
   takeKeySlot,
   type GraphqlContext,
@@ -14,6 +15,7 @@ import {
 import {
   createGraphqlSseHandler,
   createGraphqlWsServer,
+  createOperationStream,
   SharedResults,
   type GraphqlWsServer,
   type OperationEngine,
@@ -69,9 +71,11 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
-  const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger });
+  const streaming = { edge, engine, shared, draining: options.draining };
+  const sse = createGraphqlSseHandler(streaming);
+  const stream = createOperationStream(streaming);
+  const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
-  const sse = createGraphqlSseHandler({ edge, engine, shared, draining: options.draining });
   const rest = createRestHandler({
     schema,
     edge,
@@ -80,7 +84,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     spoolFolder: foundation.files.spoolFolder,
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
     takeSlots: (field, call) => takeFieldSlots(services, call, guardOf(field)),
-    completeChat: async (call, body) => (await services.chat.complete(call, body)).text,
+    completeChat: (call, body) => services.chat.complete(call, body),
     joinRun: (call, runId) =>
       services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
     readFile: async (call, url) => {
@@ -133,6 +137,7 @@ function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddres
     rateOf,
     currentRate: (call) => peek(call.principal),
     takeSlot: (call) => takeKeySlot(services, call),
+    returnSlot: (call) => returnKeySlot(services, call),
   });
 }
 
@@ -156,7 +161,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
     strangerRate: (request) => addressLimit.state(clientAddress(request)),
-    refusedAddress: (request) => void addressLimit.take(clientAddress(request)),
+    refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
     trustsOrigin: (origin, request) =>
       cors.allows(origin) ||
       origin === new URL(config.http.publicUrl).origin ||

@@ -30,9 +30,9 @@ import type { Closers } from './closers.js';
 import { allOrEveryFault } from './operator-files.js';
 import {
   createTraceLookup,
-  observeMetering,
   openTelemetry,
   traceBus,
+  traceMetering,
   traceProviders,
   watchDatabase,
   type Telemetry,
@@ -137,12 +137,21 @@ function openAccess(opening: Opening & { database: Database; plans: LivePlanCata
   const processId = newId('prc');
   const refresh = authenticator.refresh.bind(authenticator);
   const { role } = config;
-  const onBatch = metrics.admissionBatch;
+  const observers = { onBatch: metrics.admissionBatch, onAdmission: metrics.admission };
   const eventsHeard = config.kafka !== null;
-  const core = createMetering({ database, plans, logger, processId, role, refresh, onBatch, eventsHeard });
+  const core = createMetering({
+    database,
+    plans,
+    logger,
+    processId,
+    role,
+    refresh,
+    ...observers,
+    eventsHeard,
+  });
   core.start();
   closers.add('metering', () => core.close());
-  const metering = observeMetering(core, metrics, tracer);
+  const metering = tracer === null ? core : traceMetering(core, tracer);
   return { authenticator, metering, processId };
 }
 

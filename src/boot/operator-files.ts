@@ -2,6 +2,7 @@ import { readMcpFile } from '../agents/index.js';
 import { loadPlans } from '../access/index.js';
 import { ConfigError } from '../config.js';
 import type { operatorFiles } from '../config.js';
+import { checkModels } from '../models/index.js';
 import { ProvidersFileError, readProvidersFile } from '../providers/index.js';
 
 function faultsOf(settled: PromiseSettledResult<unknown>[]): string[] {
@@ -32,7 +33,9 @@ export async function faultsOfFiles(files: ReturnType<typeof operatorFiles>): Pr
   return faultsOf(
     await Promise.allSettled([
       loadPlans(plansFile),
-      readProvidersFile({ file: providersFile, env: variables }),
+      readProvidersFile({ file: providersFile, env: variables }).then(({ settings }) =>
+        checkModels(settings),
+      ),
       readMcpFile(mcpFile, variables),
     ]),
   );

@@ -105,12 +105,13 @@ function setHeaders(response: ServerResponse, key: FileKey, expires: number): vo
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 }
 
-/** One range is served; several, or another unit, are answered whole, as RFC 9110 allows. */
+/** One range is served; several, or another unit, are answered whole, as RFC 9110 allows. Only a GET has one (14.2). */
 function parseRange(
   request: IncomingMessage,
   key: FileKey,
   size: number,
 ): ByteRange | null | 'unsatisfiable' {
+  if (request.method !== 'GET') return null;
   const condition = request.headers['if-range'];
   if (condition !== undefined && condition !== etagOf(key)) return null;
   const match = /^bytes=(\d{0,40})-(\d{0,40})$/i.exec(request.headers.range ?? '');

@@ -54,10 +54,13 @@ function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
   const { models, metering, tokenizer, search } = options;
 
-  const measured = async (request: ChatRequest, model: Model): Promise<CheckedChat> => {
-    const promptTokens = await countPrompt(request, model, tokenizer);
-    const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
-    return { request, model, promptTokens, maxTokens };
+  const measured = (request: ChatRequest, model: Model): CheckedChat | Promise<CheckedChat> => {
+    const checked = (promptTokens: number): CheckedChat => {
+      const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
+      return { request, model, promptTokens, maxTokens };
+    };
+    const counted = countPrompt(request, model, tokenizer);
+    return typeof counted === 'number' ? checked(counted) : counted.then(checked);
   };
 
   const check = async (call: CallContext, body: Record<string, unknown>): Promise<CheckedChat> => {
@@ -65,8 +68,10 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     if (!isTierAllowed(call.principal.plan, model)) {
       throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
     }
-    const readImage = await createImageReader(call.principal.orgId, body['messages'], options);
-    return await measured(readChatRequest(body, readImage), model);
+    const reader = createImageReader(call.principal.orgId, body['messages'], options);
+    // Nearly always both are there at once: each wait costs a turn of the queue.
+    const readImage = reader instanceof Promise ? await reader : reader;
+    return measured(readChatRequest(body, readImage), model);
   };
 
   const reserve = async (

@@ -51,11 +51,11 @@ function urlsIn(messages: unknown): string[] {
 /** The request's pictures that are files of this installation, read from storage (decisions.md 9). */
 async function ownImages(
   orgId: string,
-  messages: unknown,
+  urls: readonly string[],
   files: ImageOptions['files'],
 ): Promise<ReadonlyMap<string, string>> {
   const own = new Map<string, string>();
-  for (const url of urlsIn(messages).slice(0, 64)) {
+  for (const url of urls.slice(0, 64)) {
     const file = own.has(url) ? null : await files.resolveOwn(orgId, url);
     if (!file) continue;
     const bytes = await files.read(orgId, file.id);
@@ -64,13 +64,20 @@ async function ownImages(
   return own;
 }
 
-/** A reader for the pictures of one request. */
-export async function createImageReader(
+const NO_OWN: ReadonlyMap<string, string> = new Map();
+
+/** A reader for the pictures of one request; at once where there are none to be fetched. */
+export function createImageReader(
   orgId: string,
   messages: unknown,
   { inputs, files }: ImageOptions,
-): Promise<ImageReader> {
-  const own = await ownImages(orgId, messages, files);
+): ImageReader | Promise<ImageReader> {
+  const urls = urlsIn(messages);
+  if (urls.length === 0) return readerOf(NO_OWN, inputs);
+  return ownImages(orgId, urls, files).then((own) => readerOf(own, inputs));
+}
+
+function readerOf(own: ReadonlyMap<string, string>, inputs: ImageOptions['inputs']): ImageReader {
   return (value, field) => {
     const data = own.get(value);
     if (data !== undefined) return data;

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.js';
+import type { GoneSignal } from '../gone-signal.js';
 import type { Model } from '../models/models.types.js';
 import type { ChatChunks, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
@@ -21,7 +22,7 @@ export interface StreamOptions {
   usage: unknown;
   /** The model that answers. */
   model: Model;
-  signal: AbortSignal;
+  signal: GoneSignal;
   settlement: ChatSettlement;
   tokenizer: Tokenizer;
 }
@@ -66,9 +67,29 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return this;
   }
 
-  async next(): Promise<Step> {
+  next(): Promise<Step> {
     this.waitingSince = Number.POSITIVE_INFINITY;
-    const value = this.ready.shift() ?? (await this.advance());
+    const isUnderWay = this.next_ === null && this.held === null && this.fault === null && !this.finished;
+    if (!isUnderWay || this.ready.length > 0) return this.step();
+    return this.options.chunks.next().then(this.onRaw, this.onBroken);
+  }
+
+  /** Nearly every step of a stream: text comes and is handed out, without an async function in between. */
+  private readonly onRaw = (raw: string | null): Step | Promise<Step> => {
+    const written = raw === null ? null : this.plain(raw);
+    return written === null ? this.step(raw) : this.handedOut(written);
+  };
+
+  private readonly onBroken = async (error: unknown): Promise<never> => {
+    throw await this.failed(error);
+  };
+
+  /** @param raw what the upstream said last, where that was taken already and is more than text */
+  private async step(raw?: string | null): Promise<Step> {
+    return this.handedOut(this.ready.shift() ?? (await this.advance(raw)));
+  }
+
+  private handedOut(value: string | null): Step {
     this.waitingSince = Date.now();
     return value === null ? DONE : { done: false, value };
   }
@@ -81,12 +102,14 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   }
 
   /** The next chunk to hand out, or null at the end. @throws ApiError */
-  private async advance(): Promise<string | null> {
+  private async advance(given?: string | null): Promise<string | null> {
+    let raw = given;
     while (!this.finished) {
-      if (this.fault) return await this.afterEnding();
+      if (raw === undefined && this.fault) return await this.afterEnding();
       let chunk: Chunk | string | null;
       try {
-        chunk = await this.pull();
+        chunk = raw === undefined ? await this.pull() : raw === null ? null : parseChunk(raw);
+        raw = undefined;
       } catch (error) {
         if (!this.held || this.ending) throw await this.failed(error);
         // The answer was whole already; only its end was missing.
@@ -109,9 +132,13 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       return first;
     }
     const raw = await this.options.chunks.next();
-    if (raw === null) return null;
+    return raw === null ? null : (this.plain(raw) ?? parseChunk(raw));
+  }
+
+  /** A chunk that brings nothing but text, as it is written. */
+  private plain(raw: string): string | null {
     const plain = this.held ? null : this.writer.plain(raw);
-    if (plain === null) return parseChunk(raw);
+    if (plain === null) return null;
     if (plain.text !== '""') this.delivered.push(plain.text);
     return plain.written;
   }

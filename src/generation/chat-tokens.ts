@@ -12,19 +12,25 @@ const PER_ANSWER = 3;
 const QUICK = 32_768;
 
 /**
- * A prompt's tokens: texts by the tokenizer, images by the model's entry.
+ * A prompt's tokens: texts by the tokenizer, images by the model's entry. At once where the texts are short.
  * @throws ApiError invalid_request where the model's window is too small for it
  */
-export async function countPrompt(request: ChatRequest, model: Model, tokenizer: Tokenizer): Promise<number> {
+export function countPrompt(
+  request: ChatRequest,
+  model: Model,
+  tokenizer: Tokenizer,
+): number | Promise<number> {
   const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
   const fixed =
     request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
-  const tokens =
-    fixed +
-    (await countTexts([...request.texts, ...allowedTexts(request, model)], {
-      tokenizer,
-      limit: window - fixed,
-    }));
+  const texts = [...request.texts, ...allowedTexts(request, model)];
+  const counted = countTexts(texts, { tokenizer, limit: window - fixed });
+  return typeof counted === 'number'
+    ? within(fixed + counted, window)
+    : counted.then((tokens) => within(fixed + tokens, window));
+}
+
+function within(tokens: number, window: number): number {
   if (tokens >= window) {
     throw new ApiError(
       'invalid_request',

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { GoneSignal } from '../gone-signal.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
@@ -22,18 +23,20 @@ export interface ChatOptions extends ChatAdmissionOptions {
   logger: Logger;
 }
 
+type Body = Record<string, unknown>;
+
 interface Parts {
   options: ChatOptions;
   admission: ChatAdmission;
   router: Router;
   settlement: ChatSettlement;
   /** The signal of calls that go on without their caller. */
-  never: AbortSignal;
+  never: GoneSignal;
 }
 
 /** A call with an Idempotency-Key finishes without its caller, so that it can be replayed. */
-function signalOf({ never }: Parts, call: CallContext): AbortSignal {
-  return call.idempotencyKey === null ? call.signal : never;
+function signalOf({ never }: Parts, call: CallContext): GoneSignal {
+  return call.idempotencyKey === null ? (call.gone ?? call.signal) : never;
 }
 
 /** @throws UpstreamError where a fallback's window is too small for the prompt */
@@ -55,10 +58,10 @@ async function routed<T>(
   attempt: (provider: ChatProvider, call: ChatCall) => Promise<T>,
 ): Promise<Routed<T>> {
   try {
-    return await parts.router.route(chat.model, signalOf(parts, chat.call), async (provider, target) => {
+    return await parts.router.route(chat.model, signalOf(parts, chat.call), (provider, target) => {
       if (!provider.chat)
         throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-      return await attempt(provider.chat, upstreamCall(parts, chat, target));
+      return attempt(provider.chat, upstreamCall(parts, chat, target));
     });
   } catch (error) {
     throw await parts.settlement.fail(chat, error);
@@ -67,7 +70,8 @@ async function routed<T>(
 
 const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> => provider.complete(call);
 
-async function complete(parts: Parts, chat: AdmittedChat): Promise<ChatCompletion> {
+async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
+  const chat = await parts.admission.admit(call, body);
   const { value: answer, model } = await routed(parts, chat, callWhole);
   const { text, parsed } = answer;
   const head = missingHead(parsed, 'chat.completion');
@@ -107,7 +111,7 @@ export function createChatService(options: ChatOptions): ChatService {
     never: new AbortController().signal,
   };
   return {
-    complete: async (call, body) => await complete(parts, await parts.admission.admit(call, body)),
+    complete: (call, body) => complete(parts, call, body),
     stream: async (call, body) => await stream(parts, await parts.admission.admit(call, body)),
     async estimate(call, body) {
       const { model, promptTokens, maxTokens } = await parts.admission.check(call, body);

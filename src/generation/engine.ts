@@ -1,3 +1,4 @@
+import { UnreadableAudioError } from '../audio/index.js';
 import { ApiError } from '../errors.js';
 import type { JobContext } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
@@ -53,14 +54,39 @@ export async function callEngine<Kind extends EngineKind, T>(
     attempt: async (provider, target) => {
       const engine = engineAt(provider, kind, target);
       if (engine === undefined) throw unable(`The provider has no models for ${kind}`);
-      if (target.id !== model.id) assertSuited(target, () => check(target, engine));
-      return await ask(engine, orderLogOf(orders, engineName(provider, target)));
+      const asked = () => ask(engine, orderLogOf(orders, engineName(provider, target)));
+      if (target.id === model.id) return await asked();
+      assertSuited(target, () => check(target, engine));
+      return await askReader(target, engine, asked);
     },
   });
 }
 
+/** What one model reads another may not: a fallback that decodes here is passed over for it, as the file is no fault of the caller's. */
+async function askReader<T>(
+  target: Model,
+  engine: Engine<EngineKind>,
+  ask: () => PromiseLike<T>,
+): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw decodesHere(engine) && isRefusal(error) ? passedOver(target, error) : error;
+  }
+}
+
+function decodesHere({ capabilities: can }: Engine<EngineKind>): boolean {
+  return can !== undefined && 'decodesHere' in can && can.decodesHere === true;
+}
+
+const isRefusal = (error: unknown): error is Error =>
+  error instanceof UnreadableAudioError || (error instanceof UpstreamError && error.fault === 'rejected');
+
 const unable = (message: string): UpstreamError =>
   new UpstreamError(message, { status: null, retryable: false });
+
+const passedOver = (target: Model, { message }: Error): UpstreamError =>
+  unable(`The fallback ${target.id} is passed over: ${message}`);
 
 /** @throws UpstreamError where the check refuses */
 export function assertSuited(target: Model, check: () => void): void {
@@ -68,6 +94,6 @@ export function assertSuited(target: Model, check: () => void): void {
     check();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    throw unable(`The fallback ${target.id} is passed over: ${error.message}`);
+    throw passedOver(target, error);
   }
 }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { abortSignalOf } from '../gone-signal.js';
+import type { GoneSignal } from '../gone-signal.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import { abortedError, UpstreamError } from '../providers/index.js';
 import type { Provider, ProviderRegistry } from '../providers/index.js';
@@ -18,7 +20,7 @@ export interface Router {
    * Tries the model's provider, again where that makes sense, then its fallbacks (decisions.md 6, "Upstreams").
    * @throws UpstreamError the last one
    */
-  route<T>(model: Model, signal: AbortSignal, attempt: Attempt<T>): Promise<Routed<T>>;
+  route<T>(model: Model, signal: GoneSignal, attempt: Attempt<T>): Promise<Routed<T>>;
 }
 
 interface RouterOptions {
@@ -27,9 +29,9 @@ interface RouterOptions {
   logger: Logger;
 }
 
-async function backOff(ms: number, signal: AbortSignal): Promise<void> {
+async function backOff(ms: number, signal: GoneSignal): Promise<void> {
   try {
-    await sleep(ms, undefined, { signal });
+    await sleep(ms, undefined, { signal: abortSignalOf(signal) });
   } catch {
     throw abortedError();
   }
@@ -42,7 +44,7 @@ function mayGoOn(error: unknown): error is UpstreamError {
 
 export function createRouter({ models, providers, logger }: RouterOptions): Router {
   /** All attempts at one model. */
-  async function tryModel<T>(target: Model, signal: AbortSignal, attempt: Attempt<T>): Promise<T> {
+  async function tryModel<T>(target: Model, signal: GoneSignal, attempt: Attempt<T>): Promise<T> {
     for (let tries = 0; ; tries++) {
       // Looked up each time: a reload may have put another provider in its place.
       const provider = providers.find(target.upstream?.providerId ?? '');

@@ -119,11 +119,20 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
       await outcome.run.finish({ status, headers, body: Buffer.isBuffer(body) ? body : Buffer.from(body) });
     } else if (given.part !== undefined) await outcome.run.keepPart(given.part);
     else await outcome.run.abandon(given.errorStatuses?.includes(503) ? 503 : given.status);
+    await returnIfRefused(edge, call, given.status);
   }
   // A retry that waited for the first call's job has its answer again; a failure is nobody's first answer.
   if (outcome.kind === 'await' && given.status < 500) response.setHeader('Idempotent-Replayed', 'true');
   setRate(response, call.rate);
   sendAnswer(response, given);
+}
+
+/**
+ * The slot of the key's window is taken before the key's first answer is looked for, the endpoint's after: a call that the latter refuses, or its
+ * organisation's pending jobs, takes neither (decisions.md 1).
+ */
+export async function returnIfRefused(edge: HttpEdge, call: CallContext, status: number): Promise<void> {
+  if (status === 429 && call.admitted !== true) await edge.returnSlot(call);
 }
 
 /** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions.md 6). */

@@ -72,7 +72,17 @@ const UNPACK = new Map([
  * for its size: it is unpacked so far only to tell a bomb from a mistake.
  * @throws ApiError unsupported_media_type, payload_too_large
  */
-export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  if (request.headers['content-encoding'] !== undefined) return readEncoded(request, limitBytes);
+  try {
+    requireJson(request);
+  } catch (fault) {
+    return Promise.reject(fault as ApiError);
+  }
+  return readBody(request, limitBytes);
+}
+
+async function readEncoded(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   const unpack = UNPACK.get(request.headers['content-encoding']?.trim().toLowerCase() as 'gzip');
   if (unpack) {
     const packed = await readBody(request, limitBytes);

@@ -20,6 +20,8 @@ export interface HttpEdge {
   currentRate(call: CallContext): Promise<RateState>;
   /** Step 4 alone: takes the call's slot of its key's window, once. @throws ApiError rate_limited */
   takeSlot(call: CallContext): Promise<void>;
+  /** Gives that slot back. */
+  returnSlot(call: CallContext): Promise<void>;
   /** A fault that callers see as `Internal server error` only. */
   onFault(fault: unknown, requestId: string): void;
   idempotency: IdempotencyService;

@@ -8,12 +8,14 @@ export {
   requireJson,
   whenBodyIsWanted,
 } from './body.js';
+export { eventStreamWish } from './event-stream-wish.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {
   errorHeaders,
   prepareRun,
   rateFor,
+  returnIfRefused,
   roomIn,
   sendAnswer,
   sendOnce,

@@ -103,7 +103,7 @@ function takeUp(kept: Kept, call: CallContext, row: BeginRow): IdempotencyOutcom
   if (opened === null)
     return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part: null };
   requireScopes(call, row.granted);
-  call.usedScopes = new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])]);
+  call.usedScopes = [...new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])])];
   const part = { status: row.answer_status ?? 200, ...opened };
   return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part };
 }
@@ -117,7 +117,7 @@ function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): Idempote
 }
 
 /** A replay shows what the first key was allowed to see: the key that asks for it needs the same scopes. */
-function requireScopes(call: CallContext, scopes: string[]): void {
+function requireScopes(call: CallContext, scopes: readonly string[]): void {
   for (const scope of scopes) {
     if (!(call.principal.scopes as ReadonlySet<string>).has(scope)) {
       throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
@@ -129,7 +129,7 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
   const live = row.owner === kept.processId ? kept.live.get(row.row_id) : undefined;
   const joined = live?.recording.join();
   if (live && joined) {
-    requireScopes(request.call, [...(live.call.usedScopes ?? [])]);
+    requireScopes(request.call, live.call.usedScopes ?? []);
     return { kind: 'join', answer: joined };
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', resumeJobIds: row.jobs };

@@ -1,5 +1,6 @@
-import type { ClientInfo, Scope } from '../vocabulary.js';
 import type { Principal } from '../access/access.types.js';
+import type { GoneSignal } from '../gone-signal.js';
+import type { ClientInfo, Scope } from '../vocabulary.js';
 import type { RateState } from './metering.types.js';
 
 /** One authenticated request (or one WebSocket operation) on its way through the engine, whichever face it came by. */
@@ -9,8 +10,12 @@ export interface CallContext {
   client: ClientInfo;
   /** Fires when the caller has gone. */
   signal: AbortSignal;
+  /** Tells the same for less, where the call's face has it. */
+  gone?: GoneSignal;
   /** True until the request's slot of the key's window has been taken; admission takes it and sets this to false. */
   keyWindowOpen: boolean;
+  /** When that slot was taken ahead of the call's other checks, by the database's clock, in microseconds: to give it back by. */
+  keySlotAt?: number;
   /** The window that the X-RateLimit-* headers report: the one with the smaller share left of those looked at so far. */
   rate: RateState | null;
   /** The request's Idempotency-Key row, bound to the job that the call creates (decisions.md 6). */
@@ -26,5 +31,5 @@ export interface CallContext {
    */
   resumeJobIds?: string[];
   /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */
-  usedScopes?: Set<Scope>;
+  usedScopes?: readonly Scope[];
 }

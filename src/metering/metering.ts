@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { PlanCatalogue, Principal } from '../access/access.types.js';
 import type { Database } from '../database/index.js';
+import { ApiError } from '../errors.js';
 import { createAdmission } from './admission.js';
 import { tokenAmounts } from './amounts.js';
 import { lazyConnection } from './connection.js';
@@ -29,6 +30,8 @@ export interface MeteringOptions {
   eventsHeard?: boolean;
   /** Told of each admission statement: how many callers, how many seconds. */
   onBatch?: (size: number, seconds: number) => void;
+  /** Told of each admission: `admitted`, or the code of its refusal. */
+  onAdmission?: (outcome: string) => void;
 }
 
 /**
@@ -43,6 +46,7 @@ export function createMetering({
   role,
   refresh,
   onBatch,
+  onAdmission,
   eventsHeard = true,
 }: MeteringOptions): Metering {
   const connections = {
@@ -67,9 +71,15 @@ export function createMetering({
   const lease = createLease({ database, processId, role, logger });
   return {
     async admit(request) {
-      const admitted = await admission.admit(request);
-      if (admitted.reservation !== null) settlement.remember(request);
-      return admitted;
+      try {
+        const admitted = await admission.admit(request);
+        onAdmission?.('admitted');
+        if (admitted.reservation !== null) settlement.remember(request);
+        return admitted;
+      } catch (error) {
+        onAdmission?.(error instanceof ApiError ? error.code : 'error');
+        throw error;
+      }
     },
     returnSlots: (slots) => returnSlots(database, slots),
     tokenAmounts,

@@ -1,4 +1,5 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { GoneSignal } from '../gone-signal.js';
 import type { ModelType, Tier } from '../vocabulary.js';
 import type { ImageEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
@@ -25,7 +26,7 @@ export interface ChatCall {
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
   promptTokens: number;
-  signal: AbortSignal;
+  signal: GoneSignal;
 }
 
 /** A `chat.completion` object of the convention, parsed; only `choices` is sure to be an array. */

@@ -32,8 +32,8 @@ export interface ConnectionDependencies {
   newRequestId(): string;
   /** Stands around each operation while traces are exported: a span of its caller's trace, whose `traceparent` jobs keep. */
   traced?: OperationTracer;
-  /** Counts a refused key against the client's address. */
-  refused(): void;
+  /** Counts a refused key against the client's address. False: it had tried too many already. */
+  refused(): boolean;
 }
 
 /** @param parent the caller's `traceparent`; `run` gets that of the operation's own span */
@@ -183,8 +183,7 @@ export class Connection {
       return await this.dependencies.authenticator.authenticate(this.#authorization);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'unauthorized') {
-        this.dependencies.refused();
-        this.close(code, reason);
+        this.close(code, this.dependencies.refused() ? reason : 'Rate limit exceeded');
       } else {
         this.dependencies.logger.warn({ err: error }, 'a WebSocket could not be authenticated');
         this.close(1013, 'Try again later');

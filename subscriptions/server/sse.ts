@@ -37,6 +37,7 @@ export type GraphqlSseHandler = (request: IncomingMessage, response: ServerRespo
 
 export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): GraphqlSseHandler {
   const { edge } = dependencies;
+  const stream = createOperationStream(dependencies);
   return async (request, response) => {
     let call: CallContext | null = null;
     try {
@@ -44,8 +45,7 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
       const operation = await readOperation(request);
       await edge.takeSlot(call);
       refuseWhole(dependencies, operation, request);
-      setRate(response, await rateFor(edge, call));
-      await stream(dependencies, { request: operation, response, call });
+      await stream({ request: operation, response, call });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
       setRate(response, await rateFor(edge, call, fault));
@@ -95,15 +95,24 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-interface Streaming {
+/** An operation whose request was read and whose slot was taken, with where its events go. */
+export interface OperationStreaming {
   request: OperationRequest;
   response: ServerResponse;
   call: CallContext;
 }
 
-async function stream(dependencies: GraphqlSseDependencies, streaming: Streaming): Promise<void> {
-  const { draining } = dependencies;
+/** Runs an operation and sends its results as they come. Ends with the operation, or with its reader. */
+export function createOperationStream(
+  dependencies: GraphqlSseDependencies,
+): (streaming: OperationStreaming) => Promise<void> {
+  return (streaming) => stream(dependencies, streaming);
+}
+
+async function stream(dependencies: GraphqlSseDependencies, streaming: OperationStreaming): Promise<void> {
+  const { draining, edge } = dependencies;
   const { request, response, call } = streaming;
+  setRate(response, await rateFor(edge, call));
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',

@@ -16,10 +16,10 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
   /** Whether a browser page of this origin may connect with a cookie. */
   trustsOrigin(origin: string, request: IncomingMessage): boolean;
   clientOf(request: IncomingMessage): ClientInfo;
-  /** The address's window: nothing is left where it tried too many keys (429). */
+  /** The address's window, for the headers of a refused upgrade. */
   strangerRate(request: IncomingMessage): RateState;
-  /** Counts a refused key against the client's address. */
-  refusedAddress(request: IncomingMessage): void;
+  /** Counts a refused key against the client's address. False: it had tried too many already. */
+  refusedAddress(request: IncomingMessage): boolean;
   /** How long a client may accept nothing, default 15 s. */
   stallTimeoutMs?: number;
 }
@@ -84,16 +84,15 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   };
 }
 
-/** A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. */
+/**
+ * A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. The address's
+ * window is none of the upgrade's business: browsers bring their key after it, and a good one is not shut out by its neighbours' bad ones.
+ */
 function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
   const { origin, cookie } = request.headers;
-  if (origin !== undefined && cookie !== undefined && !dependencies.trustsOrigin(origin, request)) {
-    return { status: 403, error: 'Origin not allowed' };
-  }
-  const rate = dependencies.strangerRate(request);
-  if (rate.remaining > 0) return null;
-  const retryAfter = Math.max(1, rate.reset - Math.floor(Date.now() / 1000));
-  return { status: 429, error: 'Rate limit exceeded', retryAfter };
+  const isForeign =
+    origin !== undefined && cookie !== undefined && !dependencies.trustsOrigin(origin, request);
+  return isForeign ? { status: 403, error: 'Origin not allowed' } : null;
 }
 
 const CLOSE_WAIT_MS = 1_000;

@@ -299,6 +299,14 @@ describe('a streamed chat over an upstream', () => {
     expect(await charged()).toEqual([{ state: 'settled', tokens: 30 }]);
   });
 
+  it('is refused in an upstream’s words; one long word that a caller made it say holds nobody up', async () => {
+    for (let times = 0; times < 4; times++) {
+      upstream.queue({ status: 400, body: { error: { message: 'm'.repeat(5000) } } });
+      const refused = engine.chat.stream(await org.call(), ask({ stream: true }));
+      await expect(refused).rejects.toMatchObject({ status: 400, message: `${'m'.repeat(299)}…` });
+    }
+  });
+
   it.each<[string, string[], 'end' | 'reset' | 'hang']>([
     ['a reset', [], 'reset'],
     ['an end without a finish', [], 'end'],

@@ -172,6 +172,8 @@ describe.each([
         String(PNG.length),
         '',
       ]);
+      const ranged = await fetch(url, { method: 'HEAD', headers: { range: 'bytes=0-3' } });
+      expect([ranged.status, ranged.headers.get('content-length')]).toEqual([200, String(PNG.length)]);
       const etag = head.headers.get('etag') ?? '';
       for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
         expect((await fetch(url, { headers: { 'if-none-match': known } })).status).toBe(304);

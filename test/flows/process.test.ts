@@ -33,11 +33,21 @@ async function runToEnd(
 
 describe('a start', () => {
   test('lists every fault of the configuration at once and ends with 1', async () => {
-    const files = { PROVIDERS_FILE: '/none.json', PLANS_FILE: '/none.json' };
+    const folder = await mkdtemp(join(tmpdir(), 'penstock-faults-'));
+    const providers = join(folder, 'providers.json');
+    const twice = { id: 'acme', kind: 'openai-compatible' };
+    await writeFile(providers, JSON.stringify({ providers: [twice, twice] }));
+    const files = { PROVIDERS_FILE: providers, PLANS_FILE: '/none.json' };
     const { code, stderr } = await runToEnd({ PORT: 'x', ROLE: 'y', EGRESS_ALLOW: 'z', ...files });
     expect(code).toBe(1);
     for (const name of ['PORT', 'ROLE', 'EGRESS_ALLOW', ...Object.keys(files)])
       expect(stderr).toContain(`${name}: `);
+    for (const fault of ['stands twice', 'baseUrl is required']) expect(stderr).toContain(fault);
+    await writeFile(providers, JSON.stringify({ defaults: { chat: 'no/such' } }));
+    expect((await runToEnd({ PORT: 'x', ...files })).stderr).toContain(
+      'PROVIDERS_FILE: defaults.chat: no/such',
+    );
+    await rm(folder, { recursive: true, force: true });
   });
 
   test('on a taken port ends with 1 and touches nothing', async () => {

@@ -47,8 +47,14 @@ const refused: [string, () => string][] = [
   ['nests too deep', () => `{ viewer ${'{ organization '.repeat(17)}{ id }${' }'.repeat(17)} }`],
   ['costs too much', () => `{ ${aliases(12, 'jobs(first: 100) { nodes { id } }')} }`],
   ['asks a costly field 16 times', () => `mutation { ${aliases(16, 'cancelJob(id: "x") { success }')} }`],
+  [
+    'gives a field 16 aliases, wherever they stand',
+    () =>
+      `{ jobs { nodes { ${aliases(8, 'inputParams')} } nodes { ${aliases(16, 'inputParams').slice(8)} } } }`,
+  ],
   ['holds 60 directives', () => `{ version { ${'api @skip(if: false) '.repeat(60)} } }`],
   ['has over 1,000 tokens', () => `{ ${'version { api } '.repeat(260)} }`],
+  ['has over 10,000 lines', () => `{ version { api } } ${'#\r\n'.repeat(10_000)}`],
   [
     'has circular fragments',
     () => '{ viewer { ...a } } fragment a on Viewer { ...b } fragment b on Viewer { ...a }',
@@ -121,6 +127,40 @@ describe('a GraphQL document', () => {
       }),
     });
     expect(JSON.stringify(variable.json)).not.toContain('Did you mean');
+  });
+});
+
+describe('faulty variables', () => {
+  const ask = async (text: string, variables: object) => {
+    const { status, errors } = await send({ body: JSON.stringify({ query: text, variables }) });
+    expect(status).toBe(200);
+    expect(errors.every(({ extensions }) => extensions['code'] === 'invalid_request')).toBe(true);
+    return errors.map(({ message }) => message);
+  };
+
+  it('are told with their places, not with the megabytes around them', async () => {
+    const names = Array.from({ length: 50 }, (_, at) => [`k${at}`, at]);
+    const chat = { messages: [], model: 'x'.repeat(1_000_000), ...Object.fromEntries(names) };
+    const text = 'query ($chat: ChatCompletionInput!) { estimate(input: { chat: $chat }) { model } }';
+    const told = await ask(text, { chat });
+    expect(told[0]).toBe(
+      'Variable "$chat" got invalid value; Field "k0" is not defined by type "ChatCompletionInput".',
+    );
+    expect(told.join('').length).toBeLessThan(20_000);
+    const message = { role: 'user', content: 'x', images: [1] };
+    expect(await ask(text, { chat: { messages: [message] } })).toEqual([
+      'Variable "$chat" got invalid value at "chat.messages[0].images[0]"; String cannot represent a non string value: 1',
+    ]);
+    expect(await ask(text, {})).toEqual([
+      'Variable "$chat" of required type "ChatCompletionInput!" was not provided.',
+    ]);
+  });
+
+  it('hold nobody up, whatever they repeat', async () => {
+    const text = 'query ($first: Int) { jobs(first: $first) { nodes { id } } }';
+    const [told = ''] = await ask(text, { first: ' Did you mean '.repeat(100_000) });
+    expect(told).toMatch(/^Variable "\$first" got invalid value; Int cannot represent non-integer value: /);
+    expect(told).toHaveLength(1000);
   });
 });
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -28,6 +29,41 @@ async function collect(path: string, body: object, headers: Record<string, strin
   return { status, all };
 }
 
+/** What comes on one connection after these bytes, until the other side ends it. */
+function exchange(sent: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+    let received = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (received += text));
+    socket.on('error', reject).on('close', () => resolve(received));
+    socket.write(sent);
+  });
+}
+
+function streamRequest(version: string, headers: string): string {
+  const body = JSON.stringify({ messages, stream: true });
+  return (
+    `POST /api/v1/chat/completions HTTP/${version}\r\nHost: penstock\r\nAuthorization: Bearer ${key}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${headers}\r\n${body}`
+  );
+}
+
+/** The content of chunks of the transfer coding. @throws Error where one's length is not what it says */
+function unframed(coded: string): { content: string; rest: string } {
+  let [content, rest] = ['', Buffer.from(coded)];
+  for (;;) {
+    const line = rest.indexOf('\r\n');
+    const length = Number.parseInt(rest.subarray(0, line).toString(), 16);
+    const end = line + 2 + length;
+    if (rest.subarray(end, end + 2).toString() !== '\r\n') throw new Error('a chunk of another length');
+    content += rest.subarray(line + 2, end).toString();
+    rest = rest.subarray(end + 2);
+    if (length === 0) return { content, rest: rest.toString() };
+  }
+}
+
+const afterHead = (answer: string): string => answer.slice(answer.indexOf('\r\n\r\n') + 4);
+
 describe('a chat stream over REST', () => {
   it.each([
     ['the body', '/chat/completions', { messages, stream: true }],
@@ -55,13 +91,34 @@ describe('a chat stream over REST', () => {
     expect(JSON.parse(all.at(-1)!)).toMatchObject({ code: 'server_error' });
   });
 
-  it('that is refused is JSON with its status', async () => {
-    const answer = await server.rest('POST', '/chat/completions', {
-      key,
-      body: { messages: [], stream: true },
-    });
-    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'messages' } });
+  it.each([
+    ['no messages', '/chat/completions', { messages: [], stream: true }, 'messages'],
+    [
+      'a stream field that is no boolean',
+      '/chat/completions?stream=true',
+      { messages, stream: {} },
+      'stream',
+    ],
+  ])('that is refused for %s is JSON with its status', async (_why, path, body, param) => {
+    const answer = await server.rest('POST', path, { key, body });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
     expect(answer.headers['content-type']).toContain('application/json');
+  });
+
+  it('is chunked for HTTP/1.1, and the connection then takes the next request', async () => {
+    const both = streamRequest('1.1', '') + streamRequest('1.1', 'Connection: close\r\n');
+    const first = unframed(afterHead(await exchange(both)));
+    expect(first.content).toMatch(/^data: .*\n\ndata: \[DONE\]\n\n$/s);
+    expect(first.rest).toMatch(/^HTTP\/1\.1 200 /);
+    const second = unframed(afterHead(first.rest));
+    expect(second.content).toMatch(/^data: .*\n\ndata: \[DONE\]\n\n$/s);
+    expect(second.rest).toBe('');
+  });
+
+  it('comes without a transfer coding for HTTP/1.0', async () => {
+    const answer = await exchange(streamRequest('1.0', ''));
+    expect(answer.toLowerCase()).not.toContain('transfer-encoding');
+    expect(afterHead(answer)).toMatch(/^data: .*\n\ndata: \[DONE\]\n\n$/s);
   });
 
   it('carries the rate limit headers', async () => {
@@ -84,6 +141,21 @@ describe('a chat stream over REST', () => {
     const other = await server.rest('POST', '/chat/completions', { key, body: { messages }, headers });
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
   });
+
+  it.each([false, true])(
+    'with an Idempotency-Key (%s) that its window refuses takes no slot of its key',
+    async (stream) => {
+      const { key: own } = await server.createOrg();
+      const body = { messages, stream };
+      const ask = async (faulty: object, headers = {}) =>
+        await server.rest('POST', '/chat/completions', { key: own, body: faulty, headers });
+      for (let i = 0; i < 30; i++) await ask({ messages: [] });
+      const refused = await ask(body, { 'idempotency-key': 'once' });
+      expect(refused).toMatchObject({ status: 429, headers: { 'x-ratelimit-limit': '30' } });
+      const { headers } = await server.rest('GET', '/quota', { key: own });
+      expect(headers).toMatchObject({ 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '269' });
+    },
+  );
 
   it('reads as the official client reads it', async () => {
     const client = new OpenAI({ baseURL: server.baseUrl, apiKey: key, maxRetries: 0 });

@@ -279,6 +279,30 @@ describe('Server-Sent Events', () => {
     expect(tooLong.status).toBe(400);
   });
 
+  test.each([
+    ['application/graphql-response+json, application/json, text/event-stream, multipart/mixed', 'JSON'],
+    ['text/event-stream;q=0.5, application/json', 'JSON'],
+    ['text/event-stream, application/json;q=0.5', 'a stream'],
+    ['Text/Event-Stream, */*', 'a stream'],
+  ])('Accept: %s gets %s for a query, a stream for a subscription', async (accept, form) => {
+    const ask = async (query: string, headers = {}) => {
+      const answer = await server.raw('/graphql', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, accept, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ query }),
+      });
+      const text = await answer.body.text();
+      return { status: answer.statusCode, text, type: String(answer.headers['content-type']) };
+    };
+    const query = await ask('{ __typename }');
+    expect(query.type.startsWith('text/event-stream')).toBe(form === 'a stream');
+    const subscription = await ask(progressOf(await startJob(key, 0), 0));
+    expect(subscription.type).toContain('text/event-stream');
+    expect(subscription.text).toMatch(/event: complete\ndata: \n\n$/);
+    const keyed = await ask('mutation { cancelJob(id: "x") { success } }', { 'idempotency-key': 'k' });
+    expect(keyed.status).toBe(form === 'JSON' ? 200 : 400);
+  });
+
   test('a revoked key ends its open streams within a second', async () => {
     const { orgId } = await server.createOrg();
     const made = await server.createKey(orgId);

@@ -115,6 +115,19 @@ describe('who may connect', () => {
     ws.socket.close();
   });
 
+  test('a good key is not shut out by the bad ones that its address tried', async () => {
+    const bad = { authorization: `Bearer sk_${'1'.repeat(64)}` };
+    for (let i = 0; i < 60; i++) {
+      const refused = await server.raw('/api/v1/quota', { method: 'GET', headers: bad });
+      await refused.body.dump();
+    }
+    const refused = await openRawWebSocket(server.wsUrl);
+    refused.send(init(bad));
+    expect(await refused.closed).toMatchObject({ code: 4403, reason: 'Rate limit exceeded' });
+    const ws = await ready();
+    ws.socket.close();
+  });
+
   test("the upgrade's header may bring the key", async () => {
     const ws = await openRawWebSocket(server.wsUrl, { headers: authorization() });
     ws.send({ type: 'connection_init' });

@@ -38,5 +38,13 @@ const SECRETS = /\b(sk|whsec)_[0-9a-f]{8,}/gi;
 /** A query can hold a signature, and a path what a stranger put there. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
-  return (end < 0 ? url : url.slice(0, end)).slice(0, 200).replace(SECRETS, '$1_[removed]');
+  const path = (end < 0 ? url : url.slice(0, end)).slice(0, 200);
+  return mayHoldSecret(path) ? path.replace(SECRETS, '$1_[removed]') : path;
+}
+
+/** Whether a secret's prefix may end somewhere: nearly no path has one, and the pattern looks at every character. */
+function mayHoldSecret(path: string): boolean {
+  for (let at = path.indexOf('_'); at !== -1; at = path.indexOf('_', at + 1))
+    if ('kKcC'.includes(path.charAt(at - 1))) return true;
+  return false;
 }

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Authenticator } from '../../access/access.types.js';
 import { ApiError } from '../../errors.js';
+import { abortSignalOf } from '../../gone-signal.js';
+import type { GoneSignal } from '../../gone-signal.js';
 import type { HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
@@ -27,6 +29,7 @@ export interface HttpEdgeDependencies {
   rateOf(error: unknown): RateState | null;
   currentRate(call: CallContext): Promise<RateState>;
   takeSlot(call: CallContext): Promise<void>;
+  returnSlot(call: CallContext): Promise<void>;
 }
 
 /** What both HTTP faces do first: request id, key, address window (decisions.md 1). */
@@ -44,7 +47,8 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     async open(request, response) {
       const requestId = String(response.getHeader('X-Request-Id'));
       try {
-        const principal = await dependencies.authenticator.authenticate(authorizationOf(request));
+        const recognized = dependencies.authenticator.recognize(authorizationOf(request));
+        const principal = recognized instanceof Promise ? await recognized : recognized;
         const call = new HttpCall(principal, requestId, { request, response });
         guardStream(principal.keyId, response);
         observed(request).call = call;
@@ -57,6 +61,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
+    returnSlot: dependencies.returnSlot,
     onFault(fault, requestId) {
       dependencies.logger.error({ err: fault, requestId }, 'a request failed');
     },
@@ -121,8 +126,8 @@ class HttpCall implements CallContext {
   keyWindowOpen = true;
   rate: RateState | null = null;
   idempotencyKey: string | null = null;
-  private gone: AbortSignal | null = null;
-  private readonly response: ServerResponse;
+  gone: GoneSignal;
+  private whole: AbortSignal | null = null;
 
   constructor(
     readonly principal: CallContext['principal'],
@@ -130,25 +135,42 @@ class HttpCall implements CallContext {
     { request, response }: { request: IncomingMessage; response: ServerResponse },
   ) {
     this.client = tracedClientOf(request);
-    this.response = response;
+    this.gone = new ResponseGone(response);
   }
 
-  /** Fires when the response closes before its end. */
   get signal(): AbortSignal {
-    return (this.gone ??= goneSignal(this.response));
+    return (this.whole ??= abortSignalOf(this.gone));
   }
 
   set signal(signal: AbortSignal) {
-    this.gone = signal;
+    this.whole = this.gone = signal;
   }
 }
 
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
-  if (response.destroyed && !response.writableFinished) gone.abort();
-  else
-    response.on('close', () => {
-      if (!response.writableFinished) gone.abort();
-    });
-  return gone.signal;
+/** Fires when its response closes before its end. */
+class ResponseGone implements GoneSignal {
+  private listeners: (() => void)[] | null = null;
+
+  constructor(private readonly response: ServerResponse) {}
+
+  get aborted(): boolean {
+    return this.response.destroyed && !this.response.writableFinished;
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    if (this.listeners === null) {
+      this.listeners = [];
+      this.response.on('close', () => this.closed());
+    }
+    this.listeners.push(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const at = this.listeners?.indexOf(listener) ?? -1;
+    if (at !== -1) this.listeners?.splice(at, 1);
+  }
+
+  private closed(): void {
+    if (!this.response.writableFinished) for (const listener of this.listeners?.splice(0) ?? []) listener();
+  }
 }

@@ -11,7 +11,7 @@ export { traceProviders } from './chat.js';
 export { watchDatabase } from './gauges.js';
 export { observeHttp, traceOperations } from './http.js';
 export { createTraceLookup, type TraceLookup } from './lookup.js';
-export { observeDeliveries, observeHandlers, observeMetering, traceBus } from './work.js';
+export { observeDeliveries, observeHandlers, traceBus, traceMetering } from './work.js';
 
 /** What a process tells about itself. */
 export interface Telemetry {

@@ -2,9 +2,9 @@ import type { Database } from '../../database/index.js';
 import { parseTraceparent } from '../../telemetry/index.js';
 import type { SpanContext } from '../../telemetry/index.js';
 
-/** Finds the trace that made a job or a run, on whichever process that was. Used only while traces are exported. */
+/** Finds the trace that made a job, a run or an event without either, on whichever process that was. Used only while traces are exported. */
 export interface TraceLookup {
-  /** @param ids of jobs and runs */
+  /** @param ids of jobs, runs and events */
   ofWork(ids: string[]): Promise<Map<string, SpanContext>>;
 }
 
@@ -24,7 +24,8 @@ export function createTraceLookup(database: Pick<Database, 'system'>): TraceLook
       if (missing.length > 0) {
         const rows = await database.system.query<{ id: string; traceparent: string | null }>(
           `SELECT id, client ->> 'traceparent' AS traceparent FROM jobs WHERE id = ANY ($1::text[])
-           UNION ALL SELECT id, client ->> 'traceparent' FROM agent_runs WHERE id = ANY ($1::text[])`,
+           UNION ALL SELECT id, client ->> 'traceparent' FROM agent_runs WHERE id = ANY ($1::text[])
+           UNION ALL SELECT event_id, traceparent FROM event_traces WHERE event_id = ANY ($1::text[])`,
           [missing],
         );
         for (const { id, traceparent } of rows) remember(id, parseTraceparent(traceparent));

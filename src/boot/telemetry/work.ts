@@ -12,21 +12,12 @@ const codeOf = (error: unknown): string => {
   return typeof code === 'string' ? code : 'error';
 };
 
-/** Counts admissions by their outcome; a span each where traces are exported. */
-export function observeMetering(metering: Metering, meters: Meters, tracer: Tracer | null): Metering {
-  const counted: Metering['admit'] = async (request) => {
-    try {
-      const admitted = await metering.admit(request);
-      meters.admission('admitted');
-      return admitted;
-    } catch (error) {
-      meters.admission(codeOf(error));
-      throw error;
-    }
+/** Each admission is a span. */
+export function traceMetering(metering: Metering, tracer: Tracer): Metering {
+  return {
+    ...metering,
+    admit: (request) => tracer.within('admission', {}, () => metering.admit(request)),
   };
-  const admit: Metering['admit'] =
-    tracer === null ? counted : (request) => tracer.within('admission', {}, () => counted(request));
-  return { ...metering, admit };
 }
 
 /** Counts and times a worker's attempts; each is a span of the trace that made the job. */
@@ -73,15 +64,13 @@ function stopWord(reason: unknown): string {
   return word ?? 'failed';
 }
 
-/** The job or run that an event is about. */
-function workOf(data: unknown): string | null {
+/** What is known to stand in a trace: the job or run that an event is about, else the event itself. */
+function tracedOf({ id, data }: { id?: unknown; data?: unknown }): string {
   const { jobId, runId } = (data ?? {}) as { jobId?: unknown; runId?: unknown };
-  const id = jobId ?? runId;
-  return typeof id === 'string' ? id : null;
+  return String(jobId ?? runId ?? id);
 }
 
-const workIdOf = ({ topic, key, event }: BusMessage): string | null =>
-  topic === 'events' ? workOf(event.data) : key;
+const workIdOf = ({ topic, key, event }: BusMessage): string => (topic === 'events' ? tracedOf(event) : key);
 
 export interface TracedBus {
   lookup: TraceLookup;
@@ -89,16 +78,16 @@ export interface TracedBus {
   kafkaPrefix: string | null;
 }
 
-/** Messages about traced jobs and runs carry a `traceparent` header, each of a producer span of its own. */
+/** Messages about traced jobs, runs and chats carry a `traceparent` header, each of a producer span of its own. */
 export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: TracedBus): Bus {
   return {
     subscribe: (options, handler) => bus.subscribe(options, handler),
     close: () => bus.close(),
     async publish(messages) {
-      const ids = messages.map(workIdOf).filter((id) => id !== null);
+      const ids = messages.map(workIdOf);
       const parents = await lookup.ofWork([...new Set(ids)]);
-      const spans = messages.map((message) => {
-        const parent = parents.get(workIdOf(message) ?? '');
+      const spans = messages.map((message, i) => {
+        const parent = parents.get(ids[i] ?? '');
         if (parent === undefined) return null;
         const attributes = {
           'messaging.system': kafkaPrefix === null ? 'penstock' : 'kafka',
@@ -130,7 +119,7 @@ export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: Trac
   };
 }
 
-/** Counts and times delivery attempts; one is a span of the trace of its job or run, and the receiver hears of it by `traceparent`. */
+/** Counts and times delivery attempts; one is a span of the trace of its job, run or chat, and the receiver hears of it by `traceparent`. */
 export function observeDeliveries(
   meters: Meters,
   tracer: Tracer | null,
@@ -143,8 +132,8 @@ export function observeDeliveries(
   };
   if (tracer === null || lookup === null) return counted;
   return async (delivery, attempt) => {
-    const id = workOf(delivery.event['data']);
-    const parent = id === null ? null : ((await lookup.ofWork([id])).get(id) ?? null);
+    const id = tracedOf(delivery.event);
+    const parent = (await lookup.ofWork([id])).get(id) ?? null;
     const attributes = {
       'penstock.webhook.id': delivery.webhookId,
       'penstock.event.type': String(delivery.event['type']),

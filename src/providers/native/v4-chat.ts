@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
+import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { checkChatFeatures, featureOptions, responseFormatFor } from './chat-features.js';
@@ -57,14 +58,15 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     }
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
-    const { prompt, responseFormat, ...options } = callOptionsOf(call);
+    const signal = abortSignalOf(call.signal);
+    const { prompt, responseFormat, ...options } = callOptionsOf({ ...call, signal });
     return {
       ...options,
       ...responseFormatFor(kind, responseFormat),
       ...featureOptions(kind, call),
       prompt: await withPictures(withToldTools(kind, prompt, options), ready, {
         egress,
-        signal: call.signal,
+        signal,
       }),
     };
   };
@@ -93,7 +95,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     },
     async stream(call: ChatCall): Promise<ChatChunks> {
       const controller = new AbortController();
-      const signal = AbortSignal.any([call.signal, controller.signal]);
+      const signal = AbortSignal.any([abortSignalOf(call.signal), controller.signal]);
       const { stream } = await guarded(call, async (ready) =>
         ready.doStream(await optionsOf(ready, { ...call, signal })),
       );

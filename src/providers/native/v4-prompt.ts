@@ -4,6 +4,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider';
+import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatCall } from '../providers.types.js';
 
 type Fields = Record<string, unknown>;
@@ -31,7 +32,7 @@ export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageMo
   return {
     prompt: promptOf(body.messages as Fields[]),
     maxOutputTokens: maxTokens,
-    abortSignal: signal,
+    abortSignal: abortSignalOf(signal),
     ...given,
   };
 }

@@ -1,4 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { abortSignalOf } from '../../gone-signal.js';
+import type { GoneSignal } from '../../gone-signal.js';
 import { newId } from '../../ids.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
@@ -13,11 +15,11 @@ import type { SandboxEyes } from './vision.js';
 const BURST = 64;
 
 /** Waits, unless the caller goes. @throws UpstreamError aborted */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal: GoneSignal): Promise<void> {
   if (signal.aborted) throw abortedError();
   if (ms <= 0) return;
   try {
-    await sleep(ms, undefined, { signal });
+    await sleep(ms, undefined, { signal: abortSignalOf(signal) });
   } catch (error) {
     throw signal.aborted ? abortedError() : error;
   }
@@ -138,7 +140,7 @@ class SandboxChunks implements ChatChunks {
   /** Sleeps until the time is over, the caller has gone or the stream is cancelled. */
   private async wait(ms: number): Promise<void> {
     const stop = (): void => this.abort.abort();
-    this.call.signal.addEventListener('abort', stop, { once: true });
+    this.call.signal.addEventListener('abort', stop);
     try {
       await pause(ms, this.abort.signal);
     } finally {

@@ -1,5 +1,6 @@
 import type { Egress } from '../../egress/index.js';
 import { EgressError } from '../../egress/index.js';
+import { abortSignalOf } from '../../gone-signal.js';
 import { UnreadableImageError } from '../../imaging/index.js';
 import type { Imaging, PictureFacts } from '../../imaging/index.js';
 import { ProcessDiedError, TaskError } from '../../processes/index.js';
@@ -65,9 +66,11 @@ export function createSandboxEyes({ imaging, egress }: EyesOptions): SandboxEyes
   return {
     async describe(call) {
       const addresses = addressesIn(call).slice(0, MAX_IMAGES);
-      const seen = await Promise.all(addresses.map((address) => see(address, call.signal)));
+      if (addresses.length === 0) return [];
+      const signal = abortSignalOf(call.signal);
+      const seen = await Promise.all(addresses.map((address) => see(address, signal)));
       const words = seen.map((facts, at) => `${addresses.length === 1 ? 'It' : `Image ${at + 1}`} ${facts}.`);
-      return words.length === 0 ? [] : [...words, 'I measure colours and shapes; I recognise no things.'];
+      return [...words, 'I measure colours and shapes; I recognise no things.'];
     },
   };
 }

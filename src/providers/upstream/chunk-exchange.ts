@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { GoneSignal } from '../../gone-signal.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatChunks } from '../providers.types.js';
 import { SseParser } from './sse-parser.js';
@@ -41,7 +42,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private readonly onAbort = (): void => this.cancel();
 
   constructor(
-    private readonly signal: AbortSignal,
+    private readonly signal: GoneSignal,
     private readonly secrets: readonly string[],
   ) {
     signal.addEventListener('abort', this.onAbort);
@@ -158,6 +159,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
     this.waiter?.resolve(null);
     this.waiter = null;
     if (this.controller?.paused) this.controller.resume();
+    this.controller = null;
   }
 
   private fail(error: Error): void {

@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import type { GoneSignal } from '../../gone-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
 import { DecodedAnswer } from './decoded.js';
@@ -26,7 +27,7 @@ export interface TransportOptions {
 }
 
 export interface PostOptions {
-  signal: AbortSignal | undefined;
+  signal: GoneSignal | undefined;
   /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
   idempotencyKey?: string | undefined;
   /** What is wanted, where that is not JSON. */
@@ -85,8 +86,8 @@ export class Transport {
   }
 
   /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
-  async postJson(path: string, body: string, options: PostOptions): Promise<string> {
-    return withoutMark((await this.postForBytes(path, body, options)).toString('utf8'));
+  postJson(path: string, body: string, options: PostOptions): Promise<string> {
+    return this.postForBytes(path, body, options).then(textOf);
   }
 
   /**
@@ -164,14 +165,15 @@ export class Transport {
 }
 
 /** Without the byte order mark that some put before their JSON. */
-function withoutMark(text: string): string {
+function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 interface WholeExchangeOptions {
   resolve(bytes: Buffer): void;
   reject(error: Error): void;
-  signal: AbortSignal | undefined;
+  signal: GoneSignal | undefined;
   secrets: readonly string[];
   keyed: boolean;
 }
@@ -237,6 +239,7 @@ class WholeExchange implements Dispatcher.DispatchHandler {
   }
 
   private finish(): void {
+    this.controller = null;
     this.options.signal?.removeEventListener('abort', this.onAbort);
     if (this.status >= 200 && this.status < 300) this.options.resolve(this.bytes());
     else this.options.reject(this.statusError(this.text()));
