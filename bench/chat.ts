@@ -2,16 +2,13 @@
 import { join } from 'node:path';
 import type { Contender, Field, Places } from './contenders.js';
 import type { LoadSpec } from './load.types.js';
-import { figuresOf, measure, type Figures, type Sample } from './measure.js';
+import { figuresOf, measure, warmUp, type Figures, type Sample } from './measure.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const PROMPT = 'Explain in a few sentences how a penstock feeds a turbine, and what a surge tank is for. ';
 export const CONCURRENCIES = [1, 16, 64];
 const STREAMS = 16;
-/** So many calls the compilers need before nothing changes any more, in a quick run as in a long one; slow contenders get what time allows. */
-const WARM_UP_CALLS = 20_000;
 const WARM_UP_MS = 4_000;
-const WARM_UP_ROUNDS = 6;
 
 export interface Effort {
   rounds: number;
@@ -47,14 +44,6 @@ function specFor(
     durationMs,
     stream,
   };
-}
-
-async function warmUp(places: Places, contender: Contender): Promise<void> {
-  const spec = specFor(contender, { concurrency: 32, durationMs: WARM_UP_MS, stream: false });
-  const program = join(places.programs, 'load.process.js');
-  for (let round = 0, calls = 0; round < WARM_UP_ROUNDS && calls < WARM_UP_CALLS; round += 1) {
-    calls += (await measure(program, contender, spec)).requests;
-  }
 }
 
 interface Run {
@@ -113,7 +102,12 @@ export async function benchJson(
   const { postmaster } = field.penstock;
   const charged = { ...field.charged, postmaster };
   const contenders = [field.direct, field.raw, charged, field.portkey, field.penstock];
-  for (const contender of contenders) await warmUp(places, contender);
+  for (const contender of contenders)
+    await warmUp(
+      join(places.programs, 'load.process.js'),
+      contender,
+      specFor(contender, { concurrency: 32, durationMs: WARM_UP_MS, stream: false }),
+    );
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const results = await rounds({ places, effort: options, contenders, concurrency, stream: false });
@@ -142,10 +136,7 @@ export async function benchJson(
   return verdicts;
 }
 
-/** Streamed answers: CPU for each chunk, and how much later the first one comes. */
-export async function benchStreams(places: Places, field: Field, effort: Effort): Promise<Verdict[]> {
-  const contenders = [field.direct, field.raw, field.portkey, field.penstock];
-  const results = await rounds({ places, effort, contenders, concurrency: STREAMS, stream: true });
+function printStreams(concurrency: number, results: Results): void {
   const rows = [...results].map(([contender, found]) => [
     contender.name,
     contender.pid === null ? '-' : found.cpuUsPerChunk.toFixed(1),
@@ -153,17 +144,28 @@ export async function benchStreams(places: Places, field: Field, effort: Effort)
     found.p50.toFixed(0),
   ]);
   table(
-    `Chat, streamed, ${STREAMS} at a time, 100 chunks each`,
+    `Chat, streamed, ${concurrency} at a time, 100 chunks each`,
     ['', 'CPU µs/chunk', 'first chunk ms', 'whole ms'],
     rows,
   );
+}
+
+/** Streamed answers: CPU for each chunk, and how much later the first one comes. */
+export async function benchStreams(places: Places, field: Field, effort: Effort): Promise<Verdict[]> {
+  const contenders = [field.direct, field.raw, field.portkey, field.penstock];
+  const warmUpSpec = { concurrency: STREAMS, durationMs: WARM_UP_MS, stream: true };
+  for (const contender of contenders)
+    await measure(join(places.programs, 'load.process.js'), contender, specFor(contender, warmUpSpec));
+  const results = await rounds({ places, effort, contenders, concurrency: STREAMS, stream: true });
+  printStreams(STREAMS, results);
   const single = await rounds({
     places,
     effort,
-    contenders: [field.direct, field.penstock],
+    contenders: [field.direct, field.raw, field.penstock],
     concurrency: 1,
     stream: true,
   });
+  printStreams(1, single);
   const added = figures(single, field.penstock).firstChunkP50 - figures(single, field.direct).firstChunkP50;
   const ratio =
     figures(results, field.penstock).cpuUsPerChunk / figures(results, field.portkey).cpuUsPerChunk;

@@ -1,7 +1,7 @@
 /** Starts what is compared: the upstream, the raw proxy with and without a charge, Portkey's gateway, and Penstock with everything on. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePort, postmasterOf, run, start, untilAnswers } from './processes.js';
+import { freePort, postmasterOf, run, start, untilAnswers, V8_FLAGS } from './processes.js';
 
 /** Something that answers chat completions. */
 export interface Contender {
@@ -125,7 +125,7 @@ async function startPenstock(places: Places, upstream: string): Promise<Field['p
     PROVIDERS_FILE: providersFile,
   };
   const child = start({
-    args: ['--max-semi-space-size=32', join(places.root, 'dist/main.js')],
+    args: [...V8_FLAGS, join(places.root, 'dist/main.js')],
     env,
     logFile: join(places.scratch, 'penstock.log'),
   });

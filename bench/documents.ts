@@ -5,11 +5,12 @@ import type { Plan, Principal } from '../src/access/access.types.js';
 import { encode, gather } from '../src/metering/admission-batch.js';
 import { keyRule } from '../src/metering/rates.js';
 import { RATE, type Field, type Places } from './contenders.js';
-import { figuresOf, measure, type Sample } from './measure.js';
+import { figuresOf, measure, warmUp, type Sample } from './measure.js';
 import { freePort, start, untilAnswers } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const CONCURRENCIES = [1, 16];
+const WARM_UP_MS = 4_000;
 
 interface JobBody {
   id: string;
@@ -89,25 +90,23 @@ export async function benchDocuments(
       headers: penstock.headers,
     },
   ];
+  const program = join(places.programs, 'load.process.js');
+  const getOf = ({ url, headers }: { url: string; headers: Record<string, string> }) => ({
+    url,
+    method: 'GET' as const,
+    headers,
+    stream: false,
+  });
+  for (const { name, pid, ...rest } of contenders)
+    await warmUp(program, { name, pid }, { ...getOf(rest), concurrency: 16, durationMs: WARM_UP_MS });
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const samples = contenders.map((): Sample[] => []);
-    for (let round = 0; round <= effort.rounds; round += 1) {
-      for (const [index, { name, pid, url, headers }] of contenders.entries()) {
-        const spec = {
-          url,
-          method: 'GET' as const,
-          headers,
-          concurrency,
-          durationMs: effort.durationMs,
-          stream: false,
-        };
-        const sample = await measure(
-          join(places.programs, 'load.process.js'),
-          { name, pid, postmaster: penstock.postmaster },
-          spec,
-        );
-        if (round > 0) samples[index]?.push(sample); // The first round warms up.
+    for (let round = 0; round < effort.rounds; round += 1) {
+      for (const [index, { name, pid, ...rest }] of contenders.entries()) {
+        const spec = { ...getOf(rest), concurrency, durationMs: effort.durationMs };
+        const target = { name, pid, postmaster: penstock.postmaster };
+        samples[index]?.push(await measure(program, target, spec));
       }
     }
     const figures = samples.map(figuresOf);

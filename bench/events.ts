@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Places } from './contenders.js';
 import { median } from './measure.js';
-import { cpuMs, freePort, run, start, stopOne, untilAnswers, YOUNG } from './processes.js';
+import { cpuMs, freePort, run, start, stopOne, untilAnswers, V8_FLAGS } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
 async function figures<T>(args: string[], env: Record<string, string> = {}): Promise<T> {
@@ -88,7 +88,7 @@ export async function benchWebhooks(places: Places, rounds: number, posts: numbe
   for (let round = 0; round < rounds; round += 1)
     for (const sender of senders)
       sent[sender].push(
-        await figures<Sent>([YOUNG, program, sender, `https://127.0.0.1:${port}/hook`, String(posts)], {
+        await figures<Sent>([...V8_FLAGS, program, sender, `https://127.0.0.1:${port}/hook`, String(posts)], {
           NODE_EXTRA_CA_CERTS: CERT,
         }),
       );
@@ -111,7 +111,7 @@ export async function benchOutbox(places: Places, rounds: number, events: number
   const found: { perSecond: number; cpuUs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const one = await figures<(typeof found)[number] | null>([
-      YOUNG,
+      ...V8_FLAGS,
       join(places.programs, 'outbox.process.js'),
       String(events),
     ]);
@@ -137,7 +137,7 @@ export async function benchIdle(places: Places, seconds: number): Promise<Verdic
   const dataDir = join(places.scratch, 'idle');
   await mkdir(dataDir, { recursive: true });
   const child = start({
-    args: [YOUNG, join(places.root, 'dist/main.js')],
+    args: [...V8_FLAGS, join(places.root, 'dist/main.js')],
     env: { NODE_ENV: 'production', PORT: String(port), DATA_DIR: dataDir },
     logFile: join(places.scratch, 'idle.log'),
   });

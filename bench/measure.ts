@@ -36,6 +36,15 @@ export async function measure(program: string, target: Target, spec: LoadSpec): 
   };
 }
 
+/** So many calls the compilers need before nothing changes any more, in a quick run as in a long one; slow contenders get what time allows. */
+const WARM_UP_CALLS = 20_000;
+const WARM_UP_ROUNDS = 6;
+
+export async function warmUp(program: string, target: Target, spec: LoadSpec): Promise<void> {
+  for (let round = 0, calls = 0; round < WARM_UP_ROUNDS && calls < WARM_UP_CALLS; round += 1)
+    calls += (await measure(program, target, spec)).requests;
+}
+
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Places } from './contenders.js';
 import { SUBSCRIPTION, type LiveServer, type Publish } from './live-server.types.js';
 import { median } from './measure.js';
-import { cpuMs, start, YOUNG } from './processes.js';
+import { cpuMs, start, V8_FLAGS } from './processes.js';
 import { table, verdict, type Verdict } from './report.js';
 
 const SOCKETS = 2_000;
@@ -68,7 +68,7 @@ async function deliver(
 async function measureServer(places: Places, args: string[], rounds: number): Promise<Figures> {
   const logFile = join(places.scratch, 'subscriptions.log');
   const env = { NODE_ENV: 'production' };
-  const server = start({ args: [YOUNG, ...args], env, logFile, talks: true });
+  const server = start({ args: [...V8_FLAGS, ...args], env, logFile, talks: true });
   const { port, payload, jobId } = await told<LiveServer>(server, 'port');
   const sockets = start({ args: [join(places.programs, 'sockets.process.js')], logFile, talks: true });
   const [open, first] = [told(sockets, 'open'), told(sockets, 'reached')];

@@ -6,7 +6,9 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useEmbeddedPostgres } from '../../src/database/index.js';
-import type { SpawnedServer } from '../support/spawned.js';
+import { createCuttable } from '../support/cuttable.js';
+import { createInstallation } from '../support/installation.js';
+import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
 import { charged, readLedger, startCluster, type Cluster } from './cluster.js';
 import { record } from './scale.js';
@@ -171,3 +173,27 @@ test(`${TERMINATED} terminated backends and ${RESTARTS} restarts under load: no 
     slowestAgainSeconds: Math.round(slowestMs / 100) / 10,
   });
 }, 600_000);
+
+test('a PostgreSQL that goes silent is away, not slow: calls are 503 with Retry-After, and pass once it speaks again', async () => {
+  const installation = await createInstallation();
+  const wire = await createCuttable(installation.databaseUrl);
+  const server = await spawnPenstock(installation, { env: { DATABASE_URL: wire.url } });
+  const { key } = await installation.createOrg();
+  const chat = () => server.rest('POST', '/chat/completions', { key, body: BODY });
+  const again = () => eventually(async () => (await chat()).status === 200, { what: 'an answered call' });
+  await again();
+  for (let round = 0; round < 2; round++) {
+    wire.hush();
+    const list = (path: string) => server.rest('GET', path, { key });
+    for (const answer of await Promise.all([chat(), list('/jobs'), list('/quota'), list('/agents')])) {
+      expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    wire.mend();
+    await again();
+  }
+  expect(server.output()).not.toContain('unhandled rejection');
+  await server.close();
+  await wire.close();
+  await installation.close();
+}, 120_000);
