@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discardBody, rateFor, sendAnswer, sendOnce, setRate, visibleError } from '../src/http/index.js';
 import { mount } from './mount.js';
 import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
-import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
+import { answerOf, answerOrRefuse, chatAnswerOf, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
 import { routes } from './routes/index.js';
 import { streamNewRun, streamRun } from './run-stream.js';
@@ -29,7 +29,8 @@ export function createRestHandler(options: RestOptions): RestHandler {
     let call: Call | null = null;
     let rest: RestRequest | null = null;
     try {
-      call = await edge.open(request, response);
+      const opened = edge.open(request, response);
+      call = opened instanceof Promise ? await opened : opened;
       if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
       rest = await readRequest(options, router, { request, call, path, query });
       await serve(options, rest, response);
@@ -68,7 +69,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     return streamOperation({ options, rest, response });
   if (idempotent)
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
-  const answer = await answerOf(options, rest);
+  const answer = await (endpoint.route.raw === 'chat' ? chatAnswerOf : answerOf)(options, rest);
   setRate(response, call.rate ?? (await rateFor(edge, call)));
   sendAnswer(response, answer);
 }

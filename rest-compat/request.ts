@@ -47,7 +47,12 @@ export async function readRequest(
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
   const { target: endpoint, segments } = matched;
   options.onRoute?.(request, BASE_PATH + endpoint.route.path);
-  const received = await receiveBody(options, endpoint.route, { request, call });
+  const { route } = endpoint;
+  const { 'content-type': contentType = '' } = request.headers;
+  const received =
+    route.upload && (isMultipart(contentType) || !route.body)
+      ? await receiveUpload(options, route.upload, { request, call })
+      : fieldsOf(route, await receive(request, route));
   const { bytes, body, surplus, upload, spooled, release } = received;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
@@ -86,15 +91,7 @@ type Received = Omit<ReceivedExtra, 'body'> & {
 
 const nothingLeft = (): Promise<void> => Promise.resolve();
 
-async function receiveBody(
-  options: RestOptions,
-  route: Route,
-  { request, call }: Pick<Incoming, 'request' | 'call'>,
-): Promise<Received> {
-  const { 'content-type': contentType = '' } = request.headers;
-  if (route.upload && (isMultipart(contentType) || !route.body))
-    return receiveUpload(options, route.upload, { request, call });
-  const bytes = await receive(request, route);
+function fieldsOf(route: Route, bytes: Buffer | null): Received {
   const fields = bytes && parseObject(bytes);
   if (route.body) return { bytes, body: fields, release: nothingLeft };
   const [surplus] = Object.keys(fields ?? {});

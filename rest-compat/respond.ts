@@ -17,15 +17,24 @@ export function errorAnswer(fault: unknown): HttpAnswer {
   };
 }
 
+/** Chat's answer is written once, not through a document. @throws ApiError */
+export function chatAnswerOf(options: RestOptions, { call, body }: RestRequest): Promise<HttpAnswer> {
+  return options.completeChat(call, body ?? {}).then(chatAnswer);
+}
+
+const chatAnswer = ({ text }: { text: string }): HttpAnswer => ({
+  status: 200,
+  headers: JSON_HEADERS,
+  body: text,
+});
+
 /** Runs the row's document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
-  const { endpoint, call, context, body } = rest;
-  if (endpoint.route.raw === 'chat') {
-    return { status: 200, headers: JSON_HEADERS, body: (await options.completeChat(call, body ?? {})).text };
-  }
+  const { endpoint, context } = rest;
+  if (endpoint.route.raw === 'chat') return await chatAnswerOf(options, rest);
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
   if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
-  const readFile = (url: string) => options.readFile(call, url);
+  const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
     readFile,

@@ -7,7 +7,7 @@ import type { Tokenizer } from '../providers/index.js';
 import type { Search } from '../search/index.js';
 import { admitCall } from './call-admission.js';
 import { createImageReader } from './chat-images.js';
-import type { ImageOptions } from './chat-images.js';
+import type { ImageOptions, ImageReader } from './chat-images.js';
 import { readChatRequest } from './chat-request.js';
 import type { ChatRequest } from './chat-request.js';
 import { countPrompt, outputBound } from './chat-tokens.js';
@@ -40,8 +40,8 @@ export interface AdmittedChat extends CheckedChat {
 }
 
 export interface ChatAdmission {
-  /** @throws ApiError of step 5 or 6 */
-  check(call: CallContext, body: Record<string, unknown>): Promise<CheckedChat>;
+  /** Nearly always at once: each wait costs a turn of the queue. @throws ApiError of step 5 or 6 */
+  check(call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat>;
   /** @throws ApiError in the order of decisions.md 1 */
   admit(call: CallContext, body: Record<string, unknown>): Promise<AdmittedChat>;
 }
@@ -63,35 +63,36 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     return typeof counted === 'number' ? checked(counted) : counted.then(checked);
   };
 
-  const check = async (call: CallContext, body: Record<string, unknown>): Promise<CheckedChat> => {
+  const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
     const model = models.resolve('chat', body['model'] as string | null | undefined);
     if (!isTierAllowed(call.principal.plan, model)) {
       throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
     }
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
-    // Nearly always both are there at once: each wait costs a turn of the queue.
-    const readImage = reader instanceof Promise ? await reader : reader;
-    return measured(readChatRequest(body, readImage), model);
+    const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model);
+    return reader instanceof Promise ? reader.then(read) : read(reader);
   };
 
-  const reserve = async (
-    call: CallContext,
-    checked: CheckedChat,
-    windows: boolean,
-  ): Promise<AdmittedChat> => {
+  const reserve = (call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> => {
     const operationId = newId('op');
-    const reservation = await admitCall(metering, call, {
-      ...(windows ? { endpoint: 'chat' as const } : {}),
-      operation: { id: operationId, kind: 'chat', price: priceOf(checked), model: checked.model.id },
-    });
-    const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
-    return {
-      ...checked,
-      call,
-      operationId,
-      maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
-      citations: [],
+    const operation = {
+      id: operationId,
+      kind: 'chat' as const,
+      price: priceOf(checked),
+      model: checked.model.id,
     };
+    return admitCall(metering, call, windows ? { endpoint: 'chat', operation } : { operation }).then(
+      (reservation) => {
+        const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
+        return {
+          ...checked,
+          call,
+          operationId,
+          maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
+          citations: [],
+        };
+      },
+    );
   };
 
   return {
@@ -99,7 +100,8 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     async admit(call, body) {
       let checked: CheckedChat;
       try {
-        checked = await check(call, body);
+        const found = check(call, body);
+        checked = found instanceof Promise ? await found : found;
       } catch (fault) {
         // 429 comes before 403 and 400: the slots are taken, then the fault is told.
         await admitCall(metering, call, { endpoint: 'chat' });

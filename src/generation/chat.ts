@@ -52,20 +52,19 @@ function upstreamCall(parts: Parts, chat: AdmittedChat, target: Model): ChatCall
 }
 
 /** Sends an admitted call to its upstream; a failure is settled before it is told. */
-async function routed<T>(
+function routed<T>(
   parts: Parts,
   chat: AdmittedChat,
   attempt: (provider: ChatProvider, call: ChatCall) => Promise<T>,
 ): Promise<Routed<T>> {
-  try {
-    return await parts.router.route(chat.model, signalOf(parts, chat.call), (provider, target) => {
-      if (!provider.chat)
-        throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-      return attempt(provider.chat, upstreamCall(parts, chat, target));
-    });
-  } catch (error) {
+  const answered = parts.router.route(chat.model, signalOf(parts, chat.call), (provider, target) => {
+    if (!provider.chat)
+      throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+    return attempt(provider.chat, upstreamCall(parts, chat, target));
+  });
+  return answered.catch(async (error: unknown) => {
     throw await parts.settlement.fail(chat, error);
-  }
+  });
 }
 
 const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> => provider.complete(call);

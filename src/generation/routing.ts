@@ -42,28 +42,35 @@ function mayGoOn(error: unknown): error is UpstreamError {
   return error instanceof UpstreamError && error.fault === 'failed';
 }
 
+const unknownProvider = (): UpstreamError =>
+  new UpstreamError('No provider for this model', { status: null, retryable: false });
+
 export function createRouter({ models, providers, logger }: RouterOptions): Router {
-  /** All attempts at one model. */
-  async function tryModel<T>(target: Model, signal: GoneSignal, attempt: Attempt<T>): Promise<T> {
-    for (let tries = 0; ; tries++) {
-      // Looked up each time: a reload may have put another provider in its place.
-      const provider = providers.find(target.upstream?.providerId ?? '');
-      if (!provider)
-        throw new UpstreamError('No provider for this model', { status: null, retryable: false });
-      try {
-        return await attempt(provider, target);
-      } catch (error) {
-        if (!mayGoOn(error)) throw error;
-        const again = error.options.retryable && tries < provider.retry.retries;
-        logger.warn(
-          { model: target.id, provider: provider.id, attempt: tries + 1, again, reason: error.message },
-          'an upstream failed',
-        );
-        if (!again) throw error;
-        const delay = provider.retry.backoffMs * 2 ** tries * (0.5 + Math.random());
-        await backOff(error.options.retryAfterMs ?? delay, signal);
-      }
-    }
+  /** Waits before another attempt. @throws the error, where there is none */
+  async function again(
+    error: unknown,
+    {
+      target,
+      provider,
+      tries,
+      signal,
+    }: { target: Model; provider: Provider; tries: number; signal: GoneSignal },
+  ): Promise<void> {
+    if (!mayGoOn(error)) throw error;
+    const isWorthIt = error.options.retryable && tries < provider.retry.retries;
+    logger.warn(
+      {
+        model: target.id,
+        provider: provider.id,
+        attempt: tries + 1,
+        again: isWorthIt,
+        reason: error.message,
+      },
+      'an upstream failed',
+    );
+    if (!isWorthIt) throw error;
+    const delay = provider.retry.backoffMs * 2 ** tries * (0.5 + Math.random());
+    await backOff(error.options.retryAfterMs ?? delay, signal);
   }
 
   return {
@@ -71,13 +78,22 @@ export function createRouter({ models, providers, logger }: RouterOptions): Rout
       let last: UpstreamError | null = null;
       for (const target of [model, ...models.fallbacks(model.id)]) {
         try {
-          return { value: await tryModel(target, signal, attempt), model: target };
+          for (let tries = 0; ; tries++) {
+            // Looked up each time: a reload may have put another provider in its place.
+            const provider = providers.find(target.upstream?.providerId ?? '');
+            if (!provider) throw unknownProvider();
+            try {
+              return { value: await attempt(provider, target), model: target };
+            } catch (error) {
+              await again(error, { target, provider, tries, signal });
+            }
+          }
         } catch (error) {
           if (!mayGoOn(error)) throw error;
           last = error;
         }
       }
-      throw last ?? new UpstreamError('No provider for this model', { status: null, retryable: false });
+      throw last ?? unknownProvider();
     },
   };
 }

@@ -24,6 +24,9 @@ export interface AdmissionOptions {
   onBatch?(size: number, seconds: number): void;
   /** The caller of this operation was refused, though it may be reserved. */
   giveBack(operationId: string): void;
+  /** Told of each caller's end. */
+  admitted(request: AdmissionRequest, admission: Admission): void;
+  refused(error: unknown): void;
 }
 
 /** Admission, coalesced: see `penstock_admit`. A caller whose copy of the key was out of date reads it again, then tries again. */
@@ -33,6 +36,8 @@ export function createAdmission({
   processId,
   refresh,
   giveBack,
+  admitted,
+  refused,
   onBatch,
 }: AdmissionOptions) {
   const coalescer = createCoalescer<AdmissionItem, Outcome>({
@@ -63,13 +68,21 @@ export function createAdmission({
   return {
     async admit(request: AdmissionRequest): Promise<Admission> {
       let current = request;
-      for (let attempt = 0; attempt < 3; attempt++) {
-        const outcome = await coalescer.add(itemOf(current));
-        if (outcome instanceof ApiError) throw outcome;
-        if (outcome !== STALE) return outcome;
-        current = { ...request, principal: await refresh(current.principal) };
+      try {
+        for (let attempt = 0; attempt < 3; attempt++) {
+          const outcome = await coalescer.add(itemOf(current));
+          if (outcome instanceof ApiError) throw outcome;
+          if (outcome !== STALE) {
+            admitted(request, outcome);
+            return outcome;
+          }
+          current = { ...request, principal: await refresh(current.principal) };
+        }
+        throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
+      } catch (error) {
+        refused(error);
+        throw error;
       }
-      throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 });
     },
     close: () => coalescer.close(),
   };

@@ -65,22 +65,17 @@ export function createMetering({
     processId,
     refresh,
     giveBack,
+    admitted(request, { reservation }) {
+      onAdmission?.('admitted');
+      if (reservation !== null) settlement.remember(request);
+    },
+    refused: (error) => onAdmission?.(error instanceof ApiError ? error.code : 'error'),
     ...(onBatch ? { onBatch } : {}),
   });
   const givingBack = createGiveBack({ release: settlement.release, logger });
   const lease = createLease({ database, processId, role, logger });
   return {
-    async admit(request) {
-      try {
-        const admitted = await admission.admit(request);
-        onAdmission?.('admitted');
-        if (admitted.reservation !== null) settlement.remember(request);
-        return admitted;
-      } catch (error) {
-        onAdmission?.(error instanceof ApiError ? error.code : 'error');
-        throw error;
-      }
-    },
+    admit: admission.admit,
     returnSlots: (slots) => returnSlots(database, slots),
     tokenAmounts,
     settle: settlement.settle,

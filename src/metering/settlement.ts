@@ -54,23 +54,12 @@ export function createSettlement({
     run: (items) => settleBatch(connection, items, unheard),
   });
 
-  const end = async (
-    operationId: string,
-    amounts: Amounts | null,
-    event: SettlementEvent | null = null,
-  ): Promise<Ended> => {
-    const request = open.get(operationId);
-    const ending = { operationId, amounts, event, orgId: request?.principal.orgId };
-    let ended = await coalescer.add({ ...ending, fallback: null });
-    if (ended.state === STATE.unknown && amounts !== null && request !== undefined) {
-      logger.warn(
-        { operationId },
-        'a reservation was lost with the database; its operation is charged from memory',
-      );
-      ended = await coalescer.add({ ...ending, fallback: fallbackOf(request) });
-    }
-    open.delete(operationId);
-    return ended;
+  const chargeFromMemory = (ending: Ending, request: AdmissionRequest): Promise<Ended> => {
+    logger.warn(
+      { operationId: ending.operationId },
+      'a reservation was lost with the database; its operation is charged from memory',
+    );
+    return coalescer.add({ ...ending, fallback: fallbackOf(request) });
   };
   return {
     /** Remembers an admitted operation until it ends here. */
@@ -79,15 +68,28 @@ export function createSettlement({
       // A job's reservation is settled in the database, by whoever ran it.
       if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
-    async settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement> {
-      const { state, charged, balances } = await end(operationId, amounts, event);
+    async settle(
+      operationId: string,
+      amounts: Amounts,
+      event: SettlementEvent | null = null,
+    ): Promise<Settlement> {
+      const request = open.get(operationId);
+      const orgId = request?.principal.orgId;
+      const ending = { operationId, amounts, event, orgId, fallback: null };
+      let ended = await coalescer.add(ending);
+      if (ended.state === STATE.unknown && request !== undefined)
+        ended = await chargeFromMemory(ending, request);
+      open.delete(operationId);
+      const { state, charged, balances } = ended;
       if (balances === null) throw new Error(`operation ${operationId} is unknown`);
       const applied = state === STATE.now;
       if (applied) tellLoss(logger, operationId, difference(amounts, charged));
       return { applied, charged, balances };
     },
     async release(operationId: string): Promise<void> {
-      await end(operationId, null);
+      const orgId = open.get(operationId)?.principal.orgId;
+      await coalescer.add({ operationId, amounts: null, event: null, orgId, fallback: null });
+      open.delete(operationId);
     },
     close: () => coalescer.close(),
   };

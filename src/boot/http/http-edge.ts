@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Authenticator } from '../../access/access.types.js';
+import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../errors.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { GoneSignal } from '../../gone-signal.js';
@@ -44,17 +44,22 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     return stranger.refusal;
   };
   return {
-    async open(request, response) {
-      const requestId = String(response.getHeader('X-Request-Id'));
-      try {
-        const recognized = dependencies.authenticator.recognize(authorizationOf(request));
-        const principal = recognized instanceof Promise ? await recognized : recognized;
+    open(request, response) {
+      const opened = (principal: Principal): HttpCall => {
+        const requestId = String(response.getHeader('X-Request-Id'));
         const call = new HttpCall(principal, requestId, { request, response });
         guardStream(principal.keyId, response);
         observed(request).call = call;
         return call;
-      } catch (error) {
+      };
+      const refuse = (error: unknown): never => {
         throw refusalOf(request, error);
+      };
+      try {
+        const principal = dependencies.authenticator.recognize(authorizationOf(request));
+        return principal instanceof Promise ? principal.then(opened, refuse) : opened(principal);
+      } catch (error) {
+        return refuse(error);
       }
     },
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),

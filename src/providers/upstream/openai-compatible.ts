@@ -19,7 +19,7 @@ function bodyOf(call: ChatCall, stream: boolean, dialect: ChatDialect | undefine
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
 export type ChatDialect = (body: Record<string, unknown>) => Record<string, unknown>;
 
-function parseAnswer(text: string): ChatObject {
+function parseAnswer(text: string): ChatAnswer {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -29,15 +29,15 @@ function parseAnswer(text: string): ChatObject {
   const { choices, error } = (parsed ?? {}) as Partial<ChatObject>;
   if (error != null) throw brokenAnswer('an error with status 200');
   if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
-  return parsed as ChatObject;
+  return { text, parsed: parsed as ChatObject };
 }
 
 /** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
 export function createOpenAiCompatibleChat(transport: Transport, dialect?: ChatDialect): ChatProvider {
   return {
-    async complete(call: ChatCall): Promise<ChatAnswer> {
-      const text = await transport.postJson(CHAT_PATH, bodyOf(call, false, dialect), { signal: call.signal });
-      return { text, parsed: parseAnswer(text) };
+    complete(call: ChatCall): Promise<ChatAnswer> {
+      const body = bodyOf(call, false, dialect);
+      return transport.postJson(CHAT_PATH, body, { signal: call.signal }).then(parseAnswer);
     },
     stream(call: ChatCall): Promise<ChatChunks> {
       const body = bodyOf(call, true, dialect);
