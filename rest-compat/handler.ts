@@ -1,6 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { discardBody, rateFor, sendAnswer, sendOnce, setRate, visibleError } from '../src/http/index.js';
+import {
+  discardBody,
+  rateFor,
+  sendAnswer,
+  sendDressed,
+  sendOnce,
+  setRate,
+  visibleError,
+} from '../src/http/index.js';
 import { mount } from './mount.js';
+import type { Endpoint } from './mount.js';
 import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, chatAnswerOf, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
@@ -23,6 +32,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
   return async function handle(request, response) {
     const { path, query } = splitUrl(request.url ?? '/');
     if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
+      edge.dress(response);
       setRate(response, edge.strangerRate(request));
       return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: openapi });
     }
@@ -40,6 +50,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
       discardBody(request);
       if (response.headersSent) response.destroy();
       else {
+        edge.dress(response);
         // Without the database the key's window is unknown: the address's stands in for it.
         setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
         sendAnswer(response, errorAnswer(error));
@@ -60,16 +71,24 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     endpoint.route.method === 'POST' && bytes && key !== undefined
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
       : null;
-  const streaming = isStreaming(options, rest);
-  if (typeof streaming === 'boolean' ? streaming : await streaming)
-    return streamChat({ options, rest, response, idempotent });
+  const asked = isStreaming(options, rest);
+  const streams = typeof asked === 'boolean' ? asked : await asked;
+  if (!streams && !idempotent && isWhole(endpoint)) {
+    const answer = await (endpoint.route.raw === 'chat' ? chatAnswerOf : answerOf)(options, rest);
+    const rate = call.rate ?? (await rateFor(edge, call));
+    return sendDressed(response, { requestId: call.requestId, rate }, answer);
+  }
+  edge.dress(response);
+  if (streams) return streamChat({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run') return streamNewRun({ options, rest, response, idempotent });
   if (endpoint.route.raw === 'run-events') return streamRun({ options, rest, response });
-  if (endpoint.document.operation.operation === 'subscription')
-    return streamOperation({ options, rest, response });
   if (idempotent)
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
-  const answer = await (endpoint.route.raw === 'chat' ? chatAnswerOf : answerOf)(options, rest);
-  setRate(response, call.rate ?? (await rateFor(edge, call)));
-  sendAnswer(response, answer);
+  return streamOperation({ options, rest, response });
+}
+
+/** Answered in one piece, unless its caller asks otherwise. */
+function isWhole({ route, document }: Endpoint): boolean {
+  if (route.raw === 'run' || route.raw === 'run-events') return false;
+  return document.operation.operation !== 'subscription';
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { ApiError, toApiError } from '../errors.js';
 import type {
   IdempotencyOutcome,
@@ -23,6 +23,37 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
   response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
   response.end(answer.body);
 }
+
+/** The same with what every answer carries: told in one list, headers cost half of what they cost set one by one. */
+export function sendDressed(
+  response: ServerResponse,
+  { requestId, rate }: Pick<CallContext, 'requestId' | 'rate'>,
+  { status, headers, body }: HttpAnswer,
+): void {
+  if (response.destroyed || response.headersSent) return;
+  const head: OutgoingHttpHeader[] = dressOf(requestId);
+  if (rate !== null)
+    head.push(
+      'X-RateLimit-Limit',
+      rate.limit,
+      'X-RateLimit-Remaining',
+      rate.remaining,
+      'X-RateLimit-Reset',
+      rate.reset,
+    );
+  for (const name in headers) head.push(name, headers[name] ?? '');
+  head.push('content-length', Buffer.byteLength(body));
+  response.writeHead(status, head);
+  response.end(body);
+}
+
+/** What {@link HttpEdge.dress} sets. */
+export const dressOf = (requestId: string): string[] => [
+  'X-Request-Id',
+  requestId,
+  'X-Content-Type-Options',
+  'nosniff',
+];
 
 /** Headers that an error brings along: `Retry-After` and its own (`Allow`, `X-Job-Id`). */
 export function errorHeaders(error: ApiError): Record<string, string> {

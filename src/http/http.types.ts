@@ -7,11 +7,13 @@ import type { RateState } from '../metering/metering.types.js';
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
   /**
-   * Step 1 of decisions.md 1: who calls, from the headers alone. The request's id is the response's `X-Request-Id`. The call's signal fires when the
+   * Step 1 of decisions.md 1: who calls, from the headers alone. The call's signal fires when the
    * response closes before its end. At once where the key is known.
    * @throws ApiError unauthorized, or rate_limited for the address of a stranger
    */
   open(request: IncomingMessage, response: ServerResponse): Promise<CallContext> | CallContext;
+  /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
+  dress(response: ServerResponse): void;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
   rateOf(error: unknown): RateState | null;
   /** The window of a caller without a key, for what is public. */

@@ -12,12 +12,14 @@ export { eventStreamWish } from './event-stream-wish.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {
+  dressOf,
   errorHeaders,
   prepareRun,
   rateFor,
   returnIfRefused,
   roomIn,
   sendAnswer,
+  sendDressed,
   sendOnce,
   sendReplay,
   setRate,

@@ -9,10 +9,10 @@ export interface AccessLog {
 
 export function createAccessLog(logger: Logger): AccessLog {
   const write = (request: IncomingMessage, response: ServerResponse, startedAt: number) => {
-    const { call } = observed(request);
+    const { call, requestId } = observed(request);
     logger.info(
       {
-        requestId: call?.requestId ?? response.getHeader('x-request-id'),
+        requestId,
         method: request.method,
         path: pathOf(request.url ?? ''),
         status: response.statusCode,

@@ -4,6 +4,7 @@ import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../errors.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { GoneSignal } from '../../gone-signal.js';
+import { dressOf } from '../../http/index.js';
 import type { HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
@@ -46,10 +47,10 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   return {
     open(request, response) {
       const opened = (principal: Principal): HttpCall => {
-        const requestId = String(response.getHeader('X-Request-Id'));
-        const call = new HttpCall(principal, requestId, { request, response });
+        const own = observed(request);
+        const call = new HttpCall(principal, own.requestId, { request, response });
         guardStream(principal.keyId, response);
-        observed(request).call = call;
+        own.call = call;
         return call;
       };
       const refuse = (error: unknown): never => {
@@ -62,6 +63,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         return refuse(error);
       }
     },
+    dress,
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
     strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
@@ -91,6 +93,12 @@ function asStranger(
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId('req');
+}
+
+/** @see HttpEdge.dress */
+export function dress(response: ServerResponse): void {
+  const headers = dressOf(observed(response.req).requestId);
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i]!, headers[i + 1]!);
 }
 
 /** Node keeps only the first of several Authorization headers: two of them must not pass as one. */

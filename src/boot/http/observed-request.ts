@@ -8,6 +8,8 @@ import type { CallContext } from '../../metering/call-context.js';
 export class ObservedRequest extends IncomingMessage {
   /** The path of the REST row that it was matched to. (`route` is Express's.) */
   pattern: string | null = null;
+  /** What `X-Request-Id` tells. */
+  requestId = '';
   /** Its caller, once known. */
   call: CallContext | null = null;
 }

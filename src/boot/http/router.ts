@@ -9,7 +9,8 @@ import type { AccessLog } from './access-log.js';
 import type { Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
-import { requestIdOf } from './http-edge.js';
+import { dress, requestIdOf } from './http-edge.js';
+import { observed } from './observed-request.js';
 import type { Route } from './odd-requests.js';
 
 /** Never rejects. */
@@ -40,15 +41,18 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
     // A proxy's absolute form names the same resource.
     if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
     const path = pathOf(request.url ?? '/');
-    response.setHeader('X-Request-Id', requestIdOf(request));
+    observed(request).requestId = requestIdOf(request);
+    const isRest = path.startsWith('/api/v1/') || path === '/api/v1';
+    // REST tells them with its own headers; a preflight never comes there.
+    if (!isRest || request.method === 'OPTIONS') dress(response);
     if (path === '/healthz') return health.live(response);
     if (path === '/readyz') return void health.ready(response);
     if (path === '/metrics') return void sendMetrics(metrics, response);
     accessLog.watch(request, response);
-    response.setHeader('X-Content-Type-Options', 'nosniff');
     if (api && isKeyless(request, path)) setRate(response, api.strangerRate(request));
     if (cors.handle(request, response)) return;
-    if (api && (path.startsWith('/api/v1/') || path === '/api/v1')) return void api.rest(request, response);
+    if (api && isRest) return void api.rest(request, response);
+    if (isRest) dress(response);
     if (path.startsWith('/files/')) return void files(request, response);
     app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
   };

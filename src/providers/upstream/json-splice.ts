@@ -26,6 +26,11 @@ function skipString(text: string, at: number): number {
   return text.length;
 }
 
+/** What a string literal says; nearly no key has an escape. */
+function stringIn(literal: string): string {
+  return literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+}
+
 /** Members of the object that `text` is, in order. */
 export function topLevelMembers(text: string): Member[] {
   const members: Member[] = [];
@@ -42,7 +47,7 @@ export function topLevelMembers(text: string): Member[] {
     if (code <= 32) continue;
     if (code === QUOTE) {
       const end = skipString(text, at);
-      if (depth === 1 && key === null) key = { text: JSON.parse(text.slice(at, end)) as string, start: at };
+      if (depth === 1 && key === null) key = { text: stringIn(text.slice(at, end)), start: at };
       at = end - 1;
     } else if (code === 123 || code === 91) {
       depth++;
