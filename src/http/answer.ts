@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeader, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { ApiError, toApiError } from '../errors.js';
 import type {
   IdempotencyOutcome,
@@ -9,12 +9,36 @@ import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { HttpAnswer, HttpEdge } from './http.types.js';
 
+/** Names and values in turns, as `writeHead` takes them. */
+type HeaderList = (string | number)[];
+
+const rateList = ({ limit, remaining, reset }: RateState): HeaderList => [
+  'X-RateLimit-Limit',
+  limit,
+  'X-RateLimit-Remaining',
+  remaining,
+  'X-RateLimit-Reset',
+  reset,
+];
+const dressList = (requestId: string): HeaderList => [
+  'X-Request-Id',
+  requestId,
+  'X-Content-Type-Options',
+  'nosniff',
+];
+
+function setAll(response: ServerResponse, list: HeaderList): void {
+  for (let i = 0; i < list.length; i += 2) response.setHeader(String(list[i]), list[i + 1] ?? '');
+}
+
 /** The three X-RateLimit-* headers (contract 8.1). */
 export function setRate(response: ServerResponse, rate: RateState | null): void {
-  if (rate === null) return;
-  response.setHeader('X-RateLimit-Limit', rate.limit);
-  response.setHeader('X-RateLimit-Remaining', rate.remaining);
-  response.setHeader('X-RateLimit-Reset', rate.reset);
+  if (rate !== null) setAll(response, rateList(rate));
+}
+
+/** What every answer carries besides: the request's id, and that its type is meant. */
+export function setDress(response: ServerResponse, requestId: string): void {
+  setAll(response, dressList(requestId));
 }
 
 /** Writes a whole answer in one piece. */
@@ -31,29 +55,13 @@ export function sendDressed(
   { status, headers, body }: HttpAnswer,
 ): void {
   if (response.destroyed || response.headersSent) return;
-  const head: OutgoingHttpHeader[] = dressOf(requestId);
-  if (rate !== null)
-    head.push(
-      'X-RateLimit-Limit',
-      rate.limit,
-      'X-RateLimit-Remaining',
-      rate.remaining,
-      'X-RateLimit-Reset',
-      rate.reset,
-    );
+  const head = dressList(requestId);
+  if (rate !== null) head.push(...rateList(rate));
   for (const name in headers) head.push(name, headers[name] ?? '');
   head.push('content-length', Buffer.byteLength(body));
   response.writeHead(status, head);
   response.end(body);
 }
-
-/** What {@link HttpEdge.dress} sets. */
-export const dressOf = (requestId: string): string[] => [
-  'X-Request-Id',
-  requestId,
-  'X-Content-Type-Options',
-  'nosniff',
-];
 
 /** Headers that an error brings along: `Retry-After` and its own (`Allow`, `X-Job-Id`). */
 export function errorHeaders(error: ApiError): Record<string, string> {

@@ -7,8 +7,8 @@ import type { RateState } from '../metering/metering.types.js';
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
   /**
-   * Step 1 of decisions.md 1: who calls, from the headers alone. The call's signal fires when the
-   * response closes before its end. At once where the key is known.
+   * Step 1 of decisions.md 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
+   * the response closes before its end.
    * @throws ApiError unauthorized, or rate_limited for the address of a stranger
    */
   open(request: IncomingMessage, response: ServerResponse): Promise<CallContext> | CallContext;

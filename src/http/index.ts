@@ -12,7 +12,6 @@ export { eventStreamWish } from './event-stream-wish.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {
-  dressOf,
   errorHeaders,
   prepareRun,
   rateFor,
@@ -22,6 +21,7 @@ export {
   sendDressed,
   sendOnce,
   sendReplay,
+  setDress,
   setRate,
   visibleError,
 } from './answer.js';

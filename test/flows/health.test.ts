@@ -113,6 +113,47 @@ describe('the edge', () => {
     },
   );
 
+  test('every REST answer names its request, its type as meant and its window', async () => {
+    const { key } = await installation.createOrg();
+    const chat = { messages: [{ role: 'user', content: 'Hi' }] };
+    const answers: [method: string, path: string, body: object | null, headers: object][] = [
+      ['GET', '/quota', null, {}],
+      ['POST', '/chat/completions', chat, {}],
+      ['POST', '/chat/completions', { ...chat, stream: true }, {}],
+      ['POST', '/chat/completions', chat, { 'idempotency-key': 'once' }],
+      ['POST', '/chat/completions', chat, { 'idempotency-key': 'once' }],
+      ['POST', '/chat/completions', {}, {}],
+      ['DELETE', '/quota', null, {}],
+      ['OPTIONS', '/quota', null, {}],
+      ['GET', '/nowhere', null, {}],
+      ['GET', '/quota', null, { authorization: 'Bearer none' }],
+    ];
+    for (const [method, path, body, headers] of answers) {
+      const answer = await server.raw(`/api/v1${path}`, {
+        method: method as 'GET',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'x-request-id': 'trace-44',
+          ...headers,
+        },
+        body: body && JSON.stringify(body),
+      });
+      await answer.body.dump();
+      expect([method, path, answer.headers]).toMatchObject([
+        method,
+        path,
+        {
+          'x-request-id': 'trace-44',
+          'x-content-type-options': 'nosniff',
+          'x-ratelimit-limit': expect.stringMatching(/^\d+$/) as string,
+          'x-ratelimit-remaining': expect.stringMatching(/^\d+$/) as string,
+          'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/) as string,
+        },
+      ]);
+    }
+  });
+
   test("what the API answers without a key tells the address's window", async () => {
     const page = await server.raw('/graphql', { method: 'GET', headers: { accept: 'text/html' } });
     await page.body.dump();

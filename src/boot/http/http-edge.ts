@@ -4,7 +4,7 @@ import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../errors.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { GoneSignal } from '../../gone-signal.js';
-import { dressOf } from '../../http/index.js';
+import { setDress } from '../../http/index.js';
 import type { HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
@@ -96,10 +96,7 @@ export function requestIdOf(request: IncomingMessage): string {
 }
 
 /** @see HttpEdge.dress */
-export function dress(response: ServerResponse): void {
-  const headers = dressOf(observed(response.req).requestId);
-  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i]!, headers[i + 1]!);
-}
+export const dress = (response: ServerResponse): void => setDress(response, observed(response.req).requestId);
 
 /** Node keeps only the first of several Authorization headers: two of them must not pass as one. */
 function authorizationOf(request: IncomingMessage): string | string[] | undefined {
