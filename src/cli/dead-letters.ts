@@ -60,9 +60,9 @@ export async function replayLetters({ id }: { id?: string }): Promise<void> {
       if (id?.startsWith('table:')) return { replayed: rows };
       const sent = await withTopic(session, async (topic) => {
         const letters = (await topic.list()).filter((letter) => id === undefined || idOf(letter) === id);
-        await topic.send(letters);
+        const count = await topic.send(letters);
         if (id === undefined) await topic.done();
-        return letters.length;
+        return count;
       });
       return { replayed: rows + (sent ?? 0) };
     }),

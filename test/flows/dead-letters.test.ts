@@ -1,3 +1,4 @@
+import { Kafka, logLevel } from 'kafkajs';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaBus } from '../../src/events/index.js';
@@ -92,6 +93,12 @@ describe.skipIf(kafka === null)('with Kafka', () => {
         },
       ]);
       broken = false;
+      // What somebody else put there has nowhere to go, and is in nobody's way.
+      const stranger = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer();
+      await stranger.connect();
+      for (let partition = 0; partition < 3; partition++)
+        await stranger.send({ topic: 'letters.dead-letter', messages: [{ value: 'x', partition }] });
+      await stranger.disconnect();
       const before = seen.length;
       expect(await installation.cli('dead-letters', 'replay')).toEqual({ replayed: 1 });
       await eventually(() => seen.length > before);

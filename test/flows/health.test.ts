@@ -100,8 +100,10 @@ describe('the edge', () => {
     const { key } = await installation.createOrg();
     const kept = await server.rest('GET', '/quota', { key, headers: { 'x-request-id': 'trace-42' } });
     expect(kept.headers['x-request-id']).toBe('trace-42');
-    const made = await server.rest('GET', '/quota', { key, headers: { 'x-request-id': 'a b"{}' } });
-    expect(made.headers['x-request-id']).toMatch(/^req_/);
+    for (const id of ['a b"{}', key, `trace:${key}`]) {
+      const made = await server.rest('GET', '/quota', { key, headers: { 'x-request-id': id } });
+      expect(made.headers['x-request-id']).toMatch(/^req_/);
+    }
   });
 
   test.each(['/healthz', '/readyz', '/docs', '/nowhere', '/api/v1/openapi.json', '/files/x', '/graphql'])(

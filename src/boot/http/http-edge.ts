@@ -20,6 +20,8 @@ import { createStreamGuard } from './open-streams.js';
 const MAX_CLIENT_LENGTH = 200;
 /** A caller's own request id is kept where it is short and cannot be mistaken for anything else. */
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:+/=@-]{0,127}$/;
+/** Nor may it hold what a caller put there by mistake: it is logged. */
+const SECRET = /(sk|whsec)_[0-9a-f]{8}/i;
 
 export interface HttpEdgeDependencies {
   authenticator: Authenticator;
@@ -92,7 +94,7 @@ function asStranger(
 /** The caller's own id where it is sane, else a new one. */
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId('req');
+  return typeof given === 'string' && REQUEST_ID.test(given) && !SECRET.test(given) ? given : newId('req');
 }
 
 /** @see HttpEdge.dress */

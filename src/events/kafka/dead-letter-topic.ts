@@ -26,8 +26,8 @@ export interface TopicLetter {
 export interface DeadLetterTopic {
   /** Oldest first within a partition; those that were not replayed yet. */
   list(): Promise<TopicLetter[]>;
-  /** Sends them to the topics that they came from, with their keys and headers. */
-  send(letters: TopicLetter[]): Promise<void>;
+  /** Sends them to the topics that they came from, with their keys and headers. @returns how many: one that names no topic is left out */
+  send(letters: TopicLetter[]): Promise<number>;
   /** Marks everything that `list` showed as done. */
   done(): Promise<void>;
   close(): Promise<void>;
@@ -89,13 +89,20 @@ export async function openDeadLetterTopic(settings: KafkaSettings, logger: Logge
       return await read({ kafka, admin, topic, ranges, logger, groupId: `${groupId}.${randomUUID()}` });
     },
     async send(letters) {
-      for (const { topic: to, message } of letters) {
+      let sent = 0;
+      for (const { topic: to, partition, offset, message } of letters) {
+        if (to === '') {
+          logger.warn({ partition, offset }, 'a dead letter names no topic to go to');
+          continue;
+        }
         const headers = Object.fromEntries(
           Object.entries(message.headers ?? {}).filter(([name]) => !ADDED.includes(name)),
         );
         const { key, value } = message;
         await producer.send([{ topic: to, messages: [{ key, value, headers }] }]);
+        sent += 1;
       }
+      return sent;
     },
     async done() {
       const partitions = ranges.map(({ partition, to }) => ({ partition, offset: String(to) }));
