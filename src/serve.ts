@@ -5,6 +5,8 @@ import { createLogOutput } from './log-output.js';
 
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
 const STOP_TIMEOUT_MS = 29_000;
+/** Ctrl-C under npm comes twice, from the terminal and from npm: what comes that soon is one and the same wish. */
+const SAME_WISH_MS = 300;
 const FORCED = 1;
 
 const output = createLogOutput();
@@ -15,14 +17,15 @@ function end(code: number): void {
 
 /** Signals are heard from the first moment on: one that comes during the start ends it as soon as it can be ended. */
 function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void {
-  let stopping = false;
+  let stoppingSince: number | null = null;
   const stop = (signal: NodeJS.Signals) => {
-    if (stopping) {
+    if (stoppingSince !== null) {
+      if (performance.now() - stoppingSince < SAME_WISH_MS) return;
       logger.warn({ signal }, 'asked to stop again: ending now');
       end(FORCED);
       return;
     }
-    stopping = true;
+    stoppingSince = performance.now();
     logger.info({ signal }, 'stopping');
     setTimeout(() => {
       logger.error('the stop took too long: ending now');

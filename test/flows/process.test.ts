@@ -187,6 +187,29 @@ describe('a stop', () => {
     await server.close();
   }, 90_000);
 
+  test('by Ctrl-C under npm, which comes twice, lets streams end as any other', async () => {
+    const server = await spawnPenstock(installation);
+    const { key } = await installation.createOrg();
+    const { events } = await server.events('POST', '/chat/completions', {
+      key,
+      body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":20,"chunk_ms":50}' }] },
+    });
+    await events.next();
+    void server.signal('SIGINT');
+    const isHeard = async () => {
+      const answer = await server.raw('/readyz', { method: 'GET' });
+      await answer.body.dump();
+      return answer.statusCode === 503;
+    };
+    await eventually(isHeard, { everyMs: 2 });
+    const ended = server.signal('SIGINT');
+    let last = '';
+    for await (const event of events) last = event.data;
+    expect(last).toBe('[DONE]');
+    expect(await ended).toBe(0);
+    await server.close();
+  }, 90_000);
+
   test('a second signal ends it at once', async () => {
     const server = await spawnPenstock(installation);
     const { key } = await installation.createOrg();
