@@ -6,7 +6,7 @@ import { createLogOutput } from './log-output.js';
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
 const STOP_TIMEOUT_MS = 29_000;
 /** Ctrl-C under npm comes twice, from the terminal and from npm: what comes that soon is one and the same wish. */
-const SAME_WISH_MS = 300;
+const SAME_WISH_MS = 1_000;
 const FORCED = 1;
 
 const output = createLogOutput();

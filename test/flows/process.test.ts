@@ -4,11 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { childEnv, createInstallation, freePort, type Installation } from '../support/installation.js';
-import { spawnPenstock } from '../support/spawned.js';
+import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -188,20 +189,9 @@ describe('a stop', () => {
   }, 90_000);
 
   test('by Ctrl-C under npm, which comes twice, lets streams end as any other', async () => {
-    const server = await spawnPenstock(installation);
-    const { key } = await installation.createOrg();
-    const { events } = await server.events('POST', '/chat/completions', {
-      key,
-      body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":20,"chunk_ms":50}' }] },
-    });
-    await events.next();
+    const { server, events } = await streamOf(installation, '@sandbox{"tokens":20,"chunk_ms":50}');
     void server.signal('SIGINT');
-    const isHeard = async () => {
-      const answer = await server.raw('/readyz', { method: 'GET' });
-      await answer.body.dump();
-      return answer.statusCode === 503;
-    };
-    await eventually(isHeard, { everyMs: 2 });
+    await eventually(() => isStopping(server), { everyMs: 2 });
     const ended = server.signal('SIGINT');
     let last = '';
     for await (const event of events) last = event.data;
@@ -210,21 +200,32 @@ describe('a stop', () => {
     await server.close();
   }, 90_000);
 
-  test('a second signal ends it at once', async () => {
-    const server = await spawnPenstock(installation);
-    const { key } = await installation.createOrg();
-    const { events } = await server.events('POST', '/chat/completions', {
-      key,
-      body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":500,"chunk_ms":100}' }] },
-    });
-    await events.next();
+  test('a second signal, a second later, ends it at once', async () => {
+    const { server, events } = await streamOf(installation, '@sandbox{"tokens":500,"chunk_ms":100}');
     void server.signal('SIGTERM');
-    await eventually(async () => server.output().includes('') && (await refuses(server.port)));
+    await eventually(() => refuses(server.port));
+    await sleep(1_000);
     expect(await server.signal('SIGTERM')).toBe(1);
     await events.return(undefined).catch(() => undefined);
     await server.close();
   }, 90_000);
 });
+
+/** A server of its own, in the middle of a streamed answer. */
+async function streamOf(installation: Installation, content: string) {
+  const server = await spawnPenstock(installation);
+  const { key } = await installation.createOrg();
+  const body = { stream: true, messages: [{ role: 'user', content }] };
+  const { events } = await server.events('POST', '/chat/completions', { key, body });
+  await events.next();
+  return { server, events };
+}
+
+async function isStopping(server: SpawnedServer): Promise<boolean> {
+  const answer = await server.raw('/readyz', { method: 'GET' });
+  await answer.body.dump();
+  return answer.statusCode === 503;
+}
 
 async function refuses(port: number): Promise<boolean> {
   try {
