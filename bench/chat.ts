@@ -100,8 +100,9 @@ export async function benchJson(
   options: Effort & { fsync: number },
 ): Promise<Verdict[]> {
   const { postmaster } = field.penstock;
-  const charged = { ...field.charged, postmaster };
-  const contenders = [field.direct, field.raw, charged, field.portkey, field.penstock];
+  const [charged, contract] = [field.charged, field.contract].map((one) => ({ ...one, postmaster }));
+  if (!charged || !contract) throw new Error('a contender is missing');
+  const contenders = [field.direct, field.raw, charged, contract, field.portkey, field.penstock];
   for (const contender of contenders)
     await warmUp(
       join(places.programs, 'load.process.js'),

@@ -19,6 +19,8 @@ export interface Field {
   raw: Contender;
   /** What a durable charge alone costs (bench/charged-proxy.process.ts): no gateway that keeps one can do with less. */
   charged: Contender;
+  /** That with what the contract wants of a chat call, in the shortest way (bench/contract-proxy.process.ts). */
+  contract: Contender;
   portkey: Contender;
   penstock: Contender & { pid: number; baseUrl: string; keyId: string; dataDir: string; postmaster: number };
 }
@@ -73,16 +75,25 @@ async function startRaw(places: Places, upstream: string): Promise<Contender> {
   return { name: 'raw proxy', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
 }
 
-async function startCharged(places: Places, upstream: string, dataDir: string): Promise<Contender> {
+/** The proxies that charge: `charged` does nothing else, `contract` shows what the contract wants a chat call to show. */
+async function startFloor(
+  places: Places,
+  program: 'charged' | 'contract',
+  { upstream, dataDir }: { upstream: string; dataDir: string },
+): Promise<Contender> {
   const port = await freePort();
   const child = start({
-    args: [join(places.programs, 'charged-proxy.process.js')],
+    args: [...V8_FLAGS, join(places.programs, `${program}-proxy.process.js`)],
     env: { PORT: String(port), UPSTREAM: upstream, DATA_DIR: dataDir, NODE_ENV: 'production' },
-    logFile: join(places.scratch, 'charged.log'),
+    logFile: join(places.scratch, `${program}.log`),
   });
   const url = `http://127.0.0.1:${port}/v1/chat/completions`;
   await untilAnswers(url, child);
-  return { name: 'raw + charge', pid: pidOf(child), url, headers: JSON_HEADERS, model: 'bench-1' };
+  const pid = pidOf(child);
+  if (program === 'charged')
+    return { name: 'raw + charge', pid, url, headers: JSON_HEADERS, model: 'bench-1' };
+  const headers = { ...JSON_HEADERS, authorization: 'Bearer sk_00000000000000000000000000000000' };
+  return { name: 'raw + charge + contract', pid, url, headers, model: 'bench/chat-1' };
 }
 
 async function startPortkey(places: Places, upstream: string): Promise<Contender> {
@@ -189,7 +200,8 @@ export async function startField(places: Places): Promise<Field> {
   return {
     direct,
     raw: await startRaw(places, upstream),
-    charged: await startCharged(places, upstream, penstock.dataDir),
+    charged: await startFloor(places, 'charged', { upstream, dataDir: penstock.dataDir }),
+    contract: await startFloor(places, 'contract', { upstream, dataDir: penstock.dataDir }),
     portkey: await startPortkey(places, upstream),
     penstock,
   };

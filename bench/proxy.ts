@@ -5,11 +5,20 @@ import { Pool, type Dispatcher } from 'undici';
 const { PORT, UPSTREAM } = process.env;
 const upstream = new Pool(String(UPSTREAM), { connections: 256, pipelining: 1 });
 
-/** Sends a chat on; the head of the answer goes out as it comes. */
+type Handler = Required<Dispatcher.DispatchHandler>;
+
+/** The head of the answer goes out as it comes. */
+export function passHead(response: ServerResponse): Handler['onResponseStart'] {
+  return (_controller, status, headers) => {
+    response.writeHead(status, { 'content-type': String(headers['content-type']) });
+  };
+}
+
+/** Sends a chat on. */
 export function sendOn(
   response: ServerResponse,
   body: Buffer,
-  rest: Pick<Dispatcher.DispatchHandler, 'onResponseData' | 'onResponseEnd'>,
+  rest: Pick<Handler, 'onResponseStart' | 'onResponseData' | 'onResponseEnd'>,
 ): void {
   upstream.dispatch(
     {
@@ -20,9 +29,6 @@ export function sendOn(
     },
     {
       onRequestStart: () => undefined,
-      onResponseStart: (_controller, status, headers) => {
-        response.writeHead(status, { 'content-type': String(headers['content-type']) });
-      },
       onResponseError: (_controller, error) => response.destroy(error),
       ...rest,
     },

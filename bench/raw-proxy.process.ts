@@ -1,8 +1,9 @@
 /** The floor of the comparison: bytes passed through, nothing else done. */
-import { sendOn, serveProxy } from './proxy.js';
+import { passHead, sendOn, serveProxy } from './proxy.js';
 
 serveProxy((response, body) =>
   sendOn(response, body, {
+    onResponseStart: passHead(response),
     onResponseData: (controller, data) => {
       if (response.write(data)) return;
       controller.pause();
