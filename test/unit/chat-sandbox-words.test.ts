@@ -88,6 +88,79 @@ describe('an upstream’s message', () => {
     expect(clean.length).toBeLessThanOrEqual(300);
   });
 
+  const toldOf = (message: string) =>
+    errorOfStatus({
+      status: 400,
+      body: JSON.stringify({ error: { message } }),
+      retryAfter: undefined,
+      secrets: [],
+    }).message;
+
+  it.each([
+    'Traceback (most recent call last):\n  File "/opt/vllm/engine.py", line 42, in step\nValueError: bad',
+    'bad:\\nTraceback (most recent call last):\\n  File \\"engine.py\\", line 42, in step',
+    'File "<stdin>", line 1, in <module>',
+    'TypeError: x\n    at Object.<anonymous> (/app/server.js:10:5)',
+    'TypeError: x\n    at async run (file:///app/server.mjs:10:5)',
+    'TypeError: x\n    at file:///app/server.mjs:10:5',
+    'TypeError: x\n    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)',
+    'java.lang.IllegalStateException: no\n\tat com.acme.llm.Server.step(Server.java:17)',
+    'no\n\tat java.base/jdk.internal.reflect.Method.invoke0(Native Method)',
+    'System.Exception: x\n   at Acme.Llm.Step(String s) in C:\\src\\Step.cs:line 42',
+    'panic: x\n\ngoroutine 1 [running]:\nmain.main()',
+    "thread 'main' panicked at src/main.rs:3:5",
+    'SELECT id, hash FROM api_keys WHERE x=1',
+    'Key not found\\nSELECT id FROM api_keys',
+    'select "u"."id" from "users" as "u" where "u"."id" = $1 - no such column',
+    'no such column: select id from api_keys',
+    'INSERT INTO jobs (id) VALUES (1): duplicate',
+    'insert into jobs values ($1) - duplicate',
+    'UPDATE jobs SET state = 1 failed',
+    'update jobs set state = $1 - failed',
+    'DELETE FROM jobs failed',
+  ])('that holds a stack trace or SQL is not told: %j', (message) => {
+    expect(toldOf(message)).toBe('The request was rejected by the model provider');
+  });
+
+  it.each([
+    ['cannot open /etc/passwd today', 'cannot open [removed] today'],
+    ['No such file: "/home/jürgen/x"', 'No such file: "[removed]"'],
+    ['bad file=/opt/x/y.py, sorry', 'bad [removed] sorry'],
+    ['(/secret.txt)', '[removed]'],
+    ['see C:\\x\\y or d:/x', 'see [removed] or [removed]'],
+    ['on \\\\server\\share it was', 'on [removed] it was'],
+    ['in ~/llm/conf and ../llm/conf', 'in [removed] and [removed]'],
+    ['engine/core.py:42 says no', '[removed] says no'],
+    ['lost\\n/etc/passwd', '[removed]'],
+  ])('loses its file paths: %j', (message, told) => {
+    expect(toldOf(message)).toBe(told);
+  });
+
+  it.each([
+    'messages[0].content is too long',
+    'the input/output ratio is off',
+    'max_tokens must be 1/2 of 1/4 and/or more, km/h',
+    'model gpt-4/turbo not found',
+    'meta-llama/Llama-3.1-8B-Instruct and @cf/meta/llama-2-7b have no tools',
+    'either a/b or c, text/event-stream or application/json',
+    'Please select a model from the list, update your client and set stream to true',
+    'Set temperature, select one of low / high, or delete it from your request',
+    "name does not match '^[a-zA-Z0-9_-]{1,64}$' or /^[a-z]+$/",
+    'Unexpected end at line 3, column 5: expected one of (json:1)',
+    'Invalid date 2024/01/02 at 12:30:45 (at most 5:1)',
+    'The token </s> or [/INST] or <think/> is reserved',
+    'größe/höhe must be whole',
+  ])('that is plain stays as it is: %j', (message) => {
+    expect(toldOf(message)).toBe(message);
+  });
+
+  it.each(['at ', 'SELECT ', '/a', 'at /:1', 'File "', '(a.b', '/.', '\\\\', 'caused by: x.', '#1 ', 'a-'])(
+    'is soon looked through where it is nothing but %j',
+    (part) => {
+      expect(toldOf(part.repeat(1_000_000)).length).toBeLessThanOrEqual(300);
+    },
+  );
+
   it('is tried again when its Retry-After says, in seconds or as a date, soon where it says nothing that is known', () => {
     const wait = (retryAfter: string | undefined) =>
       errorOfStatus({ status: 503, body: '', retryAfter, secrets: [] }).options.retryAfterMs;

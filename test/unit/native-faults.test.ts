@@ -74,6 +74,19 @@ describe.each(CALLS)('a fault of %s', (id, call) => {
     expect([fault.fault, fault.message]).toEqual(['rejected', 'The prompt is odd ([removed])']);
   });
 
+  it('that is the caller’s is told in general words where its own hold a stack trace', async () => {
+    const message = 'Traceback (most recent call last):\n  File "/opt/core.py", line 42, in step';
+    upstream.on('/', {
+      status: 400,
+      body: { error: { message }, message, detail: message, err_msg: message },
+    });
+    const fault = await faultOf();
+    expect([fault.fault, fault.message]).toEqual([
+      'rejected',
+      'The request was rejected by the model provider',
+    ]);
+  });
+
   it('that will pass (429, 503) may be asked again, when it says', async () => {
     upstream.on('/', { status: 429, headers: { 'retry-after': '3' }, body: { error: { message: KEY } } });
     expect((await faultOf()).options).toMatchObject({ status: 429, retryable: true, retryAfterMs: 3000 });

@@ -1,15 +1,40 @@
 import { UpstreamError } from '../providers.types.js';
+import { tellsOfCode, withoutPaths } from './inner-workings.js';
 
+/** So much of a message is looked at. */
+const MAX_LOOKED_AT = 4000;
 const MAX_MESSAGE = 300;
 /** Statuses of an upstream that are the caller's fault (decisions.md 6, "Upstreams"). */
 const REJECTED = new Set([400, 413, 422]);
 const MAX_RETRY_AFTER_MS = 10_000;
 
-/** An upstream's own words, fit for a caller: no URL, credential or control character, at most 300 characters. */
+/** An upstream's own words, fit for the operator's log: no URL, credential or control character, at most 300 characters. */
 export function cleanMessage(message: string, secrets: readonly string[]): string {
-  let clean = message.slice(0, 4000);
+  return shortened(withoutSecrets(message.slice(0, MAX_LOOKED_AT), secrets));
+}
+
+/** The fault of a request that an upstream rejected, in its own words as far as they are fit for a caller. */
+export function rejectedRequest(
+  said: string,
+  { status, secrets }: { status: number; secrets: readonly string[] },
+): UpstreamError {
+  const looked = said.slice(0, MAX_LOOKED_AT);
+  const message = tellsOfCode(looked) ? '' : shortened(withoutPaths(withoutSecrets(looked, secrets)));
+  return new UpstreamError(message || 'The request was rejected by the model provider', {
+    status,
+    retryable: false,
+    fault: 'rejected',
+  });
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE - 1)}…` : text;
+}
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text;
   for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '[removed]');
-  clean = clean
+  return clean
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[removed]')
     .replace(/\b(?:bearer|basic)\s+\S+/gi, '[removed]')
@@ -17,7 +42,6 @@ export function cleanMessage(message: string, secrets: readonly string[]): strin
     .replace(/[\w+/=*-]{32,}/g, (word) => (isCredential(word) ? '[removed]' : word))
     .replace(/\s+/g, ' ')
     .trim();
-  return clean.length > MAX_MESSAGE ? `${clean.slice(0, MAX_MESSAGE - 1)}…` : clean;
 }
 
 /** A long word with a digit behind a letter. A pattern for both would look at each pair of its places: a caller's own long word may come back. */
@@ -72,15 +96,9 @@ export function errorOfStatus(answer: {
   keyed?: boolean;
 }): UpstreamError {
   const { status } = answer;
-  const said = messageOf(answer.body);
-  const message = said === null ? '' : cleanMessage(said, answer.secrets);
-  if (REJECTED.has(status)) {
-    return new UpstreamError(message || 'The request was rejected by the model provider', {
-      status,
-      retryable: false,
-      fault: 'rejected',
-    });
-  }
+  const said = messageOf(answer.body) ?? '';
+  if (REJECTED.has(status)) return rejectedRequest(said, answer);
+  const message = cleanMessage(said, answer.secrets);
   const delay = retryAfterMs(answer.retryAfter);
   return new UpstreamError(`Upstream answered ${status}${message ? `: ${message}` : ''}`, {
     status,

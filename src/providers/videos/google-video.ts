@@ -1,10 +1,9 @@
-import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { brokenAnswer, cleanMessage, rejectedRequest } from '../upstream/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
 import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
-import { UpstreamError } from '../providers.types.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
 import type { VideoCapabilities, VideoModel } from '../video.types.js';
@@ -56,13 +55,9 @@ const BLAMES_CALLER = new Set([3, 9]);
 function stateOf(operation: Fields, secrets: readonly string[]): OperationState<string> {
   const { done, error, response } = operation;
   if (isFields(error)) {
-    const message = cleanMessage(String(error['message'] ?? ''), secrets);
-    if (!BLAMES_CALLER.has(Number(error['code']))) throw finalFault(`Upstream video failed: ${message}`);
-    throw new UpstreamError(message || 'The request was rejected by the model provider', {
-      status: 400,
-      retryable: false,
-      fault: 'rejected',
-    });
+    const said = String(error['message'] ?? '');
+    if (BLAMES_CALLER.has(Number(error['code']))) throw rejectedRequest(said, { status: 400, secrets });
+    throw finalFault(`Upstream video failed: ${cleanMessage(said, secrets)}`);
   }
   if (done !== true) return { done: false };
   const made = isFields(response) ? response['generateVideoResponse'] : undefined;
