@@ -39,9 +39,7 @@ function fits(choice: unknown, index: number): boolean {
   if (!isFields(choice) || !isFields(choice['message'])) return false;
   const { message } = choice;
   const content = message['content'];
-  const contentFits = hasCalls(message)
-    ? content === null || (typeof content === 'string' && content !== '')
-    : typeof content === 'string';
+  const contentFits = hasCalls(message) ? content === null : typeof content === 'string';
   const reason = choice['finish_reason'];
   return (
     choice['index'] === index &&
@@ -55,7 +53,8 @@ function fits(choice: unknown, index: number): boolean {
 function mended(choice: unknown, index: number): Fields {
   const given = isFields(choice) ? choice : {};
   const message = isFields(given['message']) ? withPlainContent(given['message']) : {};
-  const content = hasCalls(message) ? message['content'] || null : (message['content'] ?? '');
+  // Null beside calls, whatever was said there (decisions.md 6, "Chat"); it was counted before.
+  const content = hasCalls(message) ? null : (message['content'] ?? '');
   const reason =
     !finishes(given['finish_reason']) && hasCalls(message)
       ? 'tool_calls'
