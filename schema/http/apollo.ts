@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
@@ -8,6 +7,7 @@ import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
 import { apiErrorOf, presentError } from '../errors.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
+import { isStrict } from './media-type.js';
 import type { GraphqlRequest } from './request.js';
 
 /** One request's context, with what its answer shows. */
@@ -23,8 +23,9 @@ export interface ApolloAnswer extends HttpAnswer {
 
 export interface Apollo {
   execute(work: {
-    request: IncomingMessage;
     call: CallContext;
+    /** Of the answer. */
+    mediaType: string;
     graphql: GraphqlRequest;
     onJob(jobId: string): void;
   }): Promise<ApolloAnswer>;
@@ -55,14 +56,13 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
           for (const { extensions } of errors)
             contextValue.errorStatuses.push(Number(extensions?.['httpStatus'] ?? 500));
         }
-        const accept = request.http?.headers.get('accept') ?? '';
-        if (!accept.includes('application/graphql-response+json')) response.http.status = 200;
+        if (!isStrict(request.http?.headers.get('accept') ?? '')) response.http.status = 200;
         return Promise.resolve();
       },
     }),
 });
 
-/** Apollo Server as executor and content negotiator. Documents reach it parsed, limited and validated once already. */
+/** Apollo Server as executor. Documents reach it parsed, limited and validated once already. */
 export async function createApollo({
   schema,
   services,
@@ -86,10 +86,13 @@ export async function createApollo({
   await server.start();
 
   return {
-    async execute({ request, call, graphql, onJob }) {
+    async execute({ call, mediaType, graphql, onJob }) {
       const contextValue: RequestContext = { call, services, onJob, errorStatuses: [], unfinishedJobs: [] };
-      const headers = new HeaderMap([['content-type', 'application/json']]);
-      if (request.headers.accept !== undefined) headers.set('accept', request.headers.accept);
+      // Apollo looks at what is accepted when the work is done: what it sees is what will be answered.
+      const headers = new HeaderMap([
+        ['content-type', 'application/json'],
+        ['accept', mediaType],
+      ]);
       const answer = await server.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method: 'POST', headers, search: '', body: graphql },
         context: () => Promise.resolve(contextValue),

@@ -19,7 +19,8 @@ import type { CallContext } from '../../src/metering/call-context.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
-import type { GraphqlRequest } from './request.js';
+import { isStrict, mediaTypeOf } from './media-type.js';
+import type { GraphqlRequest, RequestSource } from './request.js';
 import { paramOf, parseRequest } from './request.js';
 import { executeSerially, rootNames } from './serial-mutation.js';
 import type { DoneFields } from './serial-mutation.js';
@@ -52,16 +53,16 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
-    const { method, search, bytes, json } = await read(request);
-    const answer = (part: Part) => run({ request, call, graphql: parseRequest(json, search), part });
+    const { method, query, bytes, source } = await read(request);
+    const answer = (part: Part) => run({ request, call, graphql: parseRequest(source), part });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
-      const place = { method, path: '/graphql', query: search.slice(1) };
+      const place = { method, path: '/graphql', query };
       const identity = { call, key: String(key), ...place, body: bytes };
       return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
     }
     await edge.takeSlot(call);
-    const graphql = parseRequest(json, search);
+    const graphql = parseRequest(source);
     if (isStreamed(options, request, graphql)) return options.stream({ request: graphql, response, call });
     const given = await run({ request, call, graphql, part: undefined });
     setRate(response, await rateFor(edge, call));
@@ -72,15 +73,16 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     try {
       const { graphql, request } = work;
       const prepared = options.documents.prepare(graphql);
-      const accept = request.headers.accept ?? '';
-      if ('errors' in prepared) return presentRefused(prepared.errors, accept);
+      const mediaType = mediaTypeOf(request.headers.accept);
+      if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
       const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
       const headers: Record<string, string> = { ...work.part?.headers };
       const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-      const execute = (query: string) => apollo.execute({ ...work, graphql: { ...graphql, query }, onJob });
+      const execute = (query: string) =>
+        apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
       const { document } = prepared;
       const serial = work.part !== undefined && operation?.operation === 'mutation';
       const answer =
@@ -99,11 +101,11 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
 
 interface Read {
   method: string;
-  /** With its `?`, or empty. */
-  search: string;
+  /** Without its `?`. */
+  query: string;
   /** Of a POST. */
   bytes: Buffer | null;
-  json: unknown;
+  source: RequestSource;
 }
 
 interface Work {
@@ -118,8 +120,8 @@ async function read(request: IncomingMessage): Promise<Read> {
   const { method = 'GET', url = '/' } = request;
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
   const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
-  const json = bytes ? parseJson(bytes, paramOf) : null;
-  return { method, search: url.includes('?') ? url.slice(url.indexOf('?')) : '', bytes, json };
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  return { method, query, bytes, source: bytes ? { json: parseJson(bytes, paramOf) } : { query } };
 }
 
 /** A subscription of a client that accepts event streams beside JSON. */
@@ -156,13 +158,12 @@ function refusal(error: ApiError): HttpAnswer {
 }
 
 /** Parse and validation errors follow the GraphQL-over-HTTP draft: 200 in application/json. Limits are 400 always. */
-function presentRefused(errors: readonly GraphQLError[], accept: string): HttpAnswer {
-  const strict = accept.includes('application/graphql-response+json');
+function presentRefused(errors: readonly GraphQLError[], mediaType: string): HttpAnswer {
+  const strict = isStrict(mediaType);
   const refused = errors.some((error) => error.extensions['refused'] === true);
-  const type = strict ? 'application/graphql-response+json' : 'application/json';
   return {
     status: refused || strict ? 400 : 200,
-    headers: { 'content-type': `${type}; charset=utf-8` },
+    headers: { 'content-type': mediaType },
     body: JSON.stringify({ errors: errors.map((error) => presentError(error)) }),
     errorStatuses: [400],
   };

@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/errors.js';
-import { checkText } from '../../src/http/index.js';
+import { checkJson, checkText } from '../../src/http/index.js';
 import type { DocumentRequest } from '../documents/index.js';
 
 /** A request's parts as the GraphQL-over-HTTP draft names them, their kinds checked. */
@@ -15,12 +15,12 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const paramOf = ([part, variable, field]: string[]): string | undefined =>
   part === 'variables' ? (variable === 'input' ? field : variable) : part;
 
-/**
- * @param json the POST body; null for a GET, whose parts stand in the query string
- * @throws ApiError invalid_request (batches included)
- */
-export function parseRequest(json: unknown, search: string): GraphqlRequest {
-  const parts = json === null && search !== '' ? fromSearch(search) : json;
+/** Where a request's parts stand: in a POST's body, or in a GET's query string. */
+export type RequestSource = { json: unknown } | { query: string };
+
+/** @throws ApiError invalid_request (batches included) */
+export function parseRequest(source: RequestSource): GraphqlRequest {
+  const parts = 'query' in source ? fromQuery(source.query) : source.json;
   if (Array.isArray(parts)) throw refuse('Batched operations are not supported');
   if (!isRecord(parts)) throw refuse('The request must be a JSON object with a query');
   const { query, operationName, variables, extensions } = parts;
@@ -35,22 +35,27 @@ export function parseRequest(json: unknown, search: string): GraphqlRequest {
   return { query, ...Object.fromEntries(present) } as GraphqlRequest;
 }
 
-function fromSearch(search: string): Record<string, unknown> {
-  const parameters = new URLSearchParams(search);
+/** An empty part stands for one that is left out, as the GraphQL-over-HTTP draft has it. */
+function fromQuery(text: string): Record<string, unknown> {
+  const parameters = new URLSearchParams(text);
   const parts: Record<string, unknown> = {};
   for (const [name, value] of parameters) {
     checkText(value, name);
     if (Object.hasOwn(parts, name)) throw refuse(`${name} may stand once only`);
     const isJson = name === 'variables' || name === 'extensions';
-    parts[name] = isJson && value !== '' ? parseParameter(name, value) : value;
+    parts[name] = value === '' ? undefined : isJson ? parseParameter(name, value) : value;
   }
   return parts;
 }
 
-function parseParameter(name: string, value: string): unknown {
+/** Held to what a body is held to: escapes show what the text itself hides. */
+function parseParameter(name: string, text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(value) as unknown;
+    value = JSON.parse(text) as unknown;
   } catch {
     throw refuse(`${name} must be JSON`);
   }
+  checkJson(value, text, (path) => paramOf([name, ...path]));
+  return value;
 }

@@ -59,16 +59,15 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
 
 async function readOperation(request: IncomingMessage): Promise<OperationRequest> {
   const { method = 'GET', url = '/' } = request;
-  const search = url.includes('?') ? url.slice(url.indexOf('?')) : '';
-  if (method === 'GET') return parseGraphqlRequest(null, search);
+  if (method === 'GET')
+    return parseGraphqlRequest({ query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' });
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
   if (request.headers['idempotency-key'] !== undefined) {
     throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
   }
-  return parseGraphqlRequest(
-    parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), graphqlParamOf),
-    search,
-  );
+  return parseGraphqlRequest({
+    json: parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), graphqlParamOf),
+  });
 }
 
 /**
