@@ -79,7 +79,8 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     faces?.ws.drain();
     composition.hub.drain();
     composition.agents.hub.drain();
-    await Promise.all([server.drain(DRAIN_TIMEOUT_MS), stopWork()]);
+    const cut = () => composition.services.chat.stop();
+    await Promise.all([server.drain(DRAIN_TIMEOUT_MS, cut), stopWork()]);
     await closers.closeAll();
   };
   return {

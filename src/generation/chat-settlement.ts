@@ -56,7 +56,8 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
       } catch (cause) {
         logger.error({ err: cause, operationId: chat.operationId }, 'a chat call could not be settled');
       }
-      if (!gone && !(error instanceof UpstreamError)) logger.error({ err: error }, 'a chat call failed');
+      if (!(error instanceof UpstreamError) && !(error instanceof ApiError))
+        logger.error({ err: error }, 'a chat call failed');
       return answerOfFault(error);
     },
   };

@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.js';
-import type { GoneSignal } from '../gone-signal.js';
 import type { Model } from '../models/models.types.js';
 import type { ChatChunks, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
+import type { ChatCaller } from './chat-callers.js';
 import { bringsSomething, ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
 import { answerOfFault } from './chat-settlement.js';
@@ -22,10 +22,12 @@ export interface StreamOptions {
   usage: unknown;
   /** The model that answers. */
   model: Model;
-  signal: GoneSignal;
+  caller: ChatCaller;
   settlement: ChatSettlement;
   tokenizer: Tokenizer;
 }
+
+const readerGone = (): ApiError => new ApiError('server_error', 'The reader has gone');
 
 type Step = IteratorResult<string, undefined>;
 const DONE: Step = { done: true, value: undefined };
@@ -50,17 +52,20 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private waitingSince = Date.now();
   private readonly stall: NodeJS.Timeout;
   /** Not `this` as the listener: Node wraps an object so that the whole stream outlives minor collections. */
-  private readonly onAbort = (): void => this.leave(new ApiError('server_error', 'The reader has gone'));
+  private readonly onAbort = (): void =>
+    this.leave(
+      this.options.caller.stopped ? new ApiError('server_error', 'The service is stopping') : readerGone(),
+    );
 
   constructor(private readonly options: StreamOptions) {
-    const { chat, first, model, signal } = options;
+    const { chat, first, model, caller } = options;
     const { includeUsage } = chat.request;
     this.writer = new ChunkWriter({ first, model: model.id, tier: chat.model.tier, includeUsage });
     this.next_ = first;
     this.reported = options.usage;
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
-    signal.addEventListener('abort', this.onAbort);
-    if (signal.aborted) this.onAbort();
+    caller.addEventListener('abort', this.onAbort);
+    if (caller.aborted) this.onAbort();
   }
 
   [Symbol.asyncIterator](): this {
@@ -235,7 +240,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** The reader has gone: the upstream's work ends, what was delivered is charged. */
   private leave(fault: ApiError | null): void {
     if (this.ending) return;
-    this.fault = fault ?? new ApiError('server_error', 'The reader has gone');
+    this.fault = fault ?? readerGone();
     this.release();
     this.ending = this.deliveredTokens().then((tokens) =>
       this.options.settlement.charge(this.options.chat, tokens),
@@ -260,6 +265,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   private release(): void {
     clearInterval(this.stall);
-    this.options.signal.removeEventListener('abort', this.onAbort);
+    this.options.caller.removeEventListener('abort', this.onAbort);
+    this.options.caller.leave();
   }
 }

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { GoneSignal } from '../gone-signal.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
@@ -7,6 +6,8 @@ import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../pr
 import { createChatAdmission } from './chat-admission.js';
 import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-admission.js';
 import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
+import { ChatCallers, stoppingFault } from './chat-callers.js';
+import type { ChatCaller } from './chat-callers.js';
 import { openAnswer } from './chat-open.js';
 import { bodyFor } from './chat-request.js';
 import { createChatSettlement } from './chat-settlement.js';
@@ -30,40 +31,41 @@ interface Parts {
   admission: ChatAdmission;
   router: Router;
   settlement: ChatSettlement;
-  /** The signal of calls that go on without their caller. */
-  never: GoneSignal;
+  callers: ChatCallers;
 }
 
-/** A call with an Idempotency-Key finishes without its caller, so that it can be replayed. */
-function signalOf({ never }: Parts, call: CallContext): GoneSignal {
-  return call.idempotencyKey === null ? (call.gone ?? call.signal) : never;
+/** A chat under way. */
+interface Live {
+  chat: AdmittedChat;
+  caller: ChatCaller;
 }
 
 /** @throws UpstreamError where a fallback's window is too small for the prompt */
-function upstreamCall(parts: Parts, chat: AdmittedChat, target: Model): ChatCall {
+function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
   return {
     modelId: target.upstream?.modelId ?? target.name,
     body: bodyFor(chat.request, target),
     maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
     outputCap: target.upstream?.outputCap ?? 'max_tokens',
     promptTokens: chat.promptTokens,
-    signal: signalOf(parts, chat.call),
+    signal: caller,
   };
 }
 
 /** Sends an admitted call to its upstream; a failure is settled before it is told. */
 function routed<T>(
   parts: Parts,
-  chat: AdmittedChat,
+  live: Live,
   attempt: (provider: ChatProvider, call: ChatCall) => Promise<T>,
 ): Promise<Routed<T>> {
-  const answered = parts.router.route(chat.model, signalOf(parts, chat.call), (provider, target) => {
+  const { chat, caller } = live;
+  const answered = parts.router.route(chat.model, caller, (provider, target) => {
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    return attempt(provider.chat, upstreamCall(parts, chat, target));
+    return attempt(provider.chat, upstreamCall(live, target));
   });
   return answered.catch(async (error: unknown) => {
-    throw await parts.settlement.fail(chat, error);
+    throw await parts.settlement.fail(chat, caller.stopped ? stoppingFault() : error);
   });
 }
 
@@ -71,7 +73,21 @@ const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> 
 
 async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
   const chat = await parts.admission.admit(call, body);
-  const { value: answer, model } = await routed(parts, chat, callWhole);
+  const caller = parts.callers.enter(call);
+  try {
+    const { value, model } = await routed(parts, { chat, caller }, callWhole);
+    return await finished(parts, chat, { answer: value, model });
+  } finally {
+    caller.leave();
+  }
+}
+
+/** Charges a whole answer and writes it as the contract has it. */
+async function finished(
+  parts: Parts,
+  chat: AdmittedChat,
+  { answer, model }: { answer: ChatAnswer; model: Model },
+): Promise<ChatCompletion> {
   const { text, parsed } = answer;
   const head = missingHead(parsed, 'chat.completion');
   const reported = parsed['usage'];
@@ -92,12 +108,16 @@ async function complete(parts: Parts, call: CallContext, body: Body): Promise<Ch
 }
 
 async function stream(parts: Parts, chat: AdmittedChat): Promise<ChatStream> {
-  const { value, model } = await routed(parts, chat, openAnswer);
-  const { settlement, options } = parts;
-  const signal = signalOf(parts, chat.call);
-  return {
-    chunks: new ChatStreamReader({ chat, ...value, model, signal, settlement, tokenizer: options.tokenizer }),
-  };
+  const caller = parts.callers.enter(chat.call);
+  try {
+    const { value, model } = await routed(parts, { chat, caller }, openAnswer);
+    const { settlement, options } = parts;
+    const { tokenizer } = options;
+    return { chunks: new ChatStreamReader({ chat, ...value, model, caller, settlement, tokenizer }) };
+  } catch (error) {
+    caller.leave();
+    throw error;
+  }
 }
 
 /** Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form. */
@@ -107,9 +127,10 @@ export function createChatService(options: ChatOptions): ChatService {
     admission: createChatAdmission(options),
     router: createRouter(options),
     settlement: createChatSettlement(options),
-    never: new AbortController().signal,
+    callers: new ChatCallers(),
   };
   return {
+    stop: () => parts.callers.stop(),
     complete: (call, body) => complete(parts, call, body),
     stream: async (call, body) => await stream(parts, await parts.admission.admit(call, body)),
     async estimate(call, body) {

@@ -89,6 +89,8 @@ export interface ChatService {
   complete(call: CallContext, body: Record<string, unknown>): Promise<ChatCompletion>;
   stream(call: CallContext, body: Record<string, unknown>): Promise<ChatStream>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
+  /** The process ends: what is still under way fails now, streams charged for what was delivered, others for nothing. */
+  stop(): void;
 }
 
 /** Embeddings: not a job, charged as a chat call is (decisions.md 6, "Embeddings"). */

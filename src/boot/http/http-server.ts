@@ -23,6 +23,8 @@ const IDLE_GRACE_MS = 800;
 /** A turn of the event loop so short that hardly anybody can have come since its look at the listener. */
 const QUIET_TURN_MS = 2;
 const MAX_TURNS = 100;
+/** How long answers that were cut short have to say so, and their charges to reach the disk. */
+const LAST_WORDS_MS = 2_000;
 const DRAIN_CHECK_MS = 50;
 
 const SETTINGS: ServerOptions<typeof ObservedRequest> = {
@@ -47,9 +49,9 @@ export interface HttpServer {
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
    * Goes on for a moment; then accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all
-   * answers to end.
+   * answers to end. What is under way after `timeoutMs` is told to end by `cut`, and gets a moment for its last words.
    */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, cut: () => void): Promise<void>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
@@ -91,7 +93,7 @@ export async function listen(options: { port: number; host: string; role: string
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
       room.open({ route, upgrade });
     },
-    async drain(timeoutMs) {
+    async drain(timeoutMs, cut) {
       const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
       const until = async (deadline: number, isOver: () => boolean | Promise<boolean>) => {
         while (performance.now() < deadline && !(await isOver())) await sleep(DRAIN_CHECK_MS);
@@ -104,6 +106,8 @@ export async function listen(options: { port: number; host: string; role: string
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
       await until(performance.now() + IDLE_GRACE_MS, idle);
       await until(startedAt + timeoutMs, () => open.size === 0);
+      cut();
+      await until(performance.now() + LAST_WORDS_MS, () => open.size === 0);
     },
     async close() {
       stopListening(server);

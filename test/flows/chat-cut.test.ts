@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createInstallation, type Installation } from '../support/installation.js';
+import { spawnPenstock } from '../support/spawned.js';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await createInstallation();
+});
+afterAll(() => installation.close());
+
+interface LedgerRow {
+  state: string;
+  tokens: number;
+}
+
+test('a stop that cannot wait for a chat any longer tells its caller, charges what a stream delivered, and nothing for an answer that never began', async () => {
+  const server = await spawnPenstock(installation);
+  const { key, orgId } = await installation.createOrg();
+  const ask = (directive: string, more: object = {}) => ({
+    key,
+    body: { messages: [{ role: 'user', content: `Hello @sandbox${directive}` }], ...more },
+  });
+  const stream = await server.events(
+    'POST',
+    '/chat/completions',
+    ask('{"tokens":2000,"chunk_ms":50}', { stream: true }),
+  );
+  const keyed = server.rest('POST', '/chat/completions', {
+    ...ask('{"delay_ms":60000}'),
+    headers: { 'idempotency-key': 'cut' },
+  });
+  const waiting = server.rest('POST', '/chat/completions', ask('{"delay_ms":60000}'));
+  await stream.events.next();
+  await sleep(500);
+  const ended = server.signal('SIGTERM');
+  const said: string[] = [];
+  for await (const { data } of stream.events) said.push(data);
+  expect(said.length).toBeGreaterThan(10);
+  expect(JSON.parse(said.at(-1) ?? '')).toMatchObject({ code: 'server_error' });
+  for (const answer of [await waiting, await keyed]) {
+    expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(answer.headers['retry-after']).toBe('1');
+  }
+  expect(await ended).toBe(0);
+  const rows = await installation.sql<LedgerRow>(
+    'SELECT state, charged[2]::int AS tokens FROM usage_ledger WHERE org_id = $1 ORDER BY state',
+    [orgId],
+  );
+  expect(rows.map(({ state }) => state)).toEqual(['released', 'released', 'settled']);
+  expect(rows[2]?.tokens).toBeGreaterThan(said.length / 2);
+  await server.close();
+}, 90_000);
