@@ -43,6 +43,8 @@ interface Waiting {
 interface Worker {
   process: ChildProcess;
   idle: NodeJS.Timeout | undefined;
+  /** It was told to end. A reply of it may still be on its way. */
+  ending: boolean;
 }
 
 /**
@@ -61,6 +63,7 @@ export class ProcessPool {
   /** @throws TaskError what the task threw; the signal's reason; Error where the process died */
   run(task: object, options: TaskOptions = {}): Promise<unknown> {
     if (this.closed) return Promise.reject(new Error('The process pool is closed'));
+    if (options.signal?.aborted === true) return Promise.reject(options.signal.reason as Error);
     return new Promise((resolve, reject) => {
       const entry = { task, options, resolve, reject };
       this.waiting.push(entry);
@@ -72,7 +75,7 @@ export class ProcessPool {
   close(): void {
     this.closed = true;
     for (const { reject } of this.waiting.splice(0)) reject(new Error('The process pool is closed'));
-    for (const worker of this.workers) worker.process.kill('SIGKILL');
+    for (const worker of this.workers) this.end(worker, 'SIGKILL');
   }
 
   /** An aborted task that has not begun is given up at once. */
@@ -87,11 +90,7 @@ export class ProcessPool {
     while (this.waiting.length > 0) {
       const worker = this.resting.pop() ?? (this.workers.size < this.options.size ? this.start() : undefined);
       if (worker === undefined) return;
-      const entry = this.waiting.shift();
-      if (entry === undefined || entry.options.signal?.aborted === true) {
-        entry?.reject(entry.options.signal?.reason);
-        this.rest(worker);
-      } else this.work(worker, entry);
+      this.work(worker, this.waiting.shift()!);
     }
   }
 
@@ -104,7 +103,7 @@ export class ProcessPool {
       stdio: ['ignore', 'ignore', stderr, 'ipc'],
     });
     standBack(child, this.options.niceness ?? 0);
-    const worker: Worker = { process: child, idle: undefined };
+    const worker: Worker = { process: child, idle: undefined, ending: false };
     this.workers.add(worker);
     child.on('error', () => this.forget(worker));
     child.on('exit', () => this.forget(worker));
@@ -114,24 +113,29 @@ export class ProcessPool {
   private forget(worker: Worker): void {
     clearTimeout(worker.idle);
     this.workers.delete(worker);
-    const at = this.resting.indexOf(worker);
-    if (at >= 0) this.resting.splice(at, 1);
+    this.unlist(worker);
     if (!this.closed) this.next();
   }
 
   private rest(worker: Worker): void {
+    if (worker.ending) return;
     worker.process.unref();
     worker.process.channel?.unref();
-    worker.idle = setTimeout(() => this.dismiss(worker), this.options.idleMs ?? IDLE_MS);
+    worker.idle = setTimeout(() => this.end(worker, 'SIGTERM'), this.options.idleMs ?? IDLE_MS);
     worker.idle.unref();
     this.resting.push(worker);
   }
 
-  /** From here on it gets no task, although it still takes a moment to end. */
-  private dismiss(worker: Worker): void {
+  private unlist(worker: Worker): void {
     const at = this.resting.indexOf(worker);
     if (at >= 0) this.resting.splice(at, 1);
-    worker.process.kill();
+  }
+
+  /** From here on it gets no task, although it still takes a moment to end; its successor starts when it has. */
+  private end(worker: Worker, signal: NodeJS.Signals): void {
+    worker.ending = true;
+    this.unlist(worker);
+    worker.process.kill(signal);
   }
 
   private work(worker: Worker, { task, options, resolve, reject }: Waiting): void {
@@ -141,7 +145,7 @@ export class ProcessPool {
     clearTimeout(worker.idle);
     child.ref();
     child.channel?.ref();
-    const stop = () => child.kill('SIGKILL');
+    const stop = () => this.end(worker, 'SIGKILL');
     const deadline = setTimeout(stop, this.options.taskTimeoutMs);
     const finish = (settle: () => void, reuse: boolean) => {
       clearTimeout(deadline);
@@ -164,7 +168,7 @@ export class ProcessPool {
     child.on('message', onReply).once('exit', onExit).once('error', onExit);
     signal?.addEventListener('abort', stop, { once: true });
     child.send({ id, task }, (error) => {
-      if (error !== null) child.kill('SIGKILL');
+      if (error !== null) stop();
     });
   }
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { createAgentWork } from '../../src/agents/index.js';
 import { ProcessPool } from '../../src/processes/index.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'pool-'));
@@ -9,9 +10,13 @@ const entry = join(folder, 'echo.mjs');
 // Takes its time to end, as a large process does, and hears nothing meanwhile.
 writeFileSync(
   entry,
-  `process.on('message', ({ id, task }) => process.send({ id, result: task }));
+  `process.on('message', ({ id, task }) => setTimeout(() => process.send({ id, result: task }), task.forMs ?? 0));
 process.on('SIGTERM', () => process.removeAllListeners('message') && setTimeout(() => process.exit(0), 50));`,
 );
+
+/** What comes in the meantime lies in its pipe. */
+const hearNothing = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('a task that comes while a rested process is ending goes to another one', async () => {
@@ -24,5 +29,54 @@ it('a task that comes while a rested process is ending goes to another one', asy
     }
   } finally {
     pool.close();
+  }
+});
+
+it('a task that waits is not harmed by the killing of the one before it, whose reply was already on its way', async () => {
+  const pool = new ProcessPool({ entry, size: 1, heapMb: 64, taskTimeoutMs: 10_000 });
+  try {
+    await pool.run({ warm: true });
+    const cancelled = new AbortController();
+    const one = pool.run({ n: 1 }, { signal: cancelled.signal });
+    const two = pool.run({ n: 2 });
+    setImmediate(() => {
+      hearNothing(100);
+      cancelled.abort(new Error('cancelled'));
+    });
+    expect((await Promise.allSettled([one, two]))[1]).toEqual({ status: 'fulfilled', value: { n: 2 } });
+  } finally {
+    pool.close();
+  }
+});
+
+it('a task that was aborted before it came shortens no rest: the next one is not ended in its middle', async () => {
+  const pool = new ProcessPool({ entry, size: 1, heapMb: 64, taskTimeoutMs: 10_000, idleMs: 60 });
+  try {
+    await pool.run({ warm: true });
+    await expect(pool.run({}, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
+    expect(await pool.run({ forMs: 150 })).toEqual({ forMs: 150 });
+  } finally {
+    pool.close();
+  }
+});
+
+it("an agent's work that waits is not harmed by the ending of threads whose replies were already on their way", async () => {
+  const work = createAgentWork();
+  const chart = (signal: AbortSignal) =>
+    work.chart({ type: 'bar', title: '', xLabel: '', yLabel: '', data: [{ label: 'a', value: 1 }] }, signal);
+  const never = new AbortController().signal;
+  try {
+    await Promise.all([chart(never), chart(never)]);
+    const cancelled = new AbortController();
+    const both = [chart(cancelled.signal), chart(cancelled.signal)];
+    const last = chart(never);
+    setImmediate(() => {
+      hearNothing(300);
+      cancelled.abort(new Error('cancelled'));
+    });
+    await Promise.allSettled(both);
+    expect(await last).toMatchObject({ svg: expect.stringContaining('<svg') as string });
+  } finally {
+    await work.close();
   }
 });

@@ -116,6 +116,9 @@ class Pool {
   }
 
   private rest(thread: Thread): void {
+    // A reply may still come from a thread that was told to end.
+    if (!this.threads.has(thread)) return;
+    clearTimeout(thread.idle);
     thread.worker.unref();
     thread.idle = setTimeout(() => void this.end(thread), IDLE_MS).unref();
     this.resting.push(thread);
