@@ -66,8 +66,10 @@ function explain(error: unknown, config: Config): string | null {
 
 /** A folder that is missing, full, read-only or somebody else's. */
 function explainFile({ code, path, message }: NodeJS.ErrnoException, { dataDir }: Config): string | null {
-  const isRights = ['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOTDIR', 'ENOSPC', 'EDQUOT'].includes(code ?? '');
-  if (!isRights || path?.startsWith(dataDir) !== true) return null;
+  const faults = ['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOENT', 'ENOTDIR', 'ENOSPC', 'EDQUOT'];
+  if (!faults.includes(code ?? '') || path === undefined) return null;
+  // In it, or above it where it has to be made.
+  if (!path.startsWith(dataDir) && !dataDir.startsWith(path)) return null;
   return `Cannot use DATA_DIR ${dataDir}: ${message}. It must be a folder that this user may write to.`;
 }
 

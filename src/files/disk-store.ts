@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../folders.js';
 import type { FileKey, FileStore } from './store.types.js';
 
 const MARKER = 'installation';
@@ -47,7 +48,7 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
   return {
     location: folder,
     async open() {
-      await mkdir(join(folder, INCOMING), { recursive: true });
+      makeFolder(join(folder, INCOMING));
       await removeStale(join(folder, INCOMING));
     },
     put: async (key, bytes) => await write(pathOf(key), bytes),

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ApiError } from '../errors.js';
+import { makeFolder } from '../folders.js';
 import { FormFields, malformed, openParser, repeated } from './multipart.js';
 
 /** An upload that waits on the disk for what is made of it. */
@@ -48,7 +49,7 @@ const FORM_BYTES = 1024 * 1024;
 export async function spoolMultipart(request: IncomingMessage, options: SpoolOptions): Promise<SpooledForm> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > options.maxBytes + FORM_BYTES) throw options.refusal;
-  await mkdir(options.folder, { recursive: true });
+  makeFolder(options.folder);
   const spool = new Spool(options);
   try {
     const fields = await spool.read(request);

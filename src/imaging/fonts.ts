@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../folders.js';
 
 const escape = (path: string) => path.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 
@@ -12,7 +13,7 @@ const escape = (path: string) => path.replace(/&/g, '&amp;').replace(/</g, '&lt;
  */
 export function writeFontConfig(folder: string): string {
   const fonts = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const file = join(folder, 'fonts.conf');
   const temporary = `${file}.${process.pid}`;
   writeFileSync(

@@ -19,7 +19,12 @@ async function runToEnd(
   env: Record<string, string>,
   isRead = true,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN], { env: childEnv(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN], {
+    env: childEnv(env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
   const output = { stdout: '', stderr: '' };
   if (isRead) {
     child.stdout.on('data', (part: Buffer) => (output.stdout += part.toString()));
@@ -64,6 +69,18 @@ describe('a start', () => {
     expect(existsSync(dataDir)).toBe(false);
     await rm(folder, { recursive: true, force: true });
   });
+
+  test.skipIf(!existsSync('/proc'))(
+    'with a DATA_DIR that cannot be made ends with 1 and says so',
+    async () => {
+      for (const dataDir of ['/proc/penstock', '/proc/penstock/data', '/dev/null/data']) {
+        const { code, stderr } = await runToEnd({ PORT: '0', DATA_DIR: dataDir });
+        expect(stderr).toContain(`Cannot use DATA_DIR ${dataDir}: `);
+        expect(stderr).toContain('It must be a folder that this user may write to.');
+        expect(code).toBe(1);
+      }
+    },
+  );
 
   test('that fails ends with 1, also where nobody reads its log any more', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-unread-'));

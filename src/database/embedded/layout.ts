@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../folders.js';
 import { canEnter, serverAccount, serverBinaries } from './account.js';
 import type { Account } from './account.js';
 
@@ -50,7 +51,7 @@ export async function makeRunFolder({ run, account }: Pick<Layout, 'run' | 'acco
 }
 
 export async function prepareLayout(dataDir: string): Promise<Layout> {
-  await mkdir(dataDir, { recursive: true });
+  makeFolder(dataDir);
   const home = await realpath(dataDir);
   const account = await serverAccount();
   const cluster = join(home, 'postgres');
