@@ -79,8 +79,12 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     faces?.ws.drain();
     composition.hub.drain();
     composition.agents.hub.drain();
-    const cut = () => composition.services.chat.stop();
-    await Promise.all([server.drain(DRAIN_TIMEOUT_MS, cut), stopWork()]);
+    const drained = server.drain({
+      timeoutMs: DRAIN_TIMEOUT_MS,
+      busy: () => faces?.ws.busy ?? false,
+      cut: () => composition.services.chat.stop(),
+    });
+    await Promise.all([drained, stopWork()]);
     await closers.closeAll();
   };
   return {

@@ -99,6 +99,13 @@ export class Connection {
     this.#closeIfIdle();
   }
 
+  /** Whether something is under way that cannot be resumed elsewhere. */
+  get busy(): boolean {
+    if (this.#state === 'closed') return false;
+    for (const { resumable } of this.#operations.values()) if (!resumable) return true;
+    return false;
+  }
+
   /** Called every few seconds: finds readers that accept nothing, and peers that are gone. */
   check(now: number, stallTimeoutMs: number): void {
     if (this.#state === 'closed') return;
@@ -268,8 +275,7 @@ export class Connection {
   }
 
   #closeIfIdle(): void {
-    if (!this.#draining || this.#state === 'closed') return;
-    for (const { resumable } of this.#operations.values()) if (!resumable) return;
+    if (!this.#draining || this.#state === 'closed' || this.busy) return;
     this.close(GOING_AWAY, 'Going away');
   }
 

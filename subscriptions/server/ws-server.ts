@@ -28,6 +28,8 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
 export interface GraphqlWsServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   readonly connections: number;
+  /** Whether a connection has something under way that cannot be resumed elsewhere. */
+  readonly busy: boolean;
   /** Ends what clients can resume, and lets the rest finish. */
   drain(): void;
   /** Closes every connection (1001). */
@@ -71,6 +73,10 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     },
     get connections() {
       return connections.size;
+    },
+    get busy() {
+      for (const connection of connections.values()) if (connection.busy) return true;
+      return false;
     },
     drain() {
       for (const connection of [...connections.values()]) connection.drain();

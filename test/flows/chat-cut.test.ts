@@ -51,3 +51,24 @@ test('a stop that cannot wait for a chat any longer tells its caller, charges wh
   expect(rows[2]?.tokens).toBeGreaterThan(said.length / 2);
   await server.close();
 }, 90_000);
+
+test('a chat over WebSocket that is under way when the process is stopped ends whole', async () => {
+  const server = await spawnPenstock(installation);
+  const { key } = await installation.createOrg();
+  const query = `subscription { chatCompletion(input: {
+    messages: [{ role: user, content: "Hello @sandbox{\\"tokens\\":30,\\"chunk_ms\\":100}" }]
+  }) { choices { finishReason } } }`;
+  const chunks = server
+    .ws(key)
+    .iterate<{ chatCompletion: { choices: { finishReason: string | null }[] } }>({ query });
+  await chunks.next();
+  const ended = server.signal('SIGTERM');
+  let last: string | null | undefined;
+  for await (const { data, errors } of chunks) {
+    expect(errors).toBeUndefined();
+    last = data?.chatCompletion.choices[0]?.finishReason ?? last;
+  }
+  expect(last).toBe('stop');
+  expect(await ended).toBe(0);
+  await server.close();
+}, 60_000);

@@ -42,6 +42,14 @@ const SETTINGS: ServerOptions<typeof ObservedRequest> = {
 
 export type { Upgrade } from './waiting-room.js';
 
+export interface DrainOptions {
+  timeoutMs: number;
+  /** Whether something besides answers is under way (on connections that were upgraded). */
+  busy(): boolean;
+  /** Ends what is under way after the time; it gets a moment for its last words. */
+  cut(): void;
+}
+
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
 export interface HttpServer {
   readonly port: number;
@@ -49,9 +57,9 @@ export interface HttpServer {
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
    * Goes on for a moment; then accepts nobody new, answers what comes on open connections with `Connection: close`, and waits for all
-   * answers to end. What is under way after `timeoutMs` is told to end by `cut`, and gets a moment for its last words.
+   * answers to end.
    */
-  drain(timeoutMs: number, cut: () => void): Promise<void>;
+  drain(options: DrainOptions): Promise<void>;
   /** Ends every connection. */
   close(): Promise<void>;
 }
@@ -93,7 +101,7 @@ export async function listen(options: { port: number; host: string; role: string
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
       room.open({ route, upgrade });
     },
-    async drain(timeoutMs, cut) {
+    async drain({ timeoutMs, busy, cut }) {
       const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
       const until = async (deadline: number, isOver: () => boolean | Promise<boolean>) => {
         while (performance.now() < deadline && !(await isOver())) await sleep(DRAIN_CHECK_MS);
@@ -105,9 +113,10 @@ export async function listen(options: { port: number; host: string; role: string
       draining = true;
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
       await until(performance.now() + IDLE_GRACE_MS, idle);
-      await until(startedAt + timeoutMs, () => open.size === 0);
+      const isOver = () => open.size === 0 && !busy();
+      await until(startedAt + timeoutMs, isOver);
       cut();
-      await until(performance.now() + LAST_WORDS_MS, () => open.size === 0);
+      await until(performance.now() + LAST_WORDS_MS, isOver);
     },
     async close() {
       stopListening(server);
