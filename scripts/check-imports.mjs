@@ -17,6 +17,7 @@ const ENGINE = [
     'characters',
     'ids',
     'errors',
+    'folders',
     'iso-time',
     'recent-map',
     'sealer',
