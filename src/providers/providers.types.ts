@@ -26,6 +26,8 @@ export interface ChatCall {
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
   promptTokens: number;
+  /** Nobody hears of a tool that `body` does not offer, also where it offers none: the sandbox asks for no other. Default: false. */
+  offeredOnly?: boolean;
   signal: GoneSignal;
 }
 

@@ -86,6 +86,31 @@ describe('a sandbox chat', () => {
     expect(after.choices[0]?.message.content).toContain('rain, 7 degrees');
   });
 
+  it('calls the directive’s tool only as tools and tool_choice allow it, whole and streamed', async () => {
+    const directive = '@sandbox{"tool_call":{"name":"f","arguments":{"a":1}}}';
+    const tools = (...names: string[]) => names.map((name) => ({ type: 'function', function: { name } }));
+    const choose = (name: string) => ({ type: 'function', function: { name } });
+    const called = async (more: object) => {
+      const whole = (await complete(user(directive, more))).choices[0]?.message.tool_calls?.[0]?.function;
+      const parts = (await stream(user(directive, more))).flatMap(
+        (chunk) => chunk.choices[0]?.delta.tool_calls ?? [],
+      );
+      const streamed = parts.map(({ function: { name = '', arguments: text } }) => name + text).join('');
+      expect(streamed).toBe(whole === undefined ? '' : whole.name + whole.arguments);
+      return streamed;
+    };
+    expect(await called({ tools: tools('f', 'g') })).toBe('f{"a":1}');
+    expect(await called({ tools: tools('f', 'g'), tool_choice: choose('f') })).toBe('f{"a":1}');
+    expect(await called({ tools: tools('f', 'g'), tool_choice: choose('g') })).toBe('g{}');
+    expect(await called({ tools: tools('f', 'g'), tool_choice: 'none' })).toBe('');
+    expect(await called({ tool_choice: 'none' })).toBe('');
+    expect(await called({ tools: tools('g') })).toBe('');
+    expect(await called({ tools: tools('g'), tool_choice: 'required' })).toBe('g{}');
+    expect(await called({ functions: [{ name: 'g' }] })).toBe('');
+    // A rehearsal without tools.
+    expect(await called({})).toBe('f{"a":1}');
+  });
+
   it('calls a tool with fitting arguments where tool_choice demands it', async () => {
     const parameters = {
       type: 'object',

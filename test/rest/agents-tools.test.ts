@@ -198,3 +198,13 @@ test('input that does not fit the schema, and a tool that was not granted, never
   expect(foreign.last.type).toBe('done');
   expect(await toolCharges(foreign.runId)).toEqual([]);
 });
+
+test('a round that offers no tools is answered in text, whatever the script asks for', async () => {
+  const call = { name: 'generate_text', arguments: { prompt: 'x' } };
+  const input = `Hello @sandbox${JSON.stringify({ tool_call: call })}`;
+  for (const given of [{ tools: ['generate_text'], max_iterations: 1 }, {}]) {
+    const run = await runAgent(penstock, key, await makeAgent(penstock, key, given), { input });
+    expect(run.steps.map(({ type }) => type)).toEqual(['response']);
+    expect(run.last).toMatchObject({ type: 'done', output: expect.stringContaining('Hello') });
+  }
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
-import { chunk, completion, DONE_EVENT, startFakeUpstream } from '../support/fake-upstream.js';
+import { chunk, completion, DONE_EVENT, startFakeUpstream, usageChunk } from '../support/fake-upstream.js';
 import type { FakeUpstream } from '../support/fake-upstream.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
@@ -8,6 +8,7 @@ import type { TestServer } from '../support/server.js';
 let penstock: TestServer;
 let upstream: FakeUpstream;
 let key: string;
+let orgId: string;
 
 beforeAll(async () => {
   upstream = await startFakeUpstream();
@@ -29,7 +30,7 @@ beforeAll(async () => {
       ],
     },
   });
-  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
+  ({ key, orgId } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
 afterAll(async () => {
   await penstock?.close();
@@ -129,5 +130,47 @@ describe('what an upstream says beside its tool calls', () => {
     for await (const { data } of events) if (data !== '[DONE]') said += data;
     expect(said).toContain('Let me look.');
     expect(said).toContain('"finish_reason":"tool_calls"');
+  });
+});
+
+describe('what an upstream asks for where no tools are offered', () => {
+  const run = async (content: string | null) => {
+    const calls = ['generate_text', 'invented'].map((name, index) => ({
+      index,
+      id: `c${index}`,
+      type: 'function',
+      function: { name, arguments: '{}' },
+    }));
+    upstream.always({
+      chunks: [
+        chunk({ role: 'assistant', content, tool_calls: calls }),
+        chunk({}, { finish_reason: 'tool_calls' }),
+        usageChunk(1000, 500),
+        DONE_EVENT,
+      ],
+    });
+    const given = { model: 'acme/chat', tools: ['generate_text'], max_iterations: 1 };
+    return await runAgent(penstock, key, await makeAgent(penstock, key, given), { input: 'Hi' });
+  };
+  const NOTE = {
+    type: 'thinking',
+    content:
+      'The model asked for "generate_text", which the last round does not offer.\nThe model asked for "invented", which this agent does not have.',
+  };
+
+  it('is noted beside the answer of a run', async () => {
+    const { steps, last } = await run('Here you are.');
+    expect(steps).toMatchObject([NOTE, { type: 'response', content: 'Here you are.' }]);
+    expect(last).toMatchObject({ type: 'done', output: 'Here you are.' });
+  });
+
+  it('is no answer by itself: the run fails and is charged for what it did', async () => {
+    const { steps, last, runId } = await run(null);
+    expect(steps).toMatchObject([NOTE, { type: 'error', content: 'Generation failed' }]);
+    expect(last).toEqual({ type: 'error', error: 'Generation failed' });
+    const { nodes } = await penstock.services.metering.usageRecords({ orgId, first: 1000 });
+    const rows = nodes.filter((row) => row.runId === runId);
+    expect(rows.map(({ state }) => state)).toEqual(['settled', 'settled']);
+    expect(rows.reduce((sum, { amounts }) => sum + (amounts.credits ?? 0), 0) / 100).toBe(4);
   });
 });

@@ -132,6 +132,7 @@ async function stream(
       maxTokens: boundAt(target, { promptTokens, maxTokens: allowed }),
       outputCap: target.upstream?.outputCap ?? 'max_tokens',
       promptTokens,
+      offeredOnly: true,
       signal,
     });
   });

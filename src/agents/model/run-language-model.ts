@@ -24,7 +24,13 @@ export interface RunLanguageModelOptions {
   /** A turn of the event loop of its own. */
   turn(): Promise<void>;
   /** The answer without tool calls: the run's end. */
-  onFinal(result: ModelCallResult): void;
+  onFinal(answer: FinalAnswer): void;
+}
+
+/** The model's last answer. */
+export interface FinalAnswer extends ModelCallResult {
+  /** What is said of tools that it asked for though none were on offer. */
+  notes: string[];
 }
 
 type Parts = AsyncGenerator<LanguageModelV4StreamPart>;
@@ -73,14 +79,16 @@ async function* round(options: RunLanguageModelOptions, call: LanguageModelV4Cal
     metered: true,
   });
   const { answer } = result;
+  const calls = answer.calls.slice(0, MAX_CALLS);
   // Without tools on offer there are none to call, whatever the model says.
-  const asked = tools === null ? [] : answer.calls.slice(0, MAX_CALLS);
+  const asked = tools === null ? [] : calls;
   if (answer.text !== '') {
     yield { type: 'text-start', id: 'text' };
     yield { type: 'text-delta', id: 'text', delta: answer.text };
     yield { type: 'text-end', id: 'text' };
   }
-  if (asked.length === 0) options.onFinal(result);
+  if (asked.length === 0)
+    options.onFinal({ ...result, notes: calls.map(({ name }) => noteOf(session, name)) });
   else yield* toolCalls(options, result, asked);
   yield finishOf(result, asked.length > 0);
 }
@@ -101,9 +109,7 @@ async function* toolCalls(
   }
   const calls = asked.map((call, index) => pendingCall(session, call, index));
   const unknown = calls.filter((call) => call.result !== undefined && !session.tools.has(call.tool));
-  const notes = unknown.map(
-    ({ tool }) => `The model asked for "${tool.slice(0, 100)}", which this agent does not have.`,
-  );
+  const notes = unknown.map(({ tool }) => noteOf(session, tool));
   const thinking = [thought, ...notes].filter((text) => text !== '').join('\n');
   session.state.open = { text: answer.text, calls };
   try {
@@ -118,6 +124,12 @@ async function* toolCalls(
   }
   for (const { id, tool, input } of calls)
     yield { type: 'tool-call', toolCallId: id, toolName: tool, input: JSON.stringify(input ?? {}) };
+}
+
+/** What is said of a tool that the model asks for and does not get. */
+function noteOf({ tools }: RunSession, tool: string): string {
+  const why = tools.has(tool) ? 'the last round does not offer' : 'this agent does not have';
+  return `The model asked for "${tool.slice(0, 100)}", which ${why}.`;
 }
 
 function pendingCall({ state, tools }: RunSession, asked: AskedCall, index: number): PendingCall {

@@ -8,8 +8,9 @@ import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { KnowledgeService, MemoryService } from '../agents.types.js';
-import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
+import type { ModelCaller } from '../model/model-caller.js';
 import { createRunLanguageModel } from '../model/run-language-model.js';
+import type { FinalAnswer } from '../model/run-language-model.js';
 import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
@@ -159,9 +160,9 @@ export class RunExecution {
       for (const { id } of open.calls) await session.call(id);
       session.closeRound();
     }
-    let final: ModelCallResult | null = null;
-    const agent = await this.agent(session, meter, (result) => {
-      final = result;
+    let final: FinalAnswer | null = null;
+    const agent = await this.agent(session, meter, (answer) => {
+      final = answer;
     });
     const messages: ModelMessage[] = [...opening, ...session.state.messages];
     await this.workshop.turn();
@@ -174,7 +175,7 @@ export class RunExecution {
     return 'done';
   }
 
-  private async agent(session: RunSession, meter: RunMeter, onFinal: (result: ModelCallResult) => void) {
+  private async agent(session: RunSession, meter: RunMeter, onFinal: (answer: FinalAnswer) => void) {
     // Loaded by the first run: a process that runs no agent starts without it.
     const { ToolLoopAgent } = await import('ai');
     const { agent: used } = this.run;
@@ -250,17 +251,22 @@ export class RunExecution {
     }
   }
 
-  private async finish(session: RunSession, { answer, operation, tokens, cutByCredits }: ModelCallResult) {
+  private async finish(session: RunSession, { answer, operation, tokens, cutByCredits, notes }: FinalAnswer) {
     const { run, options } = this;
     const operations = operation === null ? [] : [operation];
-    const thinking = answer.reasoning.trim();
-    const steps = [
-      ...(thinking === '' ? [] : [{ type: 'thinking' as const, content: thinking }]),
-      { type: 'response' as const, content: answer.text },
-    ];
+    const thinking = [answer.reasoning.trim(), ...notes].filter((text) => text !== '').join('\n');
+    const thoughts = thinking === '' ? [] : [{ type: 'thinking' as const, content: thinking }];
+    const steps = [...thoughts, { type: 'response' as const, content: answer.text }];
     if (cutByCredits) {
       this.failure = 'quota_exceeded';
       await session.end('failed', 'Quota exceeded for credits', { operations, tokens, steps });
+      return;
+    }
+    if (notes.length > 0 && answer.text.trim() === '') {
+      // Tools were all that it had to say, and there were none to call: that is no answer.
+      this.failure = 'server_error';
+      options.logger.error({ runId: run.id }, 'a run failed: in the last round its model asked for tools');
+      await session.end('failed', 'Generation failed', { operations, tokens, steps: thoughts });
       return;
     }
     if (run.agent.memoryEnabled) {

@@ -3,6 +3,7 @@ import type { ChatCall } from '../providers.types.js';
 import { offeredName, planCall, readProgress } from './agent-plan.js';
 import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';
 import { factsOf, pointsIn } from './agent-text.js';
+import type { Directive } from './directive.js';
 import { cut, piecesOf, prose } from './prose.js';
 import type { Piece } from './prose.js';
 import { readPrompt } from './prompt.js';
@@ -103,16 +104,25 @@ function openingOf(
   return parts.join(' ');
 }
 
+/** The directive's call, where the request offers its tool. One that offers no tools at all rehearses any, unless nobody would hear of it. */
+function scriptedTool(call: ChatCall, prompt: ReadPrompt, { offered }: AgentProgress): Directive['toolCall'] {
+  const scripted = prompt.directive.toolCall;
+  if (scripted === undefined) return undefined;
+  const rehearses = offered.length === 0 && call.offeredOnly !== true;
+  return rehearses || offered.includes(offeredName(scripted.name, offered)) ? scripted : undefined;
+}
+
 /** The tool that must be called: the directive's, or the one that tool_choice demands. */
 function demandedTool(
   call: ChatCall,
-  prompt: ReadPrompt,
-  random: Random,
+  { prompt, progress, random }: { prompt: ReadPrompt; progress: AgentProgress; random: Random },
 ): { name: string; arguments: unknown } | null {
-  if (prompt.directive.toolCall) return prompt.directive.toolCall;
-  const tools = Array.isArray(call.body['tools']) ? (call.body['tools'] as Tool[]) : [];
   const choice = call.body['tool_choice'];
+  if (choice === 'none') return null;
   const named = (choice as { function?: { name?: unknown } } | null | undefined)?.function?.name;
+  const scripted = scriptedTool(call, prompt, progress);
+  if (scripted && (named === undefined || named === scripted.name)) return scripted;
+  const tools = Array.isArray(call.body['tools']) ? (call.body['tools'] as Tool[]) : [];
   if (
     (choice !== 'required' && named === undefined) ||
     (prompt.toolResults.length > 0 && named === undefined)
@@ -196,7 +206,7 @@ export function answerTo(
   const random = createRandom(seed);
   const progress = readProgress(call.body);
   const delayMs = prompt.steps?.[progress.rounds]?.delayMs ?? prompt.directive.delayMs ?? 0;
-  const tool = demandedTool(call, prompt, random) ?? plannedTool(call, prompt, progress);
+  const tool = demandedTool(call, { prompt, progress, random }) ?? plannedTool(call, prompt, progress);
   if (tool !== null) {
     const named = { ...tool, name: offeredName(tool.name, progress.offered) };
     return { ...toolAnswer({ call, prompt, tokenizer, seed, tool: named }), delayMs };
