@@ -6,6 +6,7 @@ export type { Files, FilesOptions } from './files.js';
 export type { FetchedInput, FileService, InputFetcher, StoredFile } from './files.types.js';
 export { createInputFetcher } from './input-fetcher.js';
 export { FileStoreError } from './installation.js';
+export { percentDecoded } from './percent.js';
 export { removeForgottenFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
 export type { FileKey, FileStore } from './store.types.js';

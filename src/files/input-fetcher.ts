@@ -4,6 +4,7 @@ import type { Egress } from '../egress/index.js';
 import { ApiError, invalid } from '../errors.js';
 import { detectContentType } from './content-types.js';
 import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
+import { percentDecoded } from './percent.js';
 
 const MB = 1_048_576;
 const MAX_REDIRECTS = 3;
@@ -70,13 +71,10 @@ function decodeDataUrl(request: FetchRequest): Buffer {
   const payload = request.value.slice(comma + 1);
   if (/;\s*base64$/i.test(head)) return decodeBase64(payload, request);
   if (payload.length > request.maxMb * MB * 3) throw tooLarge(request);
-  try {
-    const bytes = Buffer.from(decodeURIComponent(payload), 'utf8');
-    if (bytes.length > request.maxMb * MB) throw tooLarge(request);
-    return bytes;
-  } catch (error) {
-    throw error instanceof URIError ? notData(request) : error;
-  }
+  const bytes = percentDecoded(payload);
+  if (bytes === null) throw notData(request);
+  if (bytes.length > request.maxMb * MB) throw tooLarge(request);
+  return bytes;
 }
 
 /** Strict: what is no base64 is refused instead of decoded to something else. Line breaks are allowed, as mail programs write them. */

@@ -1,6 +1,7 @@
 import { withoutEnding } from '../characters.js';
 import { invalid } from '../errors.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
+import { percentDecoded } from '../files/index.js';
 
 /** How bare base64 begins, by the magic bytes of the formats that vision models take. */
 const BASE64_IMAGES: readonly [string, string][] = [
@@ -26,12 +27,16 @@ function typeOfBase64(text: string): string | undefined {
   return BASE64_IMAGES.find(([start]) => text.startsWith(start))?.[1];
 }
 
-/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. */
-function checkDataImage(value: string, field: string): void {
+/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. What is percent-encoded goes there as base64. */
+function dataImage(value: string, field: string): string {
   if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
   const comma = value.indexOf(',');
-  if (!BASE64_HEAD.test(value.slice(0, comma)) || !typeOfBase64(value.slice(comma + 1, comma + 17)))
-    throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
+  const isBase64 = BASE64_HEAD.test(value.slice(0, comma));
+  const payload = value.slice(comma + 1);
+  const base64 = isBase64 ? payload : (percentDecoded(payload)?.toString('base64') ?? '');
+  const type = typeOfBase64(base64);
+  if (type === undefined) throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
+  return isBase64 ? value : `data:${type};base64,${base64}`;
 }
 
 /** The picture URLs of a request that was not checked yet. */
@@ -82,8 +87,8 @@ function readerOf(own: ReadonlyMap<string, string>, inputs: ImageOptions['inputs
     const data = own.get(value);
     if (data !== undefined) return data;
     if (SCHEME.test(value)) {
-      if (!/^data:/i.test(value)) inputs.checkForm(value, field);
-      else checkDataImage(value, field);
+      if (/^data:/i.test(value)) return dataImage(value, field);
+      inputs.checkForm(value, field);
       return value;
     }
     const type = typeOfBase64(value);

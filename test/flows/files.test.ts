@@ -289,6 +289,8 @@ describe.each([
         bytes: Buffer.from('hello world'),
         contentType: null,
       });
+      // Any byte in percent signs; a character beyond ASCII is UTF-8.
+      expect((await read('data:,%ff%4aé+%C3%a9')).bytes).toEqual(Buffer.from('ff4ac3a92bc3a9', 'hex'));
     });
 
     it('that is a signed address of its own organisation is read from the store', async () => {

@@ -175,6 +175,53 @@ describe('a picture', () => {
   });
 });
 
+describe('a data: URL without base64', () => {
+  const encoded = (bytes: Buffer) =>
+    [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+
+  it('holds a file’s bytes percent-encoded, in every field', async () => {
+    const png = `data:image/png,${encoded(await plain(32, 32))}`;
+    for (const at of [0, 2, 7, 8, 9]) {
+      const [path, , body] = FIELDS[at] as Field;
+      expect([path, (await post(path, body(png))).status]).toEqual([path, 200]);
+    }
+    const [path, , body] = FIELDS[6] as Field;
+    expect(await post(path, body(`data:,${encoded(waveOf(new Int16Array(800)))}`))).toMatchObject({
+      status: 200,
+    });
+  });
+
+  it('is seen by a chat’s model as the picture that it is', async () => {
+    const [path, , body] = FIELDS[7] as Field;
+    const ask = async (url: string) =>
+      (await server.rest<{ choices: object[] }>('POST', path, { key: org.key, body: body(url) })).body
+        .choices;
+    const png = await plain(32, 32);
+    expect(JSON.stringify(await ask(`data:image/png,${encoded(png)}`))).toContain('32 × 32');
+  });
+
+  it('is refused where its encoding is broken, or the bytes are no picture', async () => {
+    const png = encoded(await plain(32, 32));
+    for (const broken of [`${png}%zz`, `${png}%4`, `${png}%`]) {
+      for (const [path, param, body] of [FIELDS[0] as Field, FIELDS[2] as Field])
+        expect(await post(path, body(`data:image/png,${broken}`))).toMatchObject({
+          status: 400,
+          body: { error: `${param} ${NOT_DATA}`, param },
+        });
+      const [path, param, body] = FIELDS[7] as Field;
+      expect(await post(path, body(`data:image/png,${broken}`))).toMatchObject({
+        status: 400,
+        body: { param },
+      });
+    }
+    const [path, param, body] = FIELDS[7] as Field;
+    expect(await post(path, body(`data:image/png,${encodeURIComponent('<svg/>')}`))).toMatchObject({
+      status: 400,
+      body: { error: `${param} must be a JPEG, PNG, WebP or GIF image`, param },
+    });
+  });
+});
+
 describe('sound', () => {
   const [music, speech, transcription] = FIELDS.slice(4, 7) as [Field, Field, Field];
 
