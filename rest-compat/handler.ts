@@ -67,6 +67,10 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   const { edge } = options;
   const passed = options.guard(endpoint.document.field, rest.context);
   if (passed) await passed;
+  if (rest.fault !== null) {
+    await options.takeSlots(endpoint.document.field, call);
+    throw rest.fault;
+  }
   const idempotent =
     endpoint.route.method === 'POST' && bytes && key !== undefined
       ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }

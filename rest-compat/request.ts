@@ -53,7 +53,7 @@ export async function readRequest(
     route.upload && (isMultipart(contentType) || !route.body)
       ? await receiveUpload(options, route.upload, { request, call })
       : fieldsOf(route, await receive(request, route));
-  const { bytes, body, surplus, upload, spooled, release } = received;
+  const { bytes, body, fault = null, upload, spooled, release } = received;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -66,7 +66,7 @@ export async function readRequest(
     idempotencyKey: single(idempotencyKey),
     bytes,
     body,
-    surplus,
+    fault,
     context: options.context(call, {
       ...(body ? { body } : {}),
       ...(upload ? { upload } : {}),
@@ -85,17 +85,23 @@ export async function refuseMethod({ edge }: RestOptions, call: Call, allow: str
 type Received = Omit<ReceivedExtra, 'body'> & {
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
-  surplus?: string;
+  fault?: ApiError;
   release(): Promise<void>;
 };
 
 const nothingLeft = (): Promise<void> => Promise.resolve();
 
 function fieldsOf(route: Route, bytes: Buffer | null): Received {
-  const fields = bytes && parseObject(bytes);
+  const value = bytes && parseJson(bytes);
+  if (bytes && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+    const fault = new ApiError('invalid_request', 'Request body must be a JSON object');
+    return { bytes, body: null, fault, release: nothingLeft };
+  }
+  const fields = value as Record<string, unknown> | null;
   if (route.body) return { bytes, body: fields, release: nothingLeft };
   const [surplus] = Object.keys(fields ?? {});
-  return { bytes, body: null, ...(surplus === undefined ? {} : { surplus }), release: nothingLeft };
+  const fault = surplus === undefined ? {} : { fault: invalid(`Unknown parameter: ${surplus}`, surplus) };
+  return { bytes, body: null, ...fault, release: nothingLeft };
 }
 
 /** What form fields and boundaries may take besides the file. */
@@ -170,23 +176,15 @@ function receive(
   return readJsonBody(request, limitBytes);
 }
 
-function parseObject(bytes: Buffer): Record<string, unknown> {
-  const value = parseJson(bytes);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ApiError('invalid_request', 'Request body must be a JSON object');
-  return value as Record<string, unknown>;
-}
-
 /**
  * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
  * @throws ApiError invalid_request, rate_limited, plan_required
  */
 export async function bindOrRefuse(
   options: RestOptions,
-  { endpoint, segments, query, lastEventId, call, surplus }: RestRequest,
+  { endpoint, segments, query, lastEventId, call }: RestRequest,
 ): Promise<Record<string, unknown>> {
   try {
-    if (surplus !== undefined) throw invalid(`Unknown parameter: ${surplus}`, surplus);
     return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
   } catch (fault) {
     await options.takeSlots(endpoint.document.field, call);

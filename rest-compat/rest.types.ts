@@ -69,8 +69,8 @@ export interface RestRequest {
   idempotencyKey: string | undefined;
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
-  /** A field that was sent to an endpoint that takes none. */
-  surplus: string | undefined;
+  /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions.md 1. */
+  fault: ApiError | null;
   context: object;
   /** Removes what the request left on the disk. */
   release(): Promise<void>;
