@@ -324,6 +324,10 @@ describe('a run', () => {
     [{ input: 'x', user: 'u'.repeat(201) }, 'user must be at most 200 characters'],
     [{ input: 'x', orgId: 'org_1' }, 'Unknown parameter: orgId'],
     [
+      { input: 'x', conversation_history: [{ role: 'user', content: 'y', name: 'z' }] },
+      'Unknown parameter: name',
+    ],
+    [
       { input: 'x', attachments: [{ type: 'video', url: 'https://a.example' }] },
       'Unsupported attachment type',
     ],

@@ -1,5 +1,5 @@
 import { isLonger } from '../../characters.js';
-import { ApiError, invalid } from '../../errors.js';
+import { invalid } from '../../errors.js';
 
 export interface AttachmentInput {
   type: 'image' | 'document';
@@ -28,10 +28,17 @@ const MAX_MESSAGES = 200;
 const MAX_HISTORY = 400_000;
 
 const FIELDS = new Set(['input', 'attachments', 'conversation_history', 'session_id', 'user']);
+const ATTACHMENT_FIELDS = new Set(['type', 'url', 'name']);
+const MESSAGE_FIELDS = new Set(['role', 'content']);
 
 type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refuseOthers(given: Fields, known: ReadonlySet<string>): void {
+  for (const name of Object.keys(given))
+    if (!known.has(name)) throw invalid(`Unknown parameter: ${name}`, name);
+}
 
 function optionalText(value: unknown, field: string, max: number): string | null {
   if (value == null) return null;
@@ -59,8 +66,7 @@ function attachmentsOf(value: unknown): AttachmentInput[] {
 
 function attachmentOf(item: unknown, index: number): AttachmentInput {
   if (!isFields(item)) throw invalid(`attachments[${index}] must be an object`, 'attachments');
-  for (const name of Object.keys(item))
-    if (!['type', 'url', 'name'].includes(name)) throw invalid(`Unknown parameter: ${name}`, name);
+  refuseOthers(item, ATTACHMENT_FIELDS);
   const { type, url, name } = item;
   if (type !== 'image' && type !== 'document') throw invalid('Unsupported attachment type', 'attachments');
   if (typeof url !== 'string' || url === '') throw invalid('url is required', 'url');
@@ -74,7 +80,9 @@ function historyOf(value: unknown): RunInput['history'] {
   if (value.length > MAX_MESSAGES) throw invalid(`${field} can be at most ${MAX_MESSAGES} messages`, field);
   let length = 0;
   return value.map((item: unknown, index) => {
-    const { role, content } = isFields(item) ? item : {};
+    if (!isFields(item)) throw invalid(`${field}[${index}] must be an object`, field);
+    refuseOthers(item, MESSAGE_FIELDS);
+    const { role, content } = item;
     if (role !== 'user' && role !== 'assistant')
       throw invalid(`${field}[${index}].role must be user or assistant`, field);
     if (typeof content !== 'string') throw invalid(`${field}[${index}].content is required`, field);
@@ -87,9 +95,7 @@ function historyOf(value: unknown): RunInput['history'] {
 
 /** @throws ApiError invalid_request with `param` */
 export function parseRun(body: Fields): RunInput {
-  for (const name of Object.keys(body))
-    if (!FIELDS.has(name))
-      throw new ApiError('invalid_request', `Unknown parameter: ${name}`, { param: name });
+  refuseOthers(body, FIELDS);
   return {
     input: inputOf(body['input']),
     attachments: attachmentsOf(body['attachments']),
