@@ -1,5 +1,6 @@
 import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
 import { invalid } from '../../src/errors.js';
+import { checkJson, checkShape } from '../../src/http/index.js';
 import type { GraphqlContext } from '../context.js';
 import { Metered } from '../guard.js';
 import { generate } from '../generation.js';
@@ -18,16 +19,21 @@ function bodyOfForm(fields: Record<string, unknown>, bytes: Buffer): Record<stri
   }
   if (typeof body['timestamp_granularities'] === 'string')
     body['timestamp_granularities'] = [body['timestamp_granularities']];
-  if (typeof body['model_inputs'] === 'string') body['model_inputs'] = parsed(body['model_inputs']);
+  if (typeof body['model_inputs'] === 'string') Object.assign(body, modelInputs(body['model_inputs']));
   return body;
 }
 
-function parsed(text: string): unknown {
+/** As a member of a body, to be held to what a body is held to: escapes show what the field's text itself hides. */
+function modelInputs(text: string): Record<string, unknown> {
+  checkShape(Buffer.from(text));
+  let member: Record<string, unknown>;
   try {
-    return JSON.parse(text);
+    member = { model_inputs: JSON.parse(text) };
   } catch {
     throw invalid('model_inputs must be an object', 'model_inputs');
   }
+  checkJson(member, text, ([field]) => field);
+  return member;
 }
 
 @Resolver()

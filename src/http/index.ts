@@ -9,6 +9,7 @@ export {
   whenBodyIsWanted,
 } from './body.js';
 export { eventStreamWish } from './event-stream-wish.js';
+export { checkShape } from './json-shape.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {

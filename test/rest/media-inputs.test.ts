@@ -346,6 +346,48 @@ it('a form ignores no file: one of another name and a second one are refused; th
   expect(await ask({ file: text })).toEqual([200, undefined, undefined]);
 });
 
+it('model_inputs in a form is held to what it is held to in a JSON body', async () => {
+  const file = waveOf(new Int16Array(800));
+  const told = async (body: FormData | string, type: object) => {
+    const headers = { authorization: `Bearer ${org.key}`, ...type };
+    const url = `${server.origin}/api/v1/audio/transcriptions`;
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    const { error, param } = (await answer.json()) as { error?: string; param?: string };
+    return { status: answer.status, error, param };
+  };
+  const both = async (inputs: string) => {
+    const form = new FormData();
+    form.append('file', new Blob([new Uint8Array(file)]));
+    form.append('model_inputs', inputs);
+    const json = `{"file":"${file.toString('base64')}","model_inputs":${inputs}}`;
+    const asForm = await told(form, {});
+    expect(asForm).toEqual(await told(json, { 'content-type': 'application/json' }));
+    return asForm;
+  };
+  const text = 'Strings must not contain \\u0000 or lone surrogates';
+  for (const escape of ['\\u0000', '\\ud800'])
+    for (const inputs of [`{"directive":"${escape}"}`, `{"${escape}":1}`, `"${escape}"`])
+      expect(await both(inputs)).toEqual({ status: 400, error: text, param: 'model_inputs' });
+  const nested = (levels: number) => `{"directive":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+  for (const levels of [498, 499, 60_000])
+    expect(await both(nested(levels))).toMatchObject({
+      status: 400,
+      error: levels === 498 ? expect.stringContaining('directive') : 'JSON is nested too deeply',
+    });
+  const names = Array.from({ length: 200_001 }, (_, at) => `"${at}":1`).join();
+  expect(await both(`{${names}}`)).toMatchObject({ status: 400, error: 'JSON has too many members' });
+  expect(await both('{"__proto__":{"directive":"x"}}')).toMatchObject({ status: 200 });
+  expect(await both('7')).toMatchObject({ status: 400, error: 'model_inputs must be an object' });
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(file)]));
+  form.append('model_inputs', '{oops');
+  expect(await told(form, {})).toEqual({
+    status: 400,
+    error: 'model_inputs must be an object',
+    param: 'model_inputs',
+  });
+});
+
 it('a video that is cut off is refused before any work', async () => {
   const head = Buffer.from('\0\0\0\x18ftypisom\0\0\0\0isommp42\0\0\xff\xffmoov', 'latin1').toString('base64');
   const [path, param, body] = FIELDS[3] as Field;
