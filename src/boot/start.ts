@@ -172,10 +172,9 @@ async function serve(serving: Serving): Promise<Faces | null> {
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
-    const isGraphql = (request.url ?? '').split('?')[0] === '/graphql';
-    if (faces && isGraphql && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
+    if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     const rate = rateOf(request);
-    if (faces && isGraphql)
+    if (faces)
       writeFault(socket, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
     else writeFault(socket, { status: 404, error: 'Not found', rate });
   };

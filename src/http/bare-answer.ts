@@ -13,6 +13,8 @@ export interface BareFault {
   retryAfter?: number;
   /** The address's window, where the process serves the API. */
   rate?: RateState | null;
+  /** What the status or the protocol wants besides, such as `Allow`. */
+  headers?: Record<string, string>;
 }
 
 const CODES: Record<number, string> = {
@@ -24,9 +26,11 @@ const CODES: Record<number, string> = {
 };
 
 /** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions.md 4). */
-function whole({ status, error, code = CODES[status] ?? 'invalid_request', retryAfter, rate }: BareFault) {
+function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: BareFault) {
+  const { retryAfter, rate } = more;
   const body = JSON.stringify({ error, code, ...(retryAfter === undefined ? {} : { retryAfter }) });
   const headers: Record<string, string> = {
+    ...more.headers,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': newId('req'),
@@ -46,9 +50,14 @@ export function sendFault(response: ServerResponse, fault: BareFault): void {
   response.writeHead(fault.status, headers).end(body);
 }
 
-/** The same where Node made no response. */
+/** How long who was refused has to read it and hang up. */
+const LAST_MOMENT_MS = 2_000;
+
+/** The same where Node made no response. What still comes is read and forgotten: a reset would take the refusal along. */
 export function writeFault(socket: Duplex, fault: BareFault): void {
   socket.on('error', () => socket.destroy());
+  const cut = setTimeout(() => socket.destroy(), LAST_MOMENT_MS);
+  socket.once('close', () => clearTimeout(cut)).resume();
   const { body, headers } = whole(fault);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const { status } = fault;

@@ -10,6 +10,8 @@ import { Turn } from './outgoing.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const CHECK_INTERVAL_MS = 2_500;
+/** RFC 6455, 4.4: who came with another one tries again. */
+const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
 export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
@@ -44,6 +46,10 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     clientTracking: false,
     handleProtocols: (protocols) =>
       protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
+  });
+  server.on('wsClientError', ({ message }: Error, socket: Duplex, request: IncomingMessage) => {
+    const rate = dependencies.strangerRate(request);
+    writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });
   });
   const turn = new Turn();
   const connections = new Map<WebSocket, Connection>();

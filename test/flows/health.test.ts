@@ -201,22 +201,32 @@ describe('the edge', () => {
     expect(await answer.body.json()).toEqual({ error: 'Bad request', code: 'invalid_request' });
   });
 
-  test('a client that offers HTTP/2 with its request is answered in HTTP/1.1', async () => {
-    const { key } = await installation.createOrg();
-    const status = await new Promise<number | undefined>((resolve, reject) => {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        connection: 'Upgrade, HTTP2-Settings',
-        upgrade: 'h2c',
-      };
-      const asked = request(`${server.baseUrl}/quota`, { headers }, (answer) => {
-        answer.resume();
-        resolve(answer.statusCode);
-      });
-      asked.on('error', reject).end();
-    });
-    expect(status).toBe(200);
-  });
+  test.each(['h2c', 'websocket'])(
+    'an offer of %s where there is none is answered in HTTP/1.1',
+    async (upgrade) => {
+      const { key } = await installation.createOrg();
+      const ask = (method: string, path: string, { authorization = `Bearer ${key}`, body = '' } = {}) =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = {
+            authorization,
+            connection: 'Upgrade',
+            upgrade,
+            'content-type': 'application/json',
+            'content-length': body.length,
+          };
+          const asked = request(`${server.origin}${path}`, { method, headers }, (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          });
+          asked.on('error', reject).on('upgrade', reject).end(body);
+        });
+      const messages = [{ role: 'user', content: 'Hi' }];
+      expect(await ask('GET', '/api/v1/quota')).toBe(200);
+      expect(await ask('GET', '/api/v1/quota', { authorization: 'Bearer none' })).toBe(401);
+      expect(await ask('POST', '/api/v1/chat/completions', { body: JSON.stringify({ messages }) })).toBe(200);
+      expect(await ask('POST', '/graphql', { body: '{"query":"{ quota { orgId } }"}' })).toBe(200);
+    },
+  );
 
   /** What the server answers to bytes as they are. */
   const sendRaw = (...parts: string[]): Promise<string> =>
@@ -236,6 +246,18 @@ describe('the edge', () => {
       socket.write(parts.shift() ?? '');
     });
   const close = 'connection: close\r\n\r\n';
+  const handshake = (headers: Record<string, string>): string => {
+    const all = {
+      host: 'x',
+      connection: 'upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      ...headers,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return `GET /graphql HTTP/1.1\r\n${lines.join('')}\r\n`;
+  };
 
   test.each([
     ['no Host', `GET /api/v1/models HTTP/1.1\r\n${close}`, 400],
@@ -253,11 +275,10 @@ describe('the edge', () => {
       `POST /api/v1/x HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n${close}0\r\n\r\n`,
       400,
     ],
-    [
-      'a WebSocket elsewhere',
-      `GET /api/v1/quota HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
-      404,
-    ],
+    ['a WebSocket without a key', handshake({ 'sec-websocket-key': '' }), 400],
+    ['a WebSocket with a short key', handshake({ 'sec-websocket-key': 'abc' }), 400],
+    ['a WebSocket of another version', handshake({ 'sec-websocket-version': '99' }), 400],
+    ['a WebSocket with broken protocols', handshake({ 'sec-websocket-protocol': ',,a' }), 400],
     [
       'a page of another origin with a cookie',
       `GET /graphql HTTP/1.1\r\nhost: x\r\norigin: https://evil.example\r\ncookie: a=b\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
@@ -271,6 +292,12 @@ describe('the edge', () => {
     for (const name of ['limit', 'remaining', 'reset'])
       expect(answer).toMatch(new RegExp(`\\r\\nx-ratelimit-${name}: \\d+\\r\\n`, 'i'));
     expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({ error: expect.any(String) as string });
+    if (status === 405) expect(answer).toMatch(/\r\nallow: [A-Z, ]+\r\n/i);
+  });
+
+  test('a WebSocket of another version is told which ones there are', async () => {
+    const answer = await sendRaw(handshake({ 'sec-websocket-version': '99' }));
+    expect(answer).toMatch(/\r\nsec-websocket-version: 13, 8\r\n/i);
   });
 
   test('a sender that waits for 100 Continue is refused before its body, or told to go on', async () => {
@@ -284,14 +311,55 @@ describe('the edge', () => {
     expect(answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
   });
 
-  test('what is no HTTP after a request does not get into the answer under way', async () => {
-    const { key } = await installation.createOrg();
-    const body =
-      '{"stream":true,"messages":[{"role":"user","content":"@sandbox{\\"tokens\\":50,\\"chunk_ms\\":20}"}]}';
-    const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
-    const answer = await sendRaw(`${head}${body}`, 'nonsense\r\n\r\n');
-    expect(answer).toMatch(/^HTTP\/1.1 200 OK/);
-    expect(answer).not.toContain('Bad request');
+  describe('what is no HTTP after a request', () => {
+    let head: string;
+    const chat = (content: string, stream = false): string => {
+      const body = JSON.stringify({ stream, messages: [{ role: 'user', content }] });
+      return `${head}content-length: ${body.length}\r\n\r\n${body}`;
+    };
+    beforeAll(async () => {
+      const { key } = await installation.createOrg();
+      head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`;
+    });
+    const statuses = (answer: string) => answer.match(/HTTP\/1\.1 \d+/g)?.map((line) => line.slice(9));
+
+    test.each(['}', 'GARBAGE\r\n\r\n'])(
+      '(%j) leaves it its answer, the last of the connection',
+      async (junk) => {
+        const answer = await sendRaw(`${chat('one')}${junk}`);
+        expect(statuses(answer)).toEqual(['200']);
+        expect(answer).toMatch(/\r\nconnection: close\r\n/i);
+        expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toHaveProperty('choices');
+      },
+    );
+
+    test('leaves pipelined requests all of their answers, in their order', async () => {
+      const slow = chat('@sandbox{"tokens":5,"chunk_ms":20}');
+      const answer = await sendRaw(`${slow}${chat('two')}${chat('three')}}`);
+      expect(statuses(answer)).toEqual(['200', '200', '200']);
+      expect(answer.match(/\r\nconnection: close\r\n/gi)).toHaveLength(1);
+      expect(answer.lastIndexOf('HTTP/1.1')).toBeLessThan(answer.search(/\r\nconnection: close\r\n/i));
+    });
+
+    test('leaves a stream its end, however much of it comes, and is heard once', async () => {
+      const warnings: Error[] = [];
+      const note = (warning: Error) => void warnings.push(warning);
+      process.on('warning', note);
+      const stream = chat('@sandbox{"tokens":50,"chunk_ms":20}', true);
+      const answer = await sendRaw(stream, ...Array.from({ length: 30 }, () => 'nonsense\r\n\r\n'));
+      process.off('warning', note);
+      expect(statuses(answer)).toEqual(['200']);
+      expect(answer).toContain('data: [DONE]');
+      expect(warnings).toEqual([]);
+    });
+
+    test('is refused where it is a part of one, after the answers to those before it', async () => {
+      const broken = `${head}transfer-encoding: chunked\r\n\r\nnonsense\r\n`;
+      expect(statuses(await sendRaw(broken))).toEqual(['400']);
+      const answer = await sendRaw(`${chat('@sandbox{"tokens":5,"chunk_ms":20}')}${broken}`);
+      expect(statuses(answer)).toEqual(['200', '400']);
+      expect(answer).toMatch(/\r\n\r\n{"error":"Bad request","code":"invalid_request"}$/);
+    });
   });
 
   test('two Authorization headers are no key', async () => {

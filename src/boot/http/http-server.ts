@@ -5,7 +5,7 @@ import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { Slab } from '../../slab.js';
 import type { Addressed } from './client-address.js';
-import { ObservedRequest } from './observed-request.js';
+import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
 import { createWaitingRoom } from './waiting-room.js';
@@ -27,6 +27,9 @@ const MAX_TURNS = 100;
 const LAST_WORDS_MS = 2_000;
 const DRAIN_CHECK_MS = 50;
 
+/** A proxy's absolute form names the same resource. */
+const WEBSOCKET_TARGET = /^(?:https?:\/\/[^/?#]*)?\/graphql(?:\?|$)/;
+
 const SETTINGS: ServerOptions<typeof ObservedRequest> = {
   IncomingMessage: ObservedRequest,
   headersTimeout: HEADERS_TIMEOUT_MS,
@@ -36,8 +39,9 @@ const SETTINGS: ServerOptions<typeof ObservedRequest> = {
   maxHeaderSize: MAX_HEADER_BYTES,
   // Node's own refusal has no body: ours has.
   requireHostHeader: false,
-  // Clients that offer h2c with every request (Java's) are answered in HTTP/1.1, as the protocol wants.
-  shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
+  // Elsewhere an upgrade is an offer that may be declined (Java's clients make one, of h2c, with every request): the answer is HTTP/1.1.
+  shouldUpgradeCallback: ({ method, headers, url = '' }) =>
+    method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && WEBSOCKET_TARGET.test(url),
 };
 
 export type { Upgrade } from './waiting-room.js';
@@ -70,8 +74,10 @@ export async function listen(options: { port: number; host: string; role: string
   const room = createWaitingRoom(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
+  let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
   const answer: Route = (request, response) => {
+    observed(request).order = ++came;
     const place = open.insert(response);
     response.on('close', () => open.remove(place));
     if (draining) response.setHeader('Connection', 'close');
@@ -83,16 +89,10 @@ export async function listen(options: { port: number; host: string; role: string
   answerOddities(server, {
     answer,
     rateOf: (caller) => rateOf(caller),
-    answersOn: (socket) => [...open].some((response) => response.socket === socket && response.headersSent),
+    answersOn: (socket) => inOrder([...open].filter(({ req }) => req.socket === socket)),
   });
   server.on('upgrade', room.upgrade);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  await startListening(server, options);
   return {
     port: (server.address() as AddressInfo).port,
     serve(next, upgrade, rate) {
@@ -125,6 +125,20 @@ export async function listen(options: { port: number; host: string; role: string
       await closed;
     },
   };
+}
+
+function startListening(server: Server, { port, host }: { port: number; host: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function inOrder(answers: ServerResponse[]): ServerResponse[] {
+  return answers.sort((one, other) => observed(one.req).order - observed(other.req).order);
 }
 
 /** Who has connected and was not accepted yet is reset when listening ends: so it ends right after a look, in a turn with little to do. */

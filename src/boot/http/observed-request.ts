@@ -6,6 +6,8 @@ import type { CallContext } from '../../metering/call-context.js';
  * those costs a hash, a place in a table that grows, and the collector's time.
  */
 export class ObservedRequest extends IncomingMessage {
+  /** Of two of one server, that of the later one is higher. */
+  order = 0;
   /** The path of the REST row that it was matched to. (`route` is Express's.) */
   pattern: string | null = null;
   /** What `X-Request-Id` tells. */
