@@ -23,6 +23,9 @@ export interface ChatSettlement {
 /** The answer to a caller for whatever an upstream did. */
 export function answerOfFault(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  // Nobody reads that: the caller has gone. It is no fault either, and none that the log tells.
+  if (error instanceof UpstreamError && error.fault === 'aborted')
+    return new ApiError('unavailable', error.message, { cause: error });
   if (error instanceof UpstreamError && error.fault === 'rejected') {
     return new ApiError('invalid_request', error.message, { cause: error });
   }

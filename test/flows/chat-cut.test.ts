@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { spawnPenstock } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -70,5 +71,37 @@ test('a chat over WebSocket that is under way when the process is stopped ends w
   }
   expect(last).toBe('stop');
   expect(await ended).toBe(0);
+  await server.close();
+}, 60_000);
+
+test('a caller who hangs up is no fault of the service: its log tells of none', async () => {
+  const server = await spawnPenstock(installation);
+  const { key, orgId } = await installation.createOrg();
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const content = 'Hello @sandbox{"delay_ms":30000,"tokens":5}';
+  const query = `mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { id } }`;
+  const variables = { input: { messages: [{ role: 'user', content }] } };
+  for (const [path, body] of [
+    ['/api/v1/chat/completions', { messages: [{ role: 'user', content }] }],
+    ['/api/v1/chat/completions', { stream: true, messages: [{ role: 'user', content }] }],
+    ['/graphql', { query, variables }],
+  ] as const) {
+    const signal = AbortSignal.timeout(500);
+    const asked = fetch(server.origin + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+      signal,
+    });
+    await expect(asked).rejects.toThrow();
+  }
+  const states = () =>
+    installation.sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [orgId]);
+  await eventually(async () => {
+    const rows = await states();
+    return rows.length === 3 && rows.every(({ state }) => state === 'settled');
+  });
+  expect(await server.signal('SIGTERM')).toBe(0);
+  expect(server.output()).not.toContain('"level":50');
   await server.close();
 }, 60_000);
