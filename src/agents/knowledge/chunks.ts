@@ -7,10 +7,11 @@ export const MAX_CHUNKS = 20_000;
 /** Where to end a passage that may reach `limit`: after a paragraph, else a sentence, else a word. */
 function breakBefore(text: string, start: number, limit: number): number {
   if (limit >= text.length) return text.length;
-  const earliest = start + TARGET / 2;
+  // Only there: in a text without paragraphs a search back for one would go to its beginning, for every passage.
+  const passage = text.slice(start, limit);
   for (const mark of ['\n\n', '\n', '. ', '? ', '! ', '; ', ' ']) {
-    const at = text.lastIndexOf(mark, limit - mark.length);
-    if (at >= earliest) return at + mark.length;
+    const at = passage.lastIndexOf(mark);
+    if (at >= TARGET / 2) return start + at + mark.length;
   }
   // Never between the halves of a surrogate pair.
   const code = text.charCodeAt(limit);
@@ -33,8 +34,9 @@ export function chunksOf(text: string): string[] {
     if (chunk !== '') chunks.push(chunk);
     if (chunks.length > MAX_CHUNKS) throw new RangeError('The file has too much text');
     if (end >= clean.length) break;
-    const back = clean.indexOf(' ', Math.max(start + 1, end - OVERLAP));
-    start = back === -1 || back >= end ? end : back + 1;
+    const from = Math.max(start + 1, end - OVERLAP);
+    const back = clean.slice(from, end).indexOf(' ');
+    start = back === -1 ? end : from + back + 1;
   }
   return chunks;
 }
