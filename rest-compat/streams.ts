@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { invalid } from '../src/errors.js';
+import { ApiError, invalid } from '../src/errors.js';
 import type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../src/http/index.js';
 import {
   prepareRun,
@@ -96,7 +96,9 @@ async function carryChat(
     events,
     format: (chunk) => `data: ${chunk as string}\n\n`,
     ending: 'data: [DONE]\n\n',
-    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    // After the first chunk each failure has this code (decisions.md 6), whatever it is elsewhere.
+    fail: (fault) =>
+      new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
     outlivesReader: recorder !== null,
     options: { copy: recorder ? (text) => recorder.write(text) : undefined },
   });

@@ -3,16 +3,20 @@ import { ApiError } from '../errors.js';
 import type { Metering, Settlement, SettlementEvent } from '../metering/metering.types.js';
 import { UpstreamError } from '../providers/index.js';
 import { currentTraceparent } from '../telemetry/index.js';
+import type { Amounts } from '../vocabulary.js';
 import type { AdmittedChat } from './chat-admission.js';
 import { tokenRate } from './chat-usage.js';
 import type { Tokens } from './chat-usage.js';
 
 export interface ChatSettlement {
-  /** Charges a finished answer and tells of it; resolves when the charge is committed. */
+  /**
+   * Charges a finished answer and tells of it; resolves when the charge is committed.
+   * @param answer `unseen`: nothing of it was delivered yet
+   */
   finish(
     chat: AdmittedChat,
     tokens: Tokens,
-    answer: { messageId: string; model: string },
+    answer: { messageId: string; model: string; unseen: boolean },
   ): Promise<Settlement>;
   /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
   charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
@@ -35,22 +39,27 @@ export function answerOfFault(error: unknown): ApiError {
 export function createChatSettlement(options: { metering: Metering; logger: Logger }): ChatSettlement {
   const { metering, logger } = options;
 
-  const settle = (chat: AdmittedChat, totalTokens: number, event?: SettlementEvent): Promise<Settlement> =>
-    metering.settle(chat.operationId, metering.tokenAmounts(totalTokens, tokenRate(chat.model)), event);
+  const amountsOf = (chat: AdmittedChat, totalTokens: number): Amounts =>
+    metering.tokenAmounts(totalTokens, tokenRate(chat.model));
 
   const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
-    await settle(chat, chat.promptTokens + completionTokens);
+    await metering.settle(chat.operationId, amountsOf(chat, chat.promptTokens + completionTokens));
   };
 
   return {
     charge,
-    finish: (chat, tokens, { messageId, model }) =>
-      settle(chat, tokens.total, {
+    finish(chat, tokens, { messageId, model, unseen }) {
+      const event: SettlementEvent = {
         orgId: chat.call.principal.orgId,
         type: 'chat.message.created',
         data: { messageId, model, role: 'assistant', totalTokens: tokens.total, conversationId: null },
         traceparent: currentTraceparent(),
-      }),
+      };
+      const amounts = amountsOf(chat, tokens.total);
+      return unseen
+        ? metering.settleUnseen(chat.operationId, amounts, event)
+        : metering.settle(chat.operationId, amounts, event);
+    },
     async fail(chat, error) {
       const gone = error instanceof UpstreamError && error.fault === 'aborted';
       try {

@@ -99,7 +99,7 @@ async function finished(
     generated: texts.some((said) => said !== ''),
   });
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
-  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id });
+  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
   const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
   const { citations } = chat;
   return {

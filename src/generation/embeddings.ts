@@ -116,7 +116,8 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
         });
       // An upstream that counts nothing, or in fractions, does not count.
       const tokens = tokenCount(value.usage?.tokens) || counted;
-      const { charged } = await metering.settle(operationId, metering.tokenAmounts(tokens, tokenRate(asked)));
+      const amounts = metering.tokenAmounts(tokens, tokenRate(asked));
+      const { charged } = await metering.settleUnseen(operationId, amounts);
       return {
         object: 'list',
         data: dataOf(value.embeddings, request.base64),

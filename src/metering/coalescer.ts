@@ -32,6 +32,8 @@ export interface CoalescerOptions<Item, Answer> {
   run(items: Item[]): Promise<Answer[]>;
   /** Goes on trying after the callers were refused, until it works: for what must not be lost. */
   persistent?: boolean;
+  /** The caller of this item has just been refused: from the next attempt on it may be done otherwise. */
+  refused?(item: Item): void;
   /** The caller of this item was refused, and its statement may have worked nevertheless. */
   abandoned?(item: Item): void;
 }
@@ -41,12 +43,17 @@ function mayRepeat(error: unknown): boolean {
   return error instanceof Error && RETRYABLE_SQL_STATES.has((error as { code?: string }).code ?? '');
 }
 
-function refuseLate(entries: Waiting<unknown, never>[], all: boolean): void {
+function refuseLate<Item, Answer>(
+  entries: Waiting<Item, Answer>[],
+  { refused }: CoalescerOptions<Item, Answer>,
+  all: boolean,
+): void {
   const now = Date.now();
   for (const entry of entries) {
     if (entry.refused || (!all && now - entry.since < PATIENCE_MS)) continue;
     entry.refused = true;
     entry.reject(new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
+    refused?.(entry.item);
   }
 }
 
@@ -68,7 +75,7 @@ async function settleBatch<Item, Answer>(
         else left[0]?.reject(error);
         return;
       }
-      refuseLate(left, isClosed());
+      refuseLate(left, options, isClosed());
       if (options.persistent !== true || isClosed()) left = left.filter((entry) => !entry.refused);
       if (left.length > 0) await sleep(pauseMs);
     }
@@ -95,8 +102,8 @@ export function createCoalescer<Item, Answer>(
   let watch: NodeJS.Timeout | null = null;
   const isClosed = (): boolean => closed;
   const look = (): void => {
-    refuseLate(running, false);
-    refuseLate(waiting, false);
+    refuseLate(running, options, false);
+    refuseLate(waiting, options, false);
     if (!active) stopWatch();
   };
   const stopWatch = (): void => {

@@ -79,6 +79,7 @@ export function createMetering({
     returnSlots: (slots) => returnSlots(database, slots),
     tokenAmounts,
     settle: settlement.settle,
+    settleUnseen: settlement.settleUnseen,
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
     ...createQuotas({ database, plans }),

@@ -153,6 +153,11 @@ export interface Metering {
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;
   /** Charges real amounts, once, durably (the promise resolves after the commit), and tells of it. Coalesced. */
   settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
+  /**
+   * The same for an answer that its caller does not see before: where PostgreSQL is away so long that the caller is refused, it is given back
+   * instead, so that nobody pays for a 503, or twice for its retry.
+   */
+  settleUnseen(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
   /** Gives a reservation back, once. Coalesced. */
   release(operationId: string): Promise<void>;
   /**

@@ -14,6 +14,8 @@ export interface Ending {
   event: SettlementEvent | null;
   /** Whose operation it is, where this process remembers it. */
   orgId: string | undefined;
+  /** Its caller sees nothing of it before it is charged: who is refused meanwhile is not charged either. */
+  unseen: boolean;
 }
 
 /** The operation ended now, had ended before, or nobody knows it. */

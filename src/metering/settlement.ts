@@ -52,6 +52,9 @@ export function createSettlement({
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
     run: (items) => settleBatch(connection, items, unheard),
+    refused(item) {
+      if (item.unseen) Object.assign(item, { amounts: null, event: null });
+    },
   });
 
   const chargeFromMemory = (ending: Ending, request: AdmissionRequest): Promise<Ended> => {
@@ -61,6 +64,20 @@ export function createSettlement({
     );
     return coalescer.add({ ...ending, fallback: fallbackOf(request) });
   };
+  const settled = async (ending: Ending & { amounts: Amounts }): Promise<Settlement> => {
+    const { operationId, amounts } = ending;
+    const request = open.get(operationId);
+    let ended = await coalescer.add({ ...ending, orgId: request?.principal.orgId });
+    if (ended.state === STATE.unknown && request !== undefined)
+      ended = await chargeFromMemory(ending, request);
+    open.delete(operationId);
+    const { state, charged, balances } = ended;
+    if (balances === null) throw new Error(`operation ${operationId} is unknown`);
+    const applied = state === STATE.now;
+    if (applied) tellLoss(logger, operationId, difference(amounts, charged));
+    return { applied, charged, balances };
+  };
+  const common = { orgId: undefined, fallback: null };
   return {
     /** Remembers an admitted operation until it ends here. */
     remember(request: AdmissionRequest): void {
@@ -68,27 +85,13 @@ export function createSettlement({
       // A job's reservation is settled in the database, by whoever ran it.
       if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
-    async settle(
-      operationId: string,
-      amounts: Amounts,
-      event: SettlementEvent | null = null,
-    ): Promise<Settlement> {
-      const request = open.get(operationId);
-      const orgId = request?.principal.orgId;
-      const ending = { operationId, amounts, event, orgId, fallback: null };
-      let ended = await coalescer.add(ending);
-      if (ended.state === STATE.unknown && request !== undefined)
-        ended = await chargeFromMemory(ending, request);
-      open.delete(operationId);
-      const { state, charged, balances } = ended;
-      if (balances === null) throw new Error(`operation ${operationId} is unknown`);
-      const applied = state === STATE.now;
-      if (applied) tellLoss(logger, operationId, difference(amounts, charged));
-      return { applied, charged, balances };
-    },
+    settle: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
+      settled({ ...common, operationId, amounts, event, unseen: false }),
+    settleUnseen: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
+      settled({ ...common, operationId, amounts, event, unseen: true }),
     async release(operationId: string): Promise<void> {
       const orgId = open.get(operationId)?.principal.orgId;
-      await coalescer.add({ operationId, amounts: null, event: null, orgId, fallback: null });
+      await coalescer.add({ ...common, operationId, amounts: null, event: null, orgId, unseen: true });
       open.delete(operationId);
     },
     close: () => coalescer.close(),

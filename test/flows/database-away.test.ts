@@ -56,6 +56,43 @@ test('without PostgreSQL calls wait, then answer 503 with Retry-After; with it a
   expect(server.output()).not.toContain('unhandled rejection');
 });
 
+test('an answer that PostgreSQL is away too long to charge is 503 and free: its retry with the same key is charged once', async () => {
+  const own = await installation.createOrg();
+  const ask = () =>
+    server.rest('POST', '/chat/completions', {
+      key: own.key,
+      headers: { 'idempotency-key': 'away' },
+      body: { messages: [{ role: 'user', content: '@sandbox{"tokens":30,"delay_ms":1500}' }] },
+    });
+  const ledger = () =>
+    installation.sql<{ state: string }>(
+      'SELECT state FROM usage_ledger WHERE org_id = $1 ORDER BY created_at',
+      [own.orgId],
+    );
+  const asked = ask();
+  await eventually(async () => (await ledger()).length === 1);
+  wire.cut();
+  expect(await asked).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  wire.mend();
+  await eventually(async () => (await ledger())[0]?.state === 'released', { timeoutMs: 20_000 });
+  // The key is in flight until its process has told PostgreSQL that it is not.
+  await eventually(async () => (await ask()).status === 200, { timeoutMs: 20_000 });
+  expect(await ledger()).toEqual([{ state: 'released' }, { state: 'settled' }]);
+}, 60_000);
+
+test('a stream whose end cannot be charged ends with the code of every broken stream', async () => {
+  const { events } = await server.events('POST', '/chat/completions', {
+    key,
+    body: { stream: true, messages: [{ role: 'user', content: '@sandbox{"tokens":10,"chunk_ms":50}' }] },
+  });
+  await events.next();
+  wire.cut();
+  let last = '';
+  for await (const { data } of events) last = data;
+  wire.mend();
+  expect(JSON.parse(last)).toMatchObject({ code: 'server_error' });
+}, 60_000);
+
 test('live updates go on after their listener was cut off', async () => {
   const body = { prompt: 'a dam @sandbox{"delay_ms":2000}', size: '512x512' };
   const { body: job } = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
