@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Readable } from 'node:stream';
+import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { spawnPenstock } from '../support/spawned.js';
@@ -10,12 +12,21 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
+/** A body that never ends. */
+async function* dribble() {
+  yield '--x\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+  for (;;) {
+    await sleep(200);
+    yield 'x';
+  }
+}
+
 interface LedgerRow {
   state: string;
   tokens: number;
 }
 
-test('a stop that cannot wait for a chat any longer tells its caller, charges what a stream delivered, and nothing for an answer that never began', async () => {
+test('a stop that cannot wait for a chat, or for a body, any longer tells its caller, charges what a stream delivered, and nothing for an answer that never began', async () => {
   const server = await spawnPenstock(installation);
   const { key, orgId } = await installation.createOrg();
   const ask = (directive: string, more: object = {}) => ({
@@ -31,6 +42,15 @@ test('a stop that cannot wait for a chat any longer tells its caller, charges wh
     ...ask('{"delay_ms":60000}'),
     headers: { 'idempotency-key': 'cut' },
   });
+  const uploading = request(`${server.origin}/api/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'multipart/form-data; boundary=x',
+      'content-length': '100000',
+    },
+    body: Readable.from(dribble()),
+  });
   const waiting = server.rest('POST', '/chat/completions', ask('{"delay_ms":60000}'));
   await stream.events.next();
   await sleep(500);
@@ -43,6 +63,8 @@ test('a stop that cannot wait for a chat any longer tells its caller, charges wh
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
     expect(answer.headers['retry-after']).toBe('1');
   }
+  const { statusCode, headers } = await uploading;
+  expect([statusCode, headers['retry-after'], headers['connection']]).toEqual([503, '1', 'close']);
   expect(await ended).toBe(0);
   const rows = await installation.sql<LedgerRow>(
     'SELECT state, charged[2]::int AS tokens FROM usage_ledger WHERE org_id = $1 ORDER BY state',

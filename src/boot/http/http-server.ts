@@ -116,6 +116,7 @@ export async function listen(options: { port: number; host: string; role: string
       const isOver = () => open.size === 0 && !busy();
       await until(startedAt + timeoutMs, isOver);
       cut();
+      for (const response of open) if (!response.req.complete) refuseStopping(response, rateOf(response.req));
       await until(performance.now() + LAST_WORDS_MS, isOver);
     },
     async close() {
@@ -135,6 +136,12 @@ function startListening(server: Server, { port, host }: { port: number; host: st
       resolve();
     });
   });
+}
+
+/** Whose request is still on its way when the process cannot wait any longer. */
+function refuseStopping(response: ServerResponse, rate: RateState | null): void {
+  if (response.headersSent) return;
+  sendFault(response, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
 }
 
 function inOrder(answers: ServerResponse[]): ServerResponse[] {
