@@ -111,23 +111,26 @@ export function createOperationStream(
 async function stream(dependencies: GraphqlSseDependencies, streaming: OperationStreaming): Promise<void> {
   const { draining, edge } = dependencies;
   const { request, response, call } = streaming;
-  setRate(response, await rateFor(edge, call));
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-  });
-  response.flushHeaders();
+  const rate = await rateFor(edge, call);
+  // With the first sign of life: until then it is not known which window the operation counts against.
+  const open = () => {
+    if (response.headersSent || response.destroyed) return;
+    setRate(response, call.rate ?? rate);
+    response.writeHead(200, SSE_HEADERS);
+    response.flushHeaders();
+  };
   const end = () => response.destroy();
   const ping = setInterval(() => {
+    open();
     if (!response.writableNeedDrain) response.write(':\n\n');
   }, PING_INTERVAL_MS);
   const onResumable = () => {
+    open();
     if (draining.aborted) end();
     else draining.addEventListener('abort', end, { once: true });
   };
   try {
-    const sink = createSink(response);
+    const sink = createSink(response, open);
     await runOperation({ ...dependencies, call, request, sink, onResumable });
   } finally {
     clearInterval(ping);
@@ -135,18 +138,28 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Operation
   }
 }
 
+const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+};
 const NEXT = Buffer.from('event: next\ndata: ');
 const EVENT_END = Buffer.from('\n\n');
 
-function createSink(response: ServerResponse): OperationSink {
+function createSink(response: ServerResponse, open: () => void): OperationSink {
   const write = (event: Buffer) => {
+    open();
     if (response.destroyed || response.write(event)) return;
     return room(response);
   };
-  const complete = () => void response.end('event: complete\ndata: \n\n');
+  const complete = () => {
+    open();
+    response.end('event: complete\ndata: \n\n');
+  };
   return {
     next: (result) => write(Buffer.concat([NEXT, result, EVENT_END])),
     error(errors: readonly GraphQLFormattedError[]) {
+      open();
       response.write(`event: next\ndata: ${JSON.stringify({ errors })}\n\n`);
       complete();
     },

@@ -112,3 +112,28 @@ describe('a GraphQL request in a query string', () => {
     expect(body.agents).toEqual([]);
   });
 });
+
+describe('a chat over GraphQL', () => {
+  const input = '(input: { messages: [{ role: user, content: "Hi" }] })';
+
+  it('reports the window with the smaller share left, however it is answered', async () => {
+    const own = await server.createOrg({ plan: 'cli_team' });
+    const limits: (string | null)[] = [];
+    const ask = async (query: string, accept: string) => {
+      const response = await fetch(server.graphqlUrl, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${own.key}`, 'content-type': 'application/json', accept },
+        body: JSON.stringify({ query }),
+      });
+      expect(await response.text()).not.toContain('"errors"');
+      limits.push(
+        ['limit', 'remaining'].map((name) => response.headers.get(`x-ratelimit-${name}`)).join('/'),
+      );
+    };
+    await ask(`mutation { createChatCompletion${input} { id } }`, 'application/json');
+    await ask(`mutation { createChatCompletion${input} { id } }`, 'text/event-stream');
+    await ask(`subscription { chatCompletion${input} { id } }`, 'text/event-stream');
+    const [limit, first] = (limits[0] ?? '').split('/').map(Number);
+    expect(limits).toEqual([0, 1, 2].map((taken) => `${limit}/${(first ?? 0) - taken}`));
+  });
+});
