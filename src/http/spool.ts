@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -62,6 +62,12 @@ export async function spoolMultipart(request: IncomingMessage, options: SpoolOpt
 
 const WHOLE = { nameTruncated: false, valueTruncated: false };
 
+/** Of uploads under way: what a process that ends in the middle of one leaves, nobody else may take away while it may still come. */
+const underWay = new Set<string>();
+process.once('exit', () => {
+  for (const path of underWay) rmSync(path, { force: true });
+});
+
 class Spool {
   file: SpooledFile | null = null;
   private readonly path: string;
@@ -74,6 +80,7 @@ class Spool {
   async remove(): Promise<void> {
     await this.writing?.catch(() => undefined);
     if (this.writing !== null) await rm(this.path, { force: true });
+    underWay.delete(this.path);
   }
 
   async read(request: IncomingMessage): Promise<SpooledForm['fields']> {
@@ -95,6 +102,7 @@ class Spool {
           else if (!fields.add(name, '', WHOLE)) broken();
           return;
         }
+        underWay.add(this.path);
         this.writing = this.write(stream, filename ?? '', stopped.signal);
         this.writing.catch((error: unknown) => fail(isOurs(error) ? error : malformed()));
       });

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -14,7 +16,7 @@ afterAll(() => installation.close());
 
 /** A body that never ends. */
 async function* dribble() {
-  yield '--x\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+  yield '--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n';
   for (;;) {
     await sleep(200);
     yield 'x';
@@ -42,7 +44,11 @@ test('a stop that cannot wait for a chat, or for a body, any longer tells its ca
     ...ask('{"delay_ms":60000}'),
     headers: { 'idempotency-key': 'cut' },
   });
-  const uploading = request(`${server.origin}/api/v1/audio/transcriptions`, {
+  const { body: agent } = await server.rest<{ id: string }>('POST', '/agents', {
+    key,
+    body: { name: 'Reader', system_prompt: 'x' },
+  });
+  const uploading = request(`${server.origin}/api/v1/agents/${agent.id}/knowledge`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,
@@ -53,7 +59,8 @@ test('a stop that cannot wait for a chat, or for a body, any longer tells its ca
   });
   const waiting = server.rest('POST', '/chat/completions', ask('{"delay_ms":60000}'));
   await stream.events.next();
-  await sleep(500);
+  const incoming = () => readdir(join(installation.dataDir, 'files', 'incoming'));
+  await eventually(async () => (await incoming()).length === 1);
   const ended = server.signal('SIGTERM');
   const said: string[] = [];
   for await (const { data } of stream.events) said.push(data);
@@ -66,6 +73,7 @@ test('a stop that cannot wait for a chat, or for a body, any longer tells its ca
   const { statusCode, headers } = await uploading;
   expect([statusCode, headers['retry-after'], headers['connection']]).toEqual([503, '1', 'close']);
   expect(await ended).toBe(0);
+  expect(await incoming()).toEqual([]);
   const rows = await installation.sql<LedgerRow>(
     'SELECT state, charged[2]::int AS tokens FROM usage_ledger WHERE org_id = $1 ORDER BY state',
     [orgId],
