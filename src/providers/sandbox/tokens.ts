@@ -12,6 +12,8 @@ const LONG_RUN = new RegExp(
 );
 /** Characters counted before the event loop gets its turn (about 10 ms of ordinary text). */
 const SLICE = 64 * 1024;
+/** How far before a slice's end a space is looked for: no word is longer. */
+const NEAR = 1023;
 /** Characters after which the library's cache is emptied. */
 const CACHE_CHARACTERS = 4 * 1024 * 1024;
 /** Texts up to this length are remembered: a conversation sends its history again with every turn. */
@@ -60,8 +62,10 @@ function cutRuns(text: string): string[] {
 function sliceEnd(text: string, from: number): number {
   const end = from + SLICE;
   if (end >= text.length) return text.length;
-  const space = text.lastIndexOf(' ', end);
-  if (space > end - 1024 && space > from) return space;
+  // Only near the end: a search back through a text without spaces would go to its beginning, for every slice.
+  const near = end - NEAR;
+  const space = text.slice(near, end + 1).lastIndexOf(' ');
+  if (space >= 0) return near + space;
   const code = text.charCodeAt(end - 1);
   return code >= 0xd800 && code < 0xdc00 ? end - 1 : end;
 }
