@@ -55,7 +55,8 @@ export function createStarter(
       return await admitJob(options, call, { draft, slots, windows: { endpoint } });
     await jobs.requireRoom(call.principal);
     await admitCall(metering, call, { endpoint, slots });
-    const prepared = { ...draft, ...(await kind.prepare(call, checked.input, { jobId: draft.jobId })) };
+    const work = kind.prepare(call, checked.input, { jobId: draft.jobId });
+    const prepared = { ...draft, ...(await work.catch((error: unknown) => failed(kind, error))) };
     return await admitJob(options, call, { draft: prepared, slots, windows: {} });
   };
 }
@@ -64,6 +65,11 @@ export function createStarter(
 async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promise<never> {
   await takeSlots();
   throw fault;
+}
+
+/** A fault of this side (a full disk) is told as the endpoint tells its own (contract 7.4). */
+function failed({ failureMessage }: AnyKind, error: unknown): never {
+  throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
 }
 
 function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
