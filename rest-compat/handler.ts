@@ -68,7 +68,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   const passed = options.guard(endpoint.document.field, rest.context);
   if (passed) await passed;
   if (rest.fault !== null) {
-    await options.takeSlots(endpoint.document.field, call);
+    await options.takeSlots(endpoint.document.field, rest);
     throw rest.fault;
   }
   const idempotent =

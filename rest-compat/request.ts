@@ -178,16 +178,17 @@ function receive(
 
 /**
  * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
- * @throws ApiError invalid_request, rate_limited, plan_required
+ * @throws ApiError invalid_request, rate_limited, plan_required, model_tier_not_allowed
  */
 export async function bindOrRefuse(
   options: RestOptions,
-  { endpoint, segments, query, lastEventId, call }: RestRequest,
+  rest: RestRequest,
 ): Promise<Record<string, unknown>> {
+  const { endpoint, segments, query, lastEventId } = rest;
   try {
     return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
   } catch (fault) {
-    await options.takeSlots(endpoint.document.field, call);
+    await options.takeSlots(endpoint.document.field, rest);
     throw fault;
   }
 }

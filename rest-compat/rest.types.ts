@@ -33,8 +33,8 @@ export interface RestOptions {
   spoolFolder: string;
   /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
-  /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required */
-  takeSlots(field: GraphQLField<unknown, object>, call: Call): Promise<void>;
+  /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required, model_tier_not_allowed */
+  takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
   /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */

@@ -33,10 +33,10 @@ export function isStreaming(options: RestOptions, rest: RestRequest): boolean | 
 }
 
 async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Promise<boolean> {
-  const { endpoint, body, query, call } = rest;
+  const { endpoint, body, query } = rest;
   const asked = new URLSearchParams(query).get('stream');
   if (asked !== null && asked !== 'true' && asked !== 'false') {
-    await options.takeSlots(endpoint.document.field, call);
+    await options.takeSlots(endpoint.document.field, rest);
     throw invalid('stream must be true or false', 'stream');
   }
   return body?.['stream'] === true || asked === 'true';

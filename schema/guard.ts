@@ -1,7 +1,7 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
 import { ApiError } from '../src/errors.js';
-import { admitCall } from '../src/generation/index.js';
+import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
 import type { LimitedEndpoint, Scope as ScopeName } from '../src/vocabulary.js';
@@ -96,16 +96,19 @@ export function enforce(guard: FieldGuard, context: GraphqlContext): void | Prom
 
 /**
  * The slots of all windows that a field counts against: the key's, and the endpoint's where it has one; then the plan, where a whole scope needs
- * one.
- * @throws ApiError rate_limited, plan_required
+ * one, and the tier of the model that a body asks for. (Steps 4 and 5 of decisions.md 1, for faults that are told before the field runs.)
+ * @throws ApiError rate_limited, plan_required, model_tier_not_allowed
  */
 export async function takeFieldSlots(
   services: Services,
-  call: CallContext,
+  { call, body }: { call: CallContext; body: Record<string, unknown> | null },
   guard: FieldGuard,
 ): Promise<void> {
   if (guard.endpoint === undefined) await takeKeySlot(services, call);
   else await admitCall(services.metering, call, { endpoint: guard.endpoint });
   if (guard.scope === 'agents') requireAgents(call);
   if (guard.scope === 'webhooks') requireWebhooks(call);
+  const { models } = services;
+  if (guard.endpoint !== undefined && body !== null)
+    modelFor(body, { models, plan: call.principal.plan, type: guard.endpoint });
 }

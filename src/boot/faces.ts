@@ -83,7 +83,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
     spoolFolder: foundation.files.spoolFolder,
     guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
-    takeSlots: (field, call) => takeFieldSlots(services, call, guardOf(field)),
+    takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
     completeChat: (call, body) => services.chat.complete(call, body),
     joinRun: (call, runId) =>
       services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),

@@ -1,4 +1,3 @@
-import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Metering, TokenPrice } from '../metering/metering.types.js';
@@ -13,7 +12,7 @@ import type { ChatRequest } from './chat-request.js';
 import { countPrompt, outputBound } from './chat-tokens.js';
 import { tokenRate } from './chat-usage.js';
 import { withWebSearch } from './chat-web-search.js';
-import { isTierAllowed } from './pipeline-checks.js';
+import { modelFor } from './pipeline-checks.js';
 
 export interface ChatAdmissionOptions extends ImageOptions {
   models: ModelCatalogue;
@@ -64,10 +63,7 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
   };
 
   const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
-    const model = models.resolve('chat', body['model'] as string | null | undefined);
-    if (!isTierAllowed(call.principal.plan, model)) {
-      throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
-    }
+    const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
     const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model);
     return reader instanceof Promise ? reader.then(read) : read(reader);

@@ -1,6 +1,5 @@
 import type { EmbeddingModelV4Result } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
-import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Metering } from '../metering/metering.types.js';
@@ -13,7 +12,7 @@ import { tokenCount, tokenRate } from './chat-usage.js';
 import { countEmbeddingTokens, readEmbeddingRequest } from './embedding-request.js';
 import type { EmbeddingRequest } from './embedding-request.js';
 import type { EmbeddingService } from './generation.types.js';
-import { isTierAllowed } from './pipeline-checks.js';
+import { modelFor } from './pipeline-checks.js';
 import { createRouter } from './routing.js';
 
 export interface EmbeddingOptions {
@@ -69,10 +68,7 @@ async function check(
   call: CallContext,
   body: Record<string, unknown>,
 ): Promise<Checked> {
-  const model = options.models.resolve('embedding', body['model'] as string | null | undefined);
-  if (!isTierAllowed(call.principal.plan, model)) {
-    throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
-  }
+  const model = modelFor(body, { models: options.models, plan: call.principal.plan, type: 'embedding' });
   const request = readEmbeddingRequest(body);
   return { model, request, tokens: await countEmbeddingTokens(request.texts, model, options.tokenizer) };
 }

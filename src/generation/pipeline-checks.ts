@@ -1,5 +1,5 @@
 import type { Plan } from '../access/access.types.js';
-import { ApiError, invalid } from '../errors.js';
+import { ApiError } from '../errors.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import type { ModelType } from '../vocabulary.js';
 import type { GenerationKind } from './generation.types.js';
@@ -9,6 +9,21 @@ const MEDIA_TYPES: readonly ModelType[] = ['image_edit', 'tts', 'stt'];
 /** Whether a plan opens a model's tier (decisions.md 3): edits, speech and transcription have tiers of their own. */
 export function isTierAllowed(plan: Plan, model: Model): boolean {
   return plan.tiers[MEDIA_TYPES.includes(model.type) ? 'media' : 'general'].includes(model.tier);
+}
+
+/**
+ * The model that a request asks for, or its type's default, where the plan opens its tier (step 5 of decisions.md 1).
+ * @throws ApiError model_tier_not_allowed, invalid_request for a model that there is not
+ */
+export function modelFor(
+  { model: asked, operation }: Record<string, unknown>,
+  { models, plan, type }: { models: ModelCatalogue; plan: Plan; type: ModelType },
+): Model {
+  const id = asked as string | null | undefined;
+  const model = models.resolve(type, id, typeof operation === 'string' ? operation : undefined);
+  if (!isTierAllowed(plan, model))
+    throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
+  return model;
 }
 
 /** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */
@@ -21,16 +36,7 @@ export function checkRequest<Input>(
   context: { models: ModelCatalogue; plan: Plan },
 ): Checked<Input> {
   try {
-    const asked = body['model'];
-    if (asked != null && typeof asked !== 'string') throw invalid('model must be a string', 'model');
-    const { operation } = body;
-    const model = context.models.resolve(
-      kind.modelType,
-      asked,
-      typeof operation === 'string' ? operation : undefined,
-    );
-    if (!isTierAllowed(context.plan, model))
-      throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
+    const model = modelFor(body, { ...context, type: kind.modelType });
     return { ok: true, model, input: kind.parse(body, model) };
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, fault: error };

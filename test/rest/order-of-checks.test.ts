@@ -7,6 +7,28 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
+describe('a faulty word in the query', () => {
+  it.each([
+    ['/images/generations?async=maybe', { prompt: 'x' }, 'async must be true or false'],
+    [
+      '/chat/completions?stream=1',
+      { model: 'sandbox/chat-powerful', messages: [{ role: 'user', content: 'x' }] },
+      'stream must be true or false',
+    ],
+  ])('is told after the plan was looked at: POST %s', async (path, body, error) => {
+    const free = await server.createOrg({ plan: 'free' });
+    expect(await server.rest('POST', path, { key: free.key, body })).toMatchObject({
+      status: 403,
+      body: { error: 'Model tier not allowed', param: 'model' },
+    });
+    const team = await server.createOrg({ plan: 'cli_team' });
+    expect(await server.rest('POST', path, { key: team.key, body })).toMatchObject({
+      status: 400,
+      body: { error },
+    });
+  });
+});
+
 describe('a body that is JSON and no object', () => {
   const headers = { 'content-type': 'application/json' };
   const paths = ['/chat/completions', '/images/generations', '/agents', '/agents/x/run'];
