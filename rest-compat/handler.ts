@@ -11,7 +11,7 @@ import {
 import { mount } from './mount.js';
 import type { Endpoint } from './mount.js';
 import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
-import { answerOf, answerOrRefuse, chatAnswerOf, errorAnswer, JSON_HEADERS } from './respond.js';
+import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
 import type { Call, RestOptions, RestRequest } from './rest.types.js';
 import { routes } from './routes/index.js';
 import { streamNewRun, streamRun } from './run-stream.js';
@@ -56,7 +56,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
         sendAnswer(response, errorAnswer(error));
       }
     } finally {
-      await rest?.release();
+      if (rest?.release) await rest.release();
     }
   };
 }
@@ -78,7 +78,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   const asked = isStreaming(options, rest);
   const streams = typeof asked === 'boolean' ? asked : await asked;
   if (!streams && !idempotent && isWhole(endpoint)) {
-    const answer = await (endpoint.route.raw === 'chat' ? chatAnswerOf : answerOf)(options, rest);
+    const answer = await answerOf(options, rest);
     const rate = call.rate ?? (await rateFor(edge, call));
     return sendDressed(response, { requestId: call.requestId, rate }, answer);
   }

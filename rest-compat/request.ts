@@ -72,7 +72,7 @@ export async function readRequest(
       ...(upload ? { upload } : {}),
       ...(spooled ? { spooled } : {}),
     }),
-    release,
+    ...(release ? { release } : {}),
   };
 }
 
@@ -86,22 +86,21 @@ type Received = Omit<ReceivedExtra, 'body'> & {
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
   fault?: ApiError;
-  release(): Promise<void>;
+  /** Of what came as a file. */
+  release?(): Promise<void>;
 };
-
-const nothingLeft = (): Promise<void> => Promise.resolve();
 
 function fieldsOf(route: Route, bytes: Buffer | null): Received {
   const value = bytes && parseJson(bytes);
   if (bytes && (typeof value !== 'object' || value === null || Array.isArray(value))) {
     const fault = new ApiError('invalid_request', 'Request body must be a JSON object');
-    return { bytes, body: null, fault, release: nothingLeft };
+    return { bytes, body: null, fault };
   }
   const fields = value as Record<string, unknown> | null;
-  if (route.body) return { bytes, body: fields, release: nothingLeft };
+  if (route.body) return { bytes, body: fields };
   const [surplus] = Object.keys(fields ?? {});
   const fault = surplus === undefined ? {} : { fault: invalid(`Unknown parameter: ${surplus}`, surplus) };
-  return { bytes, body: null, ...fault, release: nothingLeft };
+  return { bytes, body: null, ...fault };
 }
 
 /** What form fields and boundaries may take besides the file. */
@@ -136,7 +135,6 @@ async function receiveUpload(
     // A file of another name is refused as any other unknown or odd parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...(upload ? { upload } : {}),
-    release: nothingLeft,
   };
 }
 

@@ -17,21 +17,13 @@ export function errorAnswer(fault: unknown): HttpAnswer {
   };
 }
 
-/** Chat's answer is written once, not through a document. @throws ApiError */
-export function chatAnswerOf(options: RestOptions, { call, body }: RestRequest): Promise<HttpAnswer> {
-  return options.completeChat(call, body ?? {}).then(chatAnswer);
-}
-
-const chatAnswer = ({ text }: { text: string }): HttpAnswer => ({
-  status: 200,
-  headers: JSON_HEADERS,
-  body: text,
-});
-
-/** Runs the row's document. @throws ApiError */
+/** Runs the row's document; chat's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context } = rest;
-  if (endpoint.route.raw === 'chat') return await chatAnswerOf(options, rest);
+  if (endpoint.route.raw === 'chat') {
+    const { text } = await options.completeChat(rest.call, rest.body ?? {});
+    return { status: 200, headers: JSON_HEADERS, body: text };
+  }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
   if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
   const readFile = (url: string) => options.readFile(rest.call, url);

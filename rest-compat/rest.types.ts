@@ -73,5 +73,5 @@ export interface RestRequest {
   fault: ApiError | null;
   context: object;
   /** Removes what the request left on the disk. */
-  release(): Promise<void>;
+  release?(): Promise<void>;
 }

@@ -17,25 +17,30 @@ import type { LimitedEndpoint } from '../vocabulary.js';
 export async function admitCall(
   metering: Metering,
   call: CallContext,
-  { slots, ...what }: { endpoint?: LimitedEndpoint; operation?: OperationRequest; slots?: CallSlots },
+  {
+    slots,
+    endpoint,
+    operation,
+  }: { endpoint?: LimitedEndpoint; operation?: OperationRequest; slots?: CallSlots },
 ): Promise<Reservation | null> {
-  const keyWindow = call.keyWindowOpen;
+  const { principal, requestId, client, keyWindowOpen: keyWindow } = call;
   const looked = (rate: RateState | null): void => {
-    slots?.note({ principal: call.principal, keyWindow, ...what }, { before: call.rate, rate });
+    slots?.note({ principal, keyWindow, endpoint }, { before: call.rate, rate });
     call.rate = tighter(call.rate, rate);
   };
   // At once, so that another field of the same operation does not take the slot again.
   call.keyWindowOpen = false;
   try {
     const { rate, reservation } = await metering.admit({
-      principal: call.principal,
-      requestId: call.requestId,
-      client: call.client,
+      principal,
+      requestId,
+      client,
       keyWindow,
-      ...what,
+      endpoint,
+      operation,
     });
     looked(rate);
-    if (what.operation !== undefined) call.admitted = true;
+    if (operation !== undefined) call.admitted = true;
     return reservation;
   } catch (error) {
     looked(rateOf(error));
@@ -50,7 +55,11 @@ export class CallSlots {
   private after: RateState | null = null;
 
   note(
-    { principal, keyWindow, endpoint }: Omit<TakenSlots, 'takenAt'> & { operation?: unknown },
+    {
+      principal,
+      keyWindow,
+      endpoint,
+    }: Pick<TakenSlots, 'principal' | 'keyWindow'> & { endpoint: LimitedEndpoint | undefined },
     { before, rate }: { before: RateState | null; rate: RateState | null },
   ): void {
     if (rate?.takenAt === undefined) return;

@@ -81,35 +81,47 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
       (reservation) => {
         const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
         return {
-          ...checked,
+          request: checked.request,
+          model: checked.model,
+          promptTokens: checked.promptTokens,
+          maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
           call,
           operationId,
-          maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
           citations: [],
         };
       },
     );
   };
 
+  /** 429 comes before 403 and 400: the slots are taken, then the fault is told. */
+  const refuse = async (call: CallContext, fault: unknown): Promise<never> => {
+    await admitCall(metering, call, { endpoint: 'chat' });
+    throw fault;
+  };
+
+  const searched = async (call: CallContext, { request, model }: CheckedChat): Promise<AdmittedChat> => {
+    await admitCall(metering, call, { endpoint: 'chat' });
+    // With an Idempotency-Key the call finishes without its caller, its search too.
+    const signal = call.idempotencyKey === null ? call.signal : undefined;
+    const found = await withWebSearch(request, search, signal);
+    const admitted = await reserve(call, await measured(found.request, model), false);
+    return { ...admitted, citations: found.citations };
+  };
+
   return {
     check,
-    async admit(call, body) {
-      let checked: CheckedChat;
+    admit(call, body) {
+      const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
+        checked.request.webSearch ? searched(call, checked) : reserve(call, checked, true);
+      let found: CheckedChat | Promise<CheckedChat>;
       try {
-        const found = check(call, body);
-        checked = found instanceof Promise ? await found : found;
+        found = check(call, body);
       } catch (fault) {
-        // 429 comes before 403 and 400: the slots are taken, then the fault is told.
-        await admitCall(metering, call, { endpoint: 'chat' });
-        throw fault;
+        return refuse(call, fault);
       }
-      if (!checked.request.webSearch) return await reserve(call, checked, true);
-      await admitCall(metering, call, { endpoint: 'chat' });
-      // With an Idempotency-Key the call finishes without its caller, its search too.
-      const signal = call.idempotencyKey === null ? call.signal : undefined;
-      const found = await withWebSearch(checked.request, search, signal);
-      const admitted = await reserve(call, await measured(found.request, checked.model), false);
-      return { ...admitted, citations: found.citations };
+      return found instanceof Promise
+        ? found.then(admitted, (fault: unknown) => refuse(call, fault))
+        : admitted(found);
     },
   };
 }

@@ -36,17 +36,22 @@ function reportedTokens(usage: unknown): Tokens | null {
 
 /**
  * The tokens of a whole answer: as its upstream reported them, as they were counted here where it did not, or told of a beginning only
- * (a prompt of no tokens, no token of an answer that has text).
+ * (a prompt of no tokens, no token of an answer that has text). At once where nothing long has to be counted.
  */
-export async function wholeTokens(
+export function wholeTokens(
   usage: unknown,
   own: { prompt: number; completion: () => number | Promise<number>; generated: boolean },
-): Promise<Tokens> {
+): Tokens | Promise<Tokens> {
   const told = reportedTokens(usage);
   const prompt = told?.prompt || own.prompt;
-  const completion =
-    told === null || (told.completion === 0 && own.generated) ? await own.completion() : told.completion;
-  return { prompt, completion, total: Math.max(prompt + completion, told?.total ?? 0) };
+  const tokensOf = (completion: number): Tokens => ({
+    prompt,
+    completion,
+    total: Math.max(prompt + completion, told?.total ?? 0),
+  });
+  if (told !== null && (told.completion > 0 || !own.generated)) return tokensOf(told.completion);
+  const counted = own.completion();
+  return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
 }
 
 /** The `usage` object of contract 2.3; what else the upstream told (token details) stays in it. */

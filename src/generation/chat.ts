@@ -9,6 +9,7 @@ import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
 import { ChatCallers, stoppingFault } from './chat-callers.js';
 import type { ChatCaller } from './chat-callers.js';
 import { openAnswer } from './chat-open.js';
+import type { OpenAnswer } from './chat-open.js';
 import { bodyFor } from './chat-request.js';
 import { createChatSettlement } from './chat-settlement.js';
 import type { ChatSettlement } from './chat-settlement.js';
@@ -52,31 +53,38 @@ function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
   };
 }
 
-/** Sends an admitted call to its upstream; a failure is settled before it is told. */
-function routed<T>(
-  parts: Parts,
-  live: Live,
-  attempt: (provider: ChatProvider, call: ChatCall) => Promise<T>,
-): Promise<Routed<T>> {
+/** What is asked of an upstream, and what is made of its answer. */
+interface Work<T, R> {
+  attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
+  receive(parts: Parts, live: Live, answered: Routed<T>): R | Promise<R>;
+}
+
+/** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
+function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
   const answered = parts.router.route(chat.model, caller, (provider, target) => {
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
     return attempt(provider.chat, upstreamCall(live, target));
   });
-  return answered.catch(async (error: unknown) => {
-    throw await parts.settlement.fail(chat, caller.stopped ? stoppingFault() : error);
-  });
+  return answered.then(
+    (found) => receive(parts, live, found),
+    async (error: unknown) => {
+      throw await parts.settlement.fail(chat, caller.stopped ? stoppingFault() : error);
+    },
+  );
 }
 
-const callWhole = (provider: ChatProvider, call: ChatCall): Promise<ChatAnswer> => provider.complete(call);
+const WHOLE: Work<ChatAnswer, ChatCompletion> = {
+  attempt: (provider, call) => provider.complete(call),
+  receive: finished,
+};
 
 async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
   const chat = await parts.admission.admit(call, body);
   const caller = parts.callers.enter(call);
   try {
-    const { value, model } = await routed(parts, { chat, caller }, callWhole);
-    return await finished(parts, chat, { answer: value, model });
+    return await routed(parts, { chat, caller }, WHOLE);
   } finally {
     caller.leave();
   }
@@ -85,19 +93,20 @@ async function complete(parts: Parts, call: CallContext, body: Body): Promise<Ch
 /** Charges a whole answer and writes it as the contract has it. */
 async function finished(
   parts: Parts,
-  chat: AdmittedChat,
-  { answer, model }: { answer: ChatAnswer; model: Model },
+  { chat }: Live,
+  { value, model }: Routed<ChatAnswer>,
 ): Promise<ChatCompletion> {
-  const { text, parsed } = answer;
+  const { text, parsed } = value;
   const head = missingHead(parsed, 'chat.completion');
   const reported = parsed['usage'];
   const texts = answerTexts(parsed);
   const { tokenizer } = parts.options;
-  const tokens = await wholeTokens(reported, {
+  const counted = wholeTokens(reported, {
     prompt: chat.promptTokens,
     completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
     generated: texts.some((said) => said !== ''),
   });
+  const tokens = counted instanceof Promise ? await counted : counted;
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
   const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
   const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
@@ -107,13 +116,17 @@ async function finished(
   };
 }
 
+const STREAMED: Work<OpenAnswer, ChatStream> = {
+  attempt: openAnswer,
+  receive({ settlement, options: { tokenizer } }, live, { value, model }) {
+    return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+  },
+};
+
 async function stream(parts: Parts, chat: AdmittedChat): Promise<ChatStream> {
   const caller = parts.callers.enter(chat.call);
   try {
-    const { value, model } = await routed(parts, { chat, caller }, openAnswer);
-    const { settlement, options } = parts;
-    const { tokenizer } = options;
-    return { chunks: new ChatStreamReader({ chat, ...value, model, caller, settlement, tokenizer }) };
+    return await routed(parts, { chat, caller }, STREAMED);
   } catch (error) {
     caller.leave();
     throw error;

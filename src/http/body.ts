@@ -114,7 +114,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** @throws TypeError unless the bytes are UTF-8 */
 function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new TypeError('not UTF-8');
-  return bytes.toString('utf8', bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
+  return bytes.toString('utf8', bytes[0] === 0xef && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
 }
 
 /** Escapes through which a valid JSON text can hold what PostgreSQL cannot store. */

@@ -29,7 +29,12 @@ export function toAmounts(vector: readonly number[]): Amounts {
 
 /** What `amounts` has more of each bucket. */
 export function difference(amounts: Amounts, less: Amounts): Amounts {
-  return toAmounts(BUCKETS.map((bucket) => (amounts[bucket] ?? 0) - (less[bucket] ?? 0)));
+  const more: Amounts = {};
+  for (const bucket of BUCKETS) {
+    const amount = (amounts[bucket] ?? 0) - (less[bucket] ?? 0);
+    if (amount !== 0) more[bucket] = amount;
+  }
+  return more;
 }
 
 /**

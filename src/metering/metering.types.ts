@@ -64,8 +64,8 @@ export interface AdmissionRequest {
   /** Take a slot of the key's own window (false for fields of a GraphQL operation whose slot was taken already). */
   keyWindow: boolean;
   /** Also take a slot of this endpoint's window. Both are taken or none. */
-  endpoint?: LimitedEndpoint;
-  operation?: OperationRequest;
+  endpoint?: LimitedEndpoint | undefined;
+  operation?: OperationRequest | undefined;
 }
 
 export interface Reservation {

@@ -64,10 +64,15 @@ export function createSettlement({
     );
     return coalescer.add({ ...ending, fallback: fallbackOf(request) });
   };
-  const settled = async (ending: Ending & { amounts: Amounts }): Promise<Settlement> => {
-    const { operationId, amounts } = ending;
+  const settled = async (
+    operationId: string,
+    amounts: Amounts,
+    { event, unseen }: Pick<Ending, 'event' | 'unseen'>,
+  ): Promise<Settlement> => {
     const request = open.get(operationId);
-    let ended = await coalescer.add({ ...ending, orgId: request?.principal.orgId });
+    const orgId = request?.principal.orgId;
+    const ending: Ending = { operationId, amounts, event, orgId, fallback: null, unseen };
+    let ended = await coalescer.add(ending);
     if (ended.state === STATE.unknown && request !== undefined)
       ended = await chargeFromMemory(ending, request);
     open.delete(operationId);
@@ -77,7 +82,6 @@ export function createSettlement({
     if (applied) tellLoss(logger, operationId, difference(amounts, charged));
     return { applied, charged, balances };
   };
-  const common = { orgId: undefined, fallback: null };
   return {
     /** Remembers an admitted operation until it ends here. */
     remember(request: AdmissionRequest): void {
@@ -86,12 +90,19 @@ export function createSettlement({
       if (operation !== undefined && operation.jobId === undefined) open.add(operation.id, request);
     },
     settle: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
-      settled({ ...common, operationId, amounts, event, unseen: false }),
+      settled(operationId, amounts, { event, unseen: false }),
     settleUnseen: (operationId: string, amounts: Amounts, event: SettlementEvent | null = null) =>
-      settled({ ...common, operationId, amounts, event, unseen: true }),
+      settled(operationId, amounts, { event, unseen: true }),
     async release(operationId: string): Promise<void> {
       const orgId = open.get(operationId)?.principal.orgId;
-      await coalescer.add({ ...common, operationId, amounts: null, event: null, orgId, unseen: true });
+      await coalescer.add({
+        operationId,
+        amounts: null,
+        event: null,
+        orgId,
+        fallback: null,
+        unseen: true,
+      });
       open.delete(operationId);
     },
     close: () => coalescer.close(),

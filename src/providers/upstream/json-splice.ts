@@ -76,21 +76,28 @@ export type Edits = Record<string, string | null>;
  * The object's text with some members exchanged, taken out, or added at its end where they were missing. All other bytes stay.
  */
 export function spliceObject(text: string, edits: Edits): string {
-  const pieces: string[] = [];
-  const seen = new Set<string>();
-  const members = topLevelMembers(text);
-  const open = text.indexOf('{');
-  const close = text.lastIndexOf('}');
-  for (const member of members) {
+  const left = new Set(Object.keys(edits));
+  let spliced = '';
+  /** Where what was not copied yet begins: members without edits are copied together. */
+  let from = -1;
+  let end = 0;
+  const add = (piece: string): void => void (spliced += spliced === '' ? piece : `,${piece}`);
+  const copy = (): void => {
+    if (from !== -1) add(text.slice(from, end));
+    from = -1;
+  };
+  for (const member of topLevelMembers(text)) {
     const edit = Object.hasOwn(edits, member.key) ? edits[member.key] : undefined;
-    if (edit === undefined) pieces.push(text.slice(member.start, member.end));
-    else if (edit !== null && !seen.has(member.key))
-      pieces.push(text.slice(member.start, member.valueStart) + edit);
-    seen.add(member.key);
+    if (edit === undefined) {
+      if (from === -1) from = member.start;
+      end = member.end;
+      continue;
+    }
+    copy();
+    // Of members with one name, the first stays.
+    if (left.delete(member.key) && edit !== null) add(text.slice(member.start, member.valueStart) + edit);
   }
-  for (const key in edits) {
-    const edit = edits[key];
-    if (edit != null && !seen.has(key)) pieces.push(`${JSON.stringify(key)}:${edit}`);
-  }
-  return `${text.slice(0, open + 1)}${pieces.join(',')}${text.slice(close)}`;
+  copy();
+  for (const key of left) if (edits[key] != null) add(`${JSON.stringify(key)}:${edits[key]}`);
+  return `${text.slice(0, text.indexOf('{') + 1)}${spliced}${text.slice(text.lastIndexOf('}'))}`;
 }

@@ -1,5 +1,6 @@
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { ChunkExchange } from './chunk-exchange.js';
+import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 
@@ -19,7 +20,8 @@ function bodyOf(call: ChatCall, stream: boolean, dialect: ChatDialect | undefine
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
 export type ChatDialect = (body: Record<string, unknown>) => Record<string, unknown>;
 
-function parseAnswer(text: string): ChatAnswer {
+function parseAnswer(bytes: Buffer): ChatAnswer {
+  const text = textOf(bytes);
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -37,7 +39,7 @@ export function createOpenAiCompatibleChat(transport: Transport, dialect?: ChatD
   return {
     complete(call: ChatCall): Promise<ChatAnswer> {
       const body = bodyOf(call, false, dialect);
-      return transport.postJson(CHAT_PATH, body, { signal: call.signal }).then(parseAnswer);
+      return transport.postForBytes(CHAT_PATH, body, { signal: call.signal }).then(parseAnswer);
     },
     stream(call: ChatCall): Promise<ChatChunks> {
       const body = bodyOf(call, true, dialect);

@@ -164,8 +164,8 @@ export class Transport {
   }
 }
 
-/** Without the byte order mark that some put before their JSON. */
-function textOf(bytes: Buffer): string {
+/** An answer's text, without the byte order mark that some put before their JSON. */
+export function textOf(bytes: Buffer): string {
   const text = bytes.toString('utf8');
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
