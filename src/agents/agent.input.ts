@@ -1,6 +1,7 @@
 import type { Plan } from '../access/access.types.js';
 import { isLonger } from '../characters.js';
 import { ApiError, invalid } from '../errors.js';
+import { availableModel } from '../models/index.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 
 /** What an agent's owner may set (contract 4.8). */
@@ -93,10 +94,10 @@ function iterations(value: unknown, plan: AgentPlan): number {
 /** The model that is asked for or the default, and whether the plan allows its tier (403, before the fields' 400). */
 function model(value: unknown, { plan, models }: AgentRules): string {
   if (value != null && typeof value !== 'string') throw invalid('model must be a string', 'model');
-  const found = models.resolve('chat', value as string | null | undefined);
+  const found = models.named('chat', value as string | null | undefined);
   if (!plan.tiers.general.includes(found.tier))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
-  return found.id;
+  return availableModel(found).id;
 }
 
 function parseField(name: keyof AgentInput, value: unknown, rules: AgentRules): unknown {

@@ -1,5 +1,6 @@
 import type { Plan } from '../access/access.types.js';
 import { ApiError } from '../errors.js';
+import { availableModel } from '../models/index.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import type { ModelType } from '../vocabulary.js';
 import type { GenerationKind } from './generation.types.js';
@@ -20,10 +21,10 @@ export function modelFor(
   { models, plan, type }: { models: ModelCatalogue; plan: Plan; type: ModelType },
 ): Model {
   const id = asked as string | null | undefined;
-  const model = models.resolve(type, id, typeof operation === 'string' ? operation : undefined);
+  const model = models.named(type, id, typeof operation === 'string' ? operation : undefined);
   if (!isTierAllowed(plan, model))
     throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
-  return model;
+  return availableModel(model); // what a provider here lacks is a fault of validation: after the plan
 }
 
 /** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */

@@ -164,6 +164,12 @@ function shown(id: string): string {
   return id.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
 }
 
+/** The model itself. @throws ApiError invalid_request where its provider is not configured here */
+export function availableModel(model: Model): Model {
+  if (!model.available) throw invalid(`Model not available: ${model.id}`, 'model');
+  return model;
+}
+
 /** The models that are there whatever the settings say. */
 function builtIn(): { known: Model[]; sandbox: Model[] } {
   const { rows, created } = knownRows();
@@ -205,14 +211,17 @@ class Catalogue implements ModelCatalogue {
     return this.snapshot.models.get(id) ?? this.snapshot.models.get(plainId(id)) ?? null;
   }
 
-  resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model {
+  named(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model {
     const types = Array.isArray(type) ? type : [type];
     if (id === null || id === undefined) return this.defaultOf(types[0] as ModelType, operation);
     if (typeof id !== 'string') throw invalid('model must be a string', 'model');
     const model = this.find(id);
     if (!model || !types.includes(model.type)) throw invalid(`Unknown model: ${shown(id)}`, 'model');
-    if (!model.available) throw invalid(`Model not available: ${shown(id)}`, 'model');
     return model;
+  }
+
+  resolve(...asked: Parameters<ModelCatalogue['named']>): Model {
+    return availableModel(this.named(...asked));
   }
 
   fallbacks(id: string): Model[] {

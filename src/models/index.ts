@@ -1,2 +1,2 @@
-export { checkModels, createModelCatalogue } from './catalogue.js';
+export { availableModel, checkModels, createModelCatalogue } from './catalogue.js';
 export type { Model, ModelCatalogue } from './models.types.js';

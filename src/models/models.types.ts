@@ -48,8 +48,13 @@ export interface ModelCatalogue {
   list(filter?: { type?: ModelType; provider?: string; tier?: Tier; available?: boolean }): Model[];
   find(id: string): Model | null;
   /**
-   * The model a call asks for, or the type's default (image edits: that of the operation).
-   * @throws ApiError invalid_request `Unknown model: <id>`, `Model not available: <id>`, `model is required` (param `model`)
+   * The model a call asks for, configured here or not, or the type's default (image edits: that of the operation).
+   * @throws ApiError invalid_request `Unknown model: <id>`, `model is required` (param `model`)
+   */
+  named(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model;
+  /**
+   * As `named`, and configured here.
+   * @throws ApiError invalid_request as `named`, and `Model not available: <id>`
    */
   resolve(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model;
   fallbacks(id: string): Model[];

@@ -29,6 +29,40 @@ describe('a faulty word in the query', () => {
   });
 });
 
+describe('a model whose provider is not configured', () => {
+  const messages = [{ role: 'user', content: 'x' }];
+  it.each([
+    ['/chat/completions', { model: 'openai/gpt-5-pro', messages }],
+    ['/embeddings', { model: 'openai/text-embedding-3-large', input: 'x' }],
+    ['/images/generations', { model: 'openai/gpt-image-1', prompt: 'x' }],
+  ])('is told after the plan was looked at: POST %s', async (path, body) => {
+    const free = await server.createOrg({ plan: 'free' });
+    expect(await server.rest('POST', path, { key: free.key, body })).toMatchObject({
+      status: 403,
+      body: { error: 'Model tier not allowed' },
+    });
+    const team = await server.createOrg({ plan: 'cli_team' });
+    expect(await server.rest('POST', path, { key: team.key, body })).toMatchObject({
+      status: 400,
+      body: { error: `Model not available: ${body.model}`, param: 'model' },
+    });
+  });
+
+  it('is told after the plan was looked at: POST /agents', async () => {
+    const body = { name: 'x', system_prompt: 'x', model: 'openai/gpt-5-pro' };
+    const pro = await server.createOrg({ plan: 'pro_monthly' });
+    expect(await server.rest('POST', '/agents', { key: pro.key, body })).toMatchObject({
+      status: 403,
+      body: { error: 'Model tier not allowed' },
+    });
+    const team = await server.createOrg({ plan: 'cli_team' });
+    expect(await server.rest('POST', '/agents', { key: team.key, body })).toMatchObject({
+      status: 400,
+      body: { error: 'Model not available: openai/gpt-5-pro', param: 'model' },
+    });
+  });
+});
+
 describe('a body that is JSON and no object', () => {
   const headers = { 'content-type': 'application/json' };
   const paths = ['/chat/completions', '/images/generations', '/agents', '/agents/x/run'];
