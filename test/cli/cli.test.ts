@@ -151,6 +151,8 @@ test.each([
   [['usage', '--org', 'Quotas', '--since', '2027-02-30'], 'ISO 8601'],
   [['key', 'revoke', '--id', 'key_unknown'], 'API key not found'],
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.005'], 'two decimals'],
+  [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.5'], 'must be whole'],
+  [['quota', 'set', '--org', 'Quotas', '--bucket', 'credits', '--used', '50.5'], 'must be whole'],
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'chat_tokens', '--amount', '1'], 'chat_tokens'],
   [['quota', 'set', '--org', 'Quotas', '--bucket', 'gold', '--used', '1'], 'must be one of credits'],
   [['nonsense'], 'unknown command'],

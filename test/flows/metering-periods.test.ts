@@ -239,16 +239,16 @@ describe('an operator', () => {
   it('adjusts used by a ledger row, so that the sum still holds', async () => {
     const principal = await bench.createOrg();
     await metering.settle(await reserve(principal, 5_000), { credits: 5_000 });
-    expect(await metering.setUsed(principal.orgId, 'credits', 1_250)).toMatchObject({
-      used: 12.5,
-      remaining: 787.5,
+    expect(await metering.setUsed(principal.orgId, 'credits', 1_200)).toMatchObject({
+      used: 12,
+      remaining: 788,
     });
-    expect(await bench.ledgerSum(principal.orgId, 1, 'settled')).toBe(1_250);
+    expect(await bench.ledgerSum(principal.orgId, 1, 'settled')).toBe(1_200);
     const { nodes } = await metering.usageRecords({ orgId: principal.orgId, first: 1 });
     expect(nodes[0]).toMatchObject({
       operation: 'adjustment',
       state: 'settled',
-      amounts: { credits: -3_750 },
+      amounts: { credits: -3_800 },
     });
   });
 

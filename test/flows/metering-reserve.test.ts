@@ -85,14 +85,14 @@ describe('reserving', () => {
 
   it('takes the whole price or nothing of it, and names the first bucket that is short', async () => {
     const principal = await bench.createOrg('pro_monthly');
-    await metering.setUsed(principal.orgId, 'credits', 19_950);
+    await metering.setUsed(principal.orgId, 'credits', 19_900);
     const error = await caught(
-      metering.admit(request(principal, { operation: priced({ image_generations: 100, credits: 100 }) })),
+      metering.admit(request(principal, { operation: priced({ image_generations: 100, credits: 200 }) })),
     );
     expect(error).toMatchObject({
       status: 402,
       message: 'Quota exceeded for credits',
-      details: { remaining: 0.5 },
+      details: { remaining: 1 },
     });
     expect((await metering.balances(principal.orgId)).image_generations.remaining).toBe(150);
     expect(rateOf(error)).toMatchObject({ limit: 1_000_000, remaining: 999_999 });
