@@ -188,6 +188,9 @@ describe('the edge', () => {
     expect(allowed.headers['access-control-allow-origin']).toBe('https://app.example');
     const foreign = await preflight('https://evil.example');
     expect(foreign.headers['access-control-allow-origin']).toBeUndefined();
+    const unnamed = await server.rest('GET', '/quota', { headers: { 'x-forwarded-for': '203.0.113.11' } });
+    expect(unnamed.headers).toMatchObject({ vary: 'Origin' });
+    expect(unnamed.headers['access-control-allow-origin']).toBeUndefined();
     const refused = await server.rest('GET', '/quota', {
       headers: { origin: 'https://app.example', 'x-forwarded-for': '203.0.113.11' },
     });

@@ -37,10 +37,12 @@ export function createCors(origins: string[]): Cors {
     allows,
     handle(request, response) {
       const { origin } = request.headers;
-      if (origins.length === 0 || origin === undefined) return false;
+      if (origins.length === 0) return false;
+      // Also where no origin is named: what a browser keeps of a file for an <img> must not be what a script of an allowed page gets.
       if (!all) response.setHeader('Vary', 'Origin');
-      if (!allows(origin)) return false;
-      response.setHeader('Access-Control-Allow-Origin', all ? '*' : origin);
+      const answered = all ? '*' : origin;
+      if (answered === undefined || !allows(answered)) return false;
+      response.setHeader('Access-Control-Allow-Origin', answered);
       response.setHeader('Access-Control-Expose-Headers', EXPOSED);
       if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return false;
       preflight(request, response);
