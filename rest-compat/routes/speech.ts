@@ -10,10 +10,22 @@ const CONTENT_TYPES: Record<string, string> = {
   aac: 'audio/aac',
 };
 
+/** What an Accept header asks for: a type of weight 0 is one that is not wanted. */
+function acceptedTypes(accept: string | undefined): string[] {
+  return (accept ?? '')
+    .toLowerCase()
+    .split(',')
+    .filter((part) => part.trim() !== '' && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(part))
+    .map((part) => part.split(';', 1)[0]?.trim() ?? '');
+}
+
 /** Whether a caller wants the sound itself: where `Accept` names audio or plain bytes and nothing else. */
-export function wantsBytes(accept: string | undefined): boolean {
-  const types = (accept ?? '').split(',').map((part) => part.split(';', 1)[0]?.trim().toLowerCase() ?? '');
-  return types.every((type) => type.startsWith('audio/') || type === 'application/octet-stream');
+function wantsBytes(accept: string | undefined): boolean {
+  const types = acceptedTypes(accept);
+  return (
+    types.length > 0 &&
+    types.every((type) => type.startsWith('audio/') || type === 'application/octet-stream')
+  );
 }
 
 async function speechAnswer(body: Record<string, unknown>, request: RespondRequest): Promise<RouteAnswer> {

@@ -251,6 +251,22 @@ describe('speech', () => {
     expect((await parseBuffer(audio.uint8Array)).format.container).toBe('MPEG');
   });
 
+  it.each([
+    ['audio/mpeg, application/json;q=0', 'audio/mpeg'],
+    ['audio/mpeg,', 'audio/mpeg'],
+    ['application/octet-stream;q=0', 'application/json; charset=utf-8'],
+    ['audio/mpeg, */*;q=0.1', 'application/json; charset=utf-8'],
+  ])('takes a type of weight 0 for one that is not wanted: %s', async (accept, type) => {
+    const body = { input: 'Hi', model: 'sandbox/tts-fast' };
+    const answer = await server.raw('/api/v1/audio/speech', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${org.key}`, 'content-type': 'application/json', accept },
+      body: JSON.stringify(body),
+    });
+    await answer.body.dump();
+    expect(answer.headers['content-type']).toBe(type);
+  });
+
   it('is the same by GraphQL, and its price is told beforehand', async () => {
     const { data, errors } = await server.graphql<{
       createSpeech: {
