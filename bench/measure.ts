@@ -36,9 +36,12 @@ export async function measure(program: string, target: Target, spec: LoadSpec): 
   };
 }
 
-/** So many calls the compilers need before nothing changes any more, in a quick run as in a long one; slow contenders get what time allows. */
-const WARM_UP_CALLS = 20_000;
-const WARM_UP_ROUNDS = 6;
+/**
+ * So many calls the compilers need before nothing changes any more, in a quick run as in a long one: what runs once for a dozen calls (a shared
+ * statement) is compiled for good after 3,000 times. Slow contenders get what time allows.
+ */
+const WARM_UP_CALLS = 40_000;
+const WARM_UP_ROUNDS = 10;
 
 export async function warmUp(program: string, target: Target, spec: LoadSpec): Promise<void> {
   for (let round = 0, calls = 0; round < WARM_UP_ROUNDS && calls < WARM_UP_CALLS; round += 1)

@@ -1,3 +1,4 @@
+import Negotiator from 'negotiator';
 import type { RespondRequest, Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { SPEECH_FORMS } from '../openapi/variants.js';
@@ -10,18 +11,9 @@ const CONTENT_TYPES: Record<string, string> = {
   aac: 'audio/aac',
 };
 
-/** What an Accept header asks for: a type of weight 0 is one that is not wanted. */
-function acceptedTypes(accept: string | undefined): string[] {
-  return (accept ?? '')
-    .toLowerCase()
-    .split(',')
-    .filter((part) => part.trim() !== '' && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/.test(part))
-    .map((part) => part.split(';', 1)[0]?.trim() ?? '');
-}
-
 /** Whether a caller wants the sound itself: where `Accept` names audio or plain bytes and nothing else. */
 function wantsBytes(accept: string | undefined): boolean {
-  const types = acceptedTypes(accept);
+  const types = new Negotiator({ headers: { accept: accept?.toLowerCase() } }).mediaTypes();
   return (
     types.length > 0 &&
     types.every((type) => type.startsWith('audio/') || type === 'application/octet-stream')
