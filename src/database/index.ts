@@ -40,11 +40,19 @@ async function reach(
   return { server: embedded, embedded };
 }
 
+/** SQLSTATE of what the operator can mend: a refused login (class 28), a database that is not there, a right that the user lacks. */
+const REFUSED = /^(?:28...|3D000|42501)$/;
+
 /** At a start the operator reads the message, who can do something about the reason. */
 function explainStart(error: unknown): never {
-  if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
-  const { message, code } = error.cause as NodeJS.ErrnoException;
-  throw new ApiError('unavailable', `PostgreSQL does not answer: ${message || code}`, error.details);
+  const reason = error instanceof ApiError ? error.cause : error;
+  if (!(reason instanceof Error)) throw error;
+  const { message, code = '' } = reason as NodeJS.ErrnoException;
+  if (error instanceof ApiError)
+    throw new ApiError('unavailable', `PostgreSQL does not answer: ${message || code}`, error.details);
+  if (!REFUSED.test(code)) throw error;
+  const hint = 'docs/operations.md says what the user of DATABASE_URL needs';
+  throw new ApiError('unavailable', `PostgreSQL refuses: ${message} (${hint})`, { cause: error });
 }
 
 /**
@@ -84,7 +92,9 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
   const max = config.database.poolSize;
   const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });
-  await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]);
+  await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]).catch(
+    explainStart,
+  );
   const system = systemSql(systemPool);
   const connection = { ...reached, role: SYSTEM_ROLE, logger };
   const hints = await createHints({ ...connection, sql: system });
