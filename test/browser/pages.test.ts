@@ -52,6 +52,28 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     await page.close();
   });
 
+  test('GraphiQL on a telephone shows key, question and answer across its width', async () => {
+    const { page, faults } = await browser.open(`${server.origin}/graphql`);
+    await page.setViewportSize({ width: 375, height: 700 });
+    await page.fill('#key', key);
+    await page.press('#key', 'Enter');
+    await page.getByText('Connected').waitFor();
+    for (const part of [
+      '#key',
+      '#state',
+      '.graphiql-query-editor',
+      '.graphiql-execute-button',
+      '.result-window',
+    ]) {
+      const box = await page.locator(part).boundingBox();
+      const isCut = (box?.x ?? 0) + (box?.width ?? 0) > 375;
+      expect({ part, isCut }).toEqual({ part, isCut: false });
+    }
+    expect((await page.locator('.result-window').boundingBox())?.width).toBeGreaterThan(200);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   test('GraphiQL tells of a refused key', async () => {
     const { page } = await browser.open(`${server.origin}/graphql`);
     await page.fill('#key', `sk_${'0'.repeat(64)}`);

@@ -42,6 +42,15 @@ main { flex: 1; min-height: 0; }
 .bar output { min-width: 96px; font-size: 13px; color: #b9cbe2; }
 .bar output[data-ok="true"] { color: #6fdc9a; }
 .bar output[data-ok="false"] { color: #ffb3a7; }
+/* A telephone: the key below the links, the answer below the question. GraphiQL knows only side by side, where neither could be read. */
+@media (max-width: 700px) {
+  .bar { flex-wrap: wrap; gap: 8px 16px; }
+  .bar .key { flex: 1 1 100%; min-width: 0; order: 1; }
+  .bar input { flex: 1; min-width: 0; max-width: none; }
+  .bar output { min-width: 0; }
+  .graphiql-container #graphiql-session { flex-direction: column; }
+  .graphiql-container #graphiql-session > .graphiql-horizontal-drag-bar { display: none; }
+}
 /* GraphiQL 3 asks for web fonts by name only; the system's own serve as well. */
 .graphiql-container, :root { --font-family: system-ui, sans-serif; --font-family-mono: ui-monospace, Menlo, Consolas, monospace; }
 `;
