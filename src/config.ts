@@ -176,6 +176,12 @@ function isDatabaseUrl(value: string): boolean {
   return /^postgres(ql)?:\/\/\S+$/.test(value) && URL.canParse(value.replace('@/', '@socket/'));
 }
 
+/** An IPv6 address in brackets. A port that cannot be would only be told by the client's attempts, for ever. */
+function isHostAndPort(value: string): boolean {
+  const [, port] = /^(?:[^\s:/]+|\[[^\]]+\]):(\d{1,5})$/.exec(value) ?? [];
+  return Number(port) > 0 && Number(port) <= 65_535;
+}
+
 const Environment = z.object({
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
@@ -184,11 +190,7 @@ const Environment = z.object({
   DATABASE_URL: z.string().refine(isDatabaseUrl, 'must be a postgresql:// URL').optional(),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   KAFKA_BROKERS: list
-    .pipe(
-      z.array(
-        z.string().regex(/^[^\s:/]+:\d{1,5}$|^\[[^\]]+\]:\d{1,5}$/, 'must be host:port, separated by commas'),
-      ),
-    )
+    .pipe(z.array(z.string().refine(isHostAndPort, 'must be host:port, separated by commas')))
     .default([]),
   KAFKA_PREFIX: z
     .string()

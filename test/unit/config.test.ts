@@ -68,6 +68,14 @@ test.each(['postgresql://', 'postgresql://db:port/x', 'postgresql://db:99999/x',
   },
 );
 
+test.each(['kafka', 'kafka:0', 'kafka:99999', '::1:9092', 'kafka:9092,http://kafka:9092'])(
+  'KAFKA_BROKERS %s ends the start instead of being tried for ever',
+  (brokers) => {
+    const fault = 'KAFKA_BROKERS: must be host:port, separated by commas';
+    expect(faultsOf({ KAFKA_BROKERS: brokers })).toEqual([fault]);
+  },
+);
+
 test('PUBLIC_URL is required with DATABASE_URL', () => {
   expect(faultsOf({ DATABASE_URL: 'postgresql://db/x' })).toEqual([
     'PUBLIC_URL: is required with DATABASE_URL',
