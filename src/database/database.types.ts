@@ -27,6 +27,8 @@ export interface DedicatedSql extends Sql {
    * only once `committed` resolves, and not at all where it rejects.
    */
   early<Row>(statement: Statement, values: SqlValue[], then: string): EarlyRows<Row>;
+  /** Resolves once there is a connection: what is sent then was decided then, not when it began to be waited for. @throws ApiError unavailable */
+  ready(): Promise<void>;
   close(): Promise<void>;
 }
 

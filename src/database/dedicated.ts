@@ -43,6 +43,7 @@ function createHolder({ server, role, losses, silence, logger, settings }: Dedic
     return attempt;
   };
   return {
+    connected,
     async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
       const attempt = connected();
       const client = await attempt;
@@ -74,7 +75,7 @@ function createHolder({ server, role, losses, silence, logger, settings }: Dedic
  * statement during which it is lost answers 503.
  */
 export function createDedicated(options: DedicatedOptions): DedicatedSql {
-  const { use, close } = createHolder(options);
+  const { connected, use, close } = createHolder(options);
   return {
     query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
       use(async (client) => {
@@ -90,6 +91,7 @@ export function createDedicated(options: DedicatedOptions): DedicatedSql {
       return { rows, committed };
     },
     text: (statement, values, next) => use((client) => queryText(client, [statement, values], next)),
+    ready: async () => void (await connected()),
     close,
   };
 }

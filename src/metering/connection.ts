@@ -1,7 +1,7 @@
 import type { Database, DedicatedSql } from '../database/index.js';
 
 /** A connection of its own for one loop of statements. */
-export type Connection = Pick<DedicatedSql, 'text' | 'close'>;
+export type Connection = Pick<DedicatedSql, 'text' | 'ready' | 'close'>;
 
 /** Opened at the first statement. */
 export function lazyConnection(
@@ -10,14 +10,10 @@ export function lazyConnection(
 ): Connection {
   let opening: Promise<Connection> | null = null;
   let opened: Connection | null = null;
+  const open = async (): Promise<Connection> => (opened ??= await (opening ??= database.dedicated(settings)));
   return {
-    async text(statement, values, next) {
-      if (opened === null) {
-        opening ??= database.dedicated(settings);
-        opened = await opening;
-      }
-      return opened.text(statement, values, next);
-    },
+    text: async (statement, values, next) => (opened ?? (await open())).text(statement, values, next),
+    ready: async () => (opened ?? (await open())).ready(),
     async close() {
       await (await opening)?.close();
     },

@@ -51,7 +51,11 @@ export function createSettlement({
   const open = new OpenOperations();
   const coalescer = createCoalescer<Ending, Ended>({
     persistent: true,
-    run: (items) => settleBatch(connection, items, unheard),
+    async run(items) {
+      // Who is refused while a lost connection is waited for must not be charged by what was written before.
+      await connection.ready();
+      return await settleBatch(connection, items, unheard);
+    },
     refused(item) {
       if (item.unseen) Object.assign(item, { amounts: null, event: null });
     },

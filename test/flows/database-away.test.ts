@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCuttable } from '../support/cuttable.js';
 import { createInstallation, type Installation } from '../support/installation.js';
@@ -78,6 +79,26 @@ test('an answer that PostgreSQL is away too long to charge is 503 and free: its 
   // The key is in flight until its process has told PostgreSQL that it is not.
   await eventually(async () => (await ask()).status === 200, { timeoutMs: 20_000 });
   expect(await ledger()).toEqual([{ state: 'released' }, { state: 'settled' }]);
+}, 60_000);
+
+test('who was told 503 is not charged either where PostgreSQL comes back while the charge is on its way', async () => {
+  const own = await installation.createOrg();
+  const states = async () =>
+    (
+      await installation.sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [
+        own.orgId,
+      ])
+    ).map(({ state }) => state);
+  const body = { messages: [{ role: 'user', content: '@sandbox{"tokens":30,"delay_ms":1500}' }] };
+  const asked = server.rest('POST', '/chat/completions', { key: own.key, body });
+  await eventually(async () => (await states()).length === 1);
+  wire.cut();
+  expect(await asked).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  // By now the next attempt waits for its connection.
+  await sleep(2_000);
+  wire.mend();
+  await eventually(async () => !(await states()).includes('reserved'), { timeoutMs: 20_000 });
+  expect(await states()).toEqual(['released']);
 }, 60_000);
 
 test('a stream whose end cannot be charged ends with the code of every broken stream', async () => {
