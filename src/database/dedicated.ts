@@ -54,8 +54,9 @@ function createHolder({ server, role, losses, silence, logger, settings }: Dedic
       } catch (error) {
         if (!isConnectionFault(error)) throw error;
         isAnswered = false;
-        // Its own end may be heard of later than the next statement comes.
+        // Its own end may be heard of later than the next statement comes; one that still stands has no other user.
         lose(attempt);
+        client.end().catch(() => undefined);
         throw unavailable(error);
       } finally {
         silence.end(awaited, isAnswered);

@@ -27,6 +27,13 @@ const SQL_STATES = new Set([
   '08003',
   '08004',
   '08006',
+  // A server that is there and takes no work is as good as away, and the next connection may lead to one that does: a standby in the
+  // place of its primary (read-only), a database that is closed to connections, a disk or a memory that is full, a disk that fails.
+  '25006',
+  '55000',
+  '53100',
+  '53200',
+  '58030',
 ]);
 
 const MESSAGES = [
@@ -39,8 +46,8 @@ const MESSAGES = [
 ];
 
 /**
- * Whether the connection failed, not the statement. Looks through the wrappers that MikroORM puts around driver errors, but not into an
- * ApiError: that is an answer already, and what led to it must not be tried again.
+ * Whether the connection failed, or the server behind it, not the statement. Looks through the wrappers that MikroORM puts around driver
+ * errors, but not into an ApiError: that is an answer already, and what led to it must not be tried again.
  */
 export function isConnectionFault(error: unknown): boolean {
   for (

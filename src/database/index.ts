@@ -73,9 +73,12 @@ async function checkRole(pool: Pool, role: string): Promise<void> {
 /** Readiness is asked for often and must not wait as patiently as calls do. */
 const HEALTHY_MS = 1000;
 
+/** A standby answers too, and can do none of our work. */
+const WRITABLE = `SELECT current_setting('transaction_read_only') = 'off' AS writable`;
+
 const answers = (system: Sql): Promise<boolean> =>
-  system.query('SELECT 1').then(
-    () => true,
+  system.query<{ writable: boolean }>(WRITABLE).then(
+    ([row]) => row?.writable === true,
     () => false,
   );
 

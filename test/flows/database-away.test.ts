@@ -101,6 +101,45 @@ test('who was told 503 is not charged either where PostgreSQL comes back while t
   expect(await states()).toEqual(['released']);
 }, 60_000);
 
+test('a PostgreSQL that takes no work is away: calls are 503, what was under way is finished, nothing stays reserved', async () => {
+  const own = await installation.createOrg();
+  const database = new URL(installation.databaseUrl).pathname.slice(1);
+  const readOnly = async (mode: 'on' | 'off') => {
+    await installation.sql(
+      `BEGIN READ WRITE; ALTER DATABASE ${database} SET default_transaction_read_only = ${mode}; COMMIT`,
+    );
+    await installation
+      .sql('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database])
+      .catch(() => undefined);
+  };
+  const ask = (directive: string) =>
+    server.rest('POST', '/chat/completions', {
+      key: own.key,
+      body: { messages: [{ role: 'user', content: `@sandbox${directive}` }] },
+    });
+  const body = { prompt: 'a dam @sandbox{"delay_ms":2000}', size: '512x512' };
+  const { body: job } = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+    key: own.key,
+    body,
+  });
+  const underWay = ask('{"tokens":2,"delay_ms":2000}');
+  const open = () =>
+    installation.sql(`SELECT 1 FROM usage_ledger WHERE org_id = $1 AND state = 'reserved'`, [own.orgId]);
+  await eventually(async () => (await open()).length === 2);
+  await readOnly('on');
+  try {
+    expect(await statusOf('/readyz')).toBe(503);
+    expect(await ask('{"tokens":2}')).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(await underWay).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  } finally {
+    await readOnly('off');
+  }
+  const polled = await server.rest('GET', `/jobs/${job.id}?poll=true`, { key: own.key });
+  expect(polled.body).toMatchObject({ status: 'completed' });
+  await eventually(async () => (await open()).length === 0, { timeoutMs: 20_000 });
+  expect(await statusOf('/readyz')).toBe(200);
+}, 60_000);
+
 test('a stream whose end cannot be charged ends with the code of every broken stream', async () => {
   const { events } = await server.events('POST', '/chat/completions', {
     key,
