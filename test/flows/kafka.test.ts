@@ -230,6 +230,24 @@ describe.skipIf(kafka === null)('events through Kafka', () => {
     expect(letters[1]?.headers).toMatchObject({ 'event-id': events[1]?.id, error: 'Error: indigestible' });
   });
 
+  it('makes the topics again where a broker has lost them, and publishes what waited', async () => {
+    const config = settings(broker);
+    const names = await createTopics(config, logger);
+    const bus = openBus(config);
+    const received: BusMessage[] = [];
+    await bus.subscribe({ topics: ['jobs'], group: 'fan-out' }, (message) => void received.push(message));
+    openRelay(bus);
+    await emit('k', event(1));
+    await eventually(() => received.length === 1);
+    const admin = new Kafka({ brokers: broker.brokers, logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: names });
+    await admin.disconnect();
+    for (let sequence = 2; sequence <= 9; sequence++) await emit('k', event(sequence));
+    await eventually(() => new Set(received.map(({ event }) => event.id)).size === 9, { timeoutMs: 30_000 });
+    expect(sequencesOf(received).get('k')).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
   it('cuts a message over 900 kB down to one that fits', async () => {
     const config = settings(broker);
     await topicsOf(config);

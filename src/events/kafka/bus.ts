@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EachMessagePayload, Kafka } from 'kafkajs';
+import type { EachMessagePayload, Kafka, TopicMessages } from 'kafkajs';
 import type { Logger } from 'pino';
 import { deliver, deliverBroadcast } from '../deliver.js';
 import type { BusHandler, Patience } from '../deliver.js';
@@ -13,7 +13,7 @@ import type { DeadLetters } from './dead-letters.js';
 import { decode, encode, inRequests } from './message.js';
 import { byTopic, createKafkaProducer } from './producer.js';
 import type { KafkaProducer } from './producer.js';
-import { createTopics, topicName, topicOf } from './topics.js';
+import { createTopics, isTopicUnknown, topicName, topicOf } from './topics.js';
 
 /** How long a publication waits for the topics of a process that has just started. */
 const READY_MS = 3_000;
@@ -46,7 +46,7 @@ class KafkaBus implements Bus {
   private readonly deadLetters: DeadLetters;
   private readonly subscriptions = new Set<BusSubscription>();
   private readonly stop = new AbortController();
-  private readonly ready: Promise<void>;
+  private ready: Promise<void>;
 
   constructor(
     private readonly config: KafkaSettings,
@@ -57,7 +57,8 @@ class KafkaBus implements Bus {
     this.kafka = createKafkaClient(config, logger);
     this.producer = createKafkaProducer(this.kafka, logger);
     const topic = topicName(config.prefix, 'dead-letter');
-    this.deadLetters = createDeadLetters({ producer: this.producer, topic, logger, signal });
+    const producer = { send: (messages: TopicMessages[]) => this.send(messages) };
+    this.deadLetters = createDeadLetters({ producer, topic, logger, signal });
     this.ready = this.makeTopics();
   }
 
@@ -67,7 +68,7 @@ class KafkaBus implements Bus {
     if ((await Promise.race([this.ready, bound])) === 'late') throw new Error('the topics are not there yet');
     for (const request of inRequests(messages.map(encode))) {
       const named = request.map(({ topic, message }) => ({ topic: this.name(topic), message }));
-      await this.producer.send(byTopic(named));
+      await this.send(byTopic(named));
     }
   }
 
@@ -102,6 +103,16 @@ class KafkaBus implements Bus {
     await Promise.all([...this.subscriptions].map((subscription) => subscription.close()));
     this.subscriptions.clear();
     await this.producer.close();
+  }
+
+  /** A broker that came back without its disk has no topics: they are made again, and whoever sends tries again. */
+  private async send(messages: TopicMessages[]): Promise<void> {
+    try {
+      await this.producer.send(messages);
+    } catch (error) {
+      if (isTopicUnknown(error)) this.ready = this.makeTopics();
+      throw error;
+    }
   }
 
   private name(topic: Topic): string {

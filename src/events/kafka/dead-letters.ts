@@ -12,7 +12,7 @@ export interface DeadLetters {
 
 /** @param options `topic` is the dead-letter topic's whole name; `signal` fires when the process stops. */
 export function createDeadLetters(options: {
-  producer: KafkaProducer;
+  producer: Pick<KafkaProducer, 'send'>;
   topic: string;
   logger: Logger;
   signal: AbortSignal;
