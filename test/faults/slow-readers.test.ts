@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SpawnedServer } from '../support/spawned.js';
 import { eventually, inParallel } from '../support/wait.js';
@@ -135,4 +136,41 @@ test('1,000 subscribers that stop reading cost at most 100 MB, and the others ar
   for (const count of received) {
     await eventually(() => count() >= 3 * UPDATED_JOBS, { what: 'the updates of a subscriber that reads' });
   }
+});
+
+/** A download that nothing of is read yet. */
+function download(url: URL, port: number): Socket {
+  const socket = connect({ port, host: '127.0.0.1' });
+  sockets.push(socket);
+  socket.on('error', () => undefined).pause();
+  socket.write(`GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`);
+  return socket;
+}
+
+test('downloads that nobody reads end after a minute and leave no file open; one that is read slowly is whole', async () => {
+  const [server] = cluster.servers;
+  if (server === undefined) throw new Error('no server');
+  const { key } = await cluster.installation.createOrg();
+  const made = await server.rest<{ data: { audio_url: string } }>('POST', '/music/generations', {
+    key,
+    body: { prompt: 'a mill', duration_seconds: 45, output_format: 'wav' },
+  });
+  const url = new URL(made.body.data.audio_url);
+  const files = () => readdirSync(`/proc/${server.pid}/fd`).length;
+  const before = files();
+
+  const slow = download(url, server.port);
+  let received = 0;
+  slow.on('close', () => slow.destroy());
+  for (let n = 0; n < 50; n += 1) download(url, server.port);
+  await eventually(() => files() >= before + 100);
+  for (let second = 0; second < 75; second += 1) {
+    received += (slow.read() as Buffer | null)?.length ?? 0;
+    await sleep(1_000);
+  }
+  await eventually(() => files() <= before + 4, { timeoutMs: 15_000, what: 'the end of 50 downloads' });
+  slow.on('data', (part: Buffer) => (received += part.length)).resume();
+  await eventually(() => slow.destroyed);
+  // The sound and its header, and the answer's.
+  expect(received).toBeGreaterThan(45 * 44_100 * 2);
 });

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
@@ -15,6 +16,8 @@ import type { Upgrade } from './waiting-room.js';
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** A reader that accepts nothing for so long counts as gone, whatever it is that he does not read. */
+const STALL_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 /** How long a stopping process goes on as before: /readyz says no, and who balances learns of it before anybody is turned away. */
 const NOTICE_MS = 400;
@@ -86,10 +89,11 @@ export async function listen(options: { port: number; host: string; role: string
     route(request, response);
   };
   const server = createServer(SETTINGS, answer);
-  answerOddities(server, {
-    answer,
-    rateOf: (caller) => rateOf(caller),
-    answersOn: (socket) => inOrder([...open].filter(({ req }) => req.socket === socket)),
+  const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
+  answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
+  // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
+  server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
+    if (socket.writableLength > 0 || answersOn(socket).length === 0) socket.destroy();
   });
   server.on('upgrade', room.upgrade);
   await startListening(server, options);
