@@ -5,13 +5,16 @@ import type { FileStore } from './store.types.js';
 const BATCH = 500;
 const INTERVAL_MS = 600_000;
 
-/** Files of jobs and runs that are no more, or never came to be, an hour after they were stored. */
+/** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored. */
 const FORGOTTEN = `SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = f.job_id)
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.run_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM agent_runs r WHERE r.id = f.run_id)
+  UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
+  WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
+    AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
   LIMIT ${BATCH}`;
 
 /** Removes what nothing refers to any more. @returns how many files went */

@@ -241,7 +241,7 @@ describe.each([
       expect(await stored()).toEqual(before);
     });
 
-    it('goes when its job is no more, an hour later, and stays otherwise', async () => {
+    it('goes when what it belonged to is no more, or never came to be, an hour later, and stays otherwise', async () => {
       const orphan = await files.service.save({
         orgId: org,
         bytes: PNG,
@@ -254,13 +254,20 @@ describe.each([
         contentType: 'image/png',
         jobId: newId('job'),
       });
-      const kept = await save();
+      const [upload, kept] = [await save(), await save()];
+      await test.database.system.query(
+        `WITH o AS (INSERT INTO organizations (id, name, plan_code, service_user_id) VALUES ($2, 'o', 'free', 'usr_o') ON CONFLICT DO NOTHING)
+          INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes)
+          VALUES ($1, $2, 'agt_a', $3, 'a.txt', 'text/plain', 1)`,
+        [newId('kf'), org, kept.id],
+      );
       await test.database.system.query(
         `UPDATE files SET created_at = now() - interval '2 hours' WHERE id = ANY($1)`,
-        [[orphan.id, kept.id]],
+        [[orphan.id, upload.id, kept.id]],
       );
-      expect(await removeForgottenFiles(test.database, files.store)).toBe(1);
-      await expect(files.service.get(org, orphan.id)).rejects.toMatchObject({ code: 'not_found' });
+      expect(await removeForgottenFiles(test.database, files.store)).toBe(2);
+      for (const { id } of [orphan, upload])
+        await expect(files.service.get(org, id)).rejects.toMatchObject({ code: 'not_found' });
       expect((await files.service.get(org, young.id)).id).toBe(young.id);
       expect((await files.service.get(org, kept.id)).id).toBe(kept.id);
     });
