@@ -103,8 +103,14 @@ class Agents implements AgentService {
       name: name ?? copyName(source.name),
     });
     // Another organisation's files stay where they are: only its runs use them.
-    if (source.orgId === principal.orgId)
+    if (source.orgId !== principal.orgId) return copy;
+    try {
       await this.options.knowledge.copy({ orgId: principal.orgId, fromAgentId: id, toAgentId: copy.id });
+    } catch (error) {
+      // Half a copy would be one agent more for each retry; what else it left the sweeps remove.
+      await this.delete(principal, copy.id).catch(() => undefined);
+      throw error;
+    }
     return copy;
   }
 

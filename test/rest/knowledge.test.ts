@@ -214,6 +214,35 @@ test('a duplicate has files of its own', async () => {
   expect(found).toMatchObject([{ text: 'The lock gate opens at noon.' }]);
 });
 
+test('a duplicate whose files cannot be copied leaves no agent; one whose file was deleted meanwhile comes without it', async () => {
+  const own = await penstock.createOrg({ plan: 'pro_monthly' });
+  const source = await createAgent(own.key);
+  for (const name of ['mill.txt', 'pond.txt'])
+    expect((await upload(name, name, { key: own.key, agent: source })).status).toBe(200);
+  const duplicate = () =>
+    penstock.rest<{ agent: { id: string } }>('POST', `/agents/${source}/duplicate`, { key: own.key });
+  const agents = async () =>
+    (await penstock.rest<{ agents: unknown[] }>('GET', '/agents', { key: own.key })).body.agents.length;
+
+  // Nobody else reads meanwhile.
+  const completed = `SELECT 1 FROM knowledge_files WHERE org_id = $1 AND status = 'completed'`;
+  await eventually(async () => (await penstock.installation.sql(completed, [own.orgId])).length === 2);
+  const { files } = penstock.services;
+  const save = vi.spyOn(files, 'save').mockRejectedValueOnce(new Error('ENOSPC'));
+  expect((await duplicate()).status).toBe(500);
+  save.mockRestore();
+  expect(await agents()).toBe(1);
+
+  const read = vi.spyOn(files, 'read').mockRejectedValueOnce(new ApiError('not_found', 'Not found'));
+  const made = await duplicate();
+  read.mockRestore();
+  expect(made.status).toBe(200);
+  const path = `/agents/${made.body.agent.id}/knowledge`;
+  expect((await penstock.rest<{ files: unknown[] }>('GET', path, { key: own.key })).body.files).toHaveLength(
+    1,
+  );
+});
+
 test('whose reading met a database that was away is read again, not failed', async () => {
   const { system } = penstock.services.database;
   const query = system.query.bind(system);

@@ -114,13 +114,9 @@ class Knowledge implements KnowledgeService {
   /** A copy has bytes and passages of its own, so that either agent may delete its file. */
   private async copyFile(orgId: string, toAgentId: string, row: KnowledgeRow): Promise<void> {
     const { database, files } = this.options;
-    const stored = await files.get(orgId, row.file_id);
-    const copy = await files.save({
-      orgId,
-      bytes: await files.read(orgId, row.file_id),
-      contentType: stored.contentType,
-      extension: stored.extension,
-    });
+    const source = await this.stored(orgId, row.file_id);
+    if (source === null) return;
+    const copy = await files.save({ orgId, ...source });
     const id = newId('kf');
     // One that is still being read is read again; a finished one takes its passages along.
     await database.system.query(
@@ -133,6 +129,18 @@ class Knowledge implements KnowledgeService {
        SELECT made.id, c.org_id, $4, c.position, c.text, c.embedding FROM made, knowledge_chunks c WHERE c.file_id = $1`,
       [row.id, orgId, id, toAgentId, copy.id],
     );
+  }
+
+  /** Null: deleted since it was listed. */
+  private async stored(orgId: string, fileId: string) {
+    const { files } = this.options;
+    try {
+      const { contentType, extension } = await files.get(orgId, fileId);
+      return { bytes: await files.read(orgId, fileId), contentType, extension };
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'not_found') return null;
+      throw error;
+    }
   }
 
   private async insert(
