@@ -243,6 +243,29 @@ test('a duplicate whose files cannot be copied leaves no agent; one whose file w
   );
 });
 
+test('whose bytes could not be had is read again, not failed', async () => {
+  const { files } = penstock.services;
+  const read = files.read.bind(files);
+  let refused = 0;
+  const spy = vi.spyOn(files, 'read').mockImplementation(async (owner, id) => {
+    if (owner === orgId && refused++ === 0) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    return await read(owner, id);
+  });
+  try {
+    const { body } = await upload('The sluice was built in 1912.', 'sluice.txt');
+    await eventually(() => refused > 0);
+    // Its lease runs out, a minute and a half later.
+    await penstock.installation.sql(
+      `UPDATE knowledge_files SET lease_until = now() - interval '1 s' WHERE id = $1`,
+      [body.file.id],
+    );
+    expect(await finished(body.file.id)).toMatchObject({ status: 'completed', error_message: null });
+    expect(refused).toBe(2);
+  } finally {
+    spy.mockRestore();
+  }
+});
+
 test('whose reading met a database that was away is read again, not failed', async () => {
   const { system } = penstock.services.database;
   const query = system.query.bind(system);

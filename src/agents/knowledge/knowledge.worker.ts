@@ -99,7 +99,7 @@ class Worker implements KnowledgeWorker {
     const { database, files, logger } = this.options;
     const { system } = database;
     try {
-      const bytes = await files.read(claimed.org_id, claimed.file_id);
+      const bytes = await files.read(claimed.org_id, claimed.file_id).catch(throwAsAway);
       const text = await extractText(bytes, kindFrom(claimed.content_type), this.stopping.signal);
       const chunks = chunksOf(text);
       if (chunks.length === 0) throw new ExtractionError('The file has no text');
@@ -108,6 +108,13 @@ class Worker implements KnowledgeWorker {
       // The database was away: that is no fault of the file's. Where it still is, the lease runs out.
       if (this.stopping.signal.aborted || (error instanceof ApiError && error.code === 'unavailable')) {
         await system.query(GIVE_BACK, [claimed.id, claimed.fence]);
+        return;
+      }
+      if (error instanceof StoreAway) {
+        logger.error(
+          { err: error.cause, knowledgeFileId: claimed.id },
+          'a knowledge file could not be had yet',
+        );
         return;
       }
       const known = error instanceof ExtractionError || error instanceof RangeError;
@@ -122,6 +129,13 @@ class Worker implements KnowledgeWorker {
       ]);
     }
   }
+}
+
+/** The bytes could not be had, which says nothing about them: the lease runs out, and the next attempt may have them. */
+class StoreAway extends Error {}
+
+function throwAsAway(error: unknown): never {
+  throw error instanceof ApiError ? error : new StoreAway('The store is away', { cause: error });
 }
 
 function kindFrom(contentType: string): FileKind {
