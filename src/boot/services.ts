@@ -22,6 +22,8 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
+  /** Answers those who wait for a job with what it is now. */
+  endPolls(): void;
   agents: Agents;
   egress: Egress;
   secrets: ReturnType<typeof createSecretBox>;
@@ -64,7 +66,8 @@ export async function compose(
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, draining }),
   };
-  return { services, handlers: jobHandlersOf(kinds, models), hub, agents, egress, secrets };
+  const handlers = jobHandlersOf(kinds, models);
+  return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 
 /** What reaches beyond this installation. */

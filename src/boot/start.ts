@@ -82,6 +82,7 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
     const drained = server.drain({
       timeoutMs: DRAIN_TIMEOUT_MS,
       busy: () => faces?.ws.busy ?? false,
+      leave: () => composition.endPolls(),
       cut: () => composition.services.chat.stop(),
     });
     await Promise.all([drained, stopWork()]);

@@ -13,7 +13,7 @@ import { cancelJob } from './moves/finish.js';
 export function createJobService(options: {
   database: Database;
   logger: Logger;
-}): JobService & { close(): void } {
+}): JobService & { drain(): void; close(): void } {
   const { database, logger } = options;
   const reader = createJobReader(database);
   const waiter = createJobWaiter({ hints: database.hints, lookup: createJobLookup(database), logger });
@@ -46,6 +46,7 @@ export function createJobService(options: {
     requireRoom: (principal) => requireRoom(database, principal),
     cancel,
     wait,
+    drain: () => waiter.drain(),
     close: () => waiter.close(),
   };
 }

@@ -5,8 +5,10 @@ import { isFinished } from './job.transitions.js';
 
 /** One reader for all that wait for jobs in a process. */
 export interface JobWaiter {
-  /** Resolves when the job has finished or is unknown, the time is over, or the signal fires; never rejects. */
+  /** Resolves when the job has finished or is unknown, the time is over, the signal fires, or the process stops; never rejects. */
   finished(id: string, options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>;
+  /** The process stops: nobody waits any more. */
+  drain(): void;
   close(): void;
 }
 
@@ -30,6 +32,7 @@ class SharedReader implements JobWaiter {
   private hinted = new Set<string>();
   private reading = false;
   private timer: NodeJS.Timeout | null = null;
+  private draining = false;
 
   constructor(private readonly options: Parameters<typeof createJobWaiter>[0]) {
     this.off = options.hints.on('job_event', (payload) => {
@@ -44,7 +47,7 @@ class SharedReader implements JobWaiter {
     id: string,
     { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
   ): Promise<void> {
-    if (timeoutMs <= 0 || signal?.aborted) return;
+    if (timeoutMs <= 0 || signal?.aborted || this.draining) return;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timeout);
@@ -63,6 +66,11 @@ class SharedReader implements JobWaiter {
 
   close(): void {
     this.off();
+    this.drain();
+  }
+
+  drain(): void {
+    this.draining = true;
     for (const ends of this.waiting.values()) for (const end of [...ends]) end();
   }
 

@@ -232,6 +232,27 @@ describe('a stop', () => {
     await server.close();
   }, 90_000);
 
+  test('answers long polls with the job as it is, and is not held by them', async () => {
+    const server = await spawnPenstock(installation, { role: 'api' });
+    const { key } = await installation.createOrg();
+    const { body: job } = await server.rest('POST', '/images/generations?async=true', {
+      key,
+      body: { prompt: 'a dam' },
+    });
+    const polled = server.rest('GET', `/jobs/${String(job['id'])}?poll=true`, { key });
+    await sleep(300);
+    const began = performance.now();
+    const ended = server.signal('SIGTERM');
+    expect(await polled).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+      body: { status: 'pending' },
+    });
+    expect(await ended).toBe(0);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    await server.close();
+  }, 90_000);
+
   test('by Ctrl-C under npm, which comes twice, lets streams end as any other', async () => {
     const { server, events } = await streamOf(installation, '@sandbox{"tokens":20,"chunk_ms":50}');
     void server.signal('SIGINT');

@@ -53,6 +53,8 @@ export interface DrainOptions {
   timeoutMs: number;
   /** Whether something besides answers is under way (on connections that were upgraded). */
   busy(): boolean;
+  /** Called once nobody new is accepted: who only waits is answered now, and asks again elsewhere. */
+  leave(): void;
   /** Ends what is under way after the time; it gets a moment for its last words. */
   cut(): void;
 }
@@ -105,7 +107,7 @@ export async function listen(options: { port: number; host: string; role: string
       server.removeAllListeners('upgrade').on('upgrade', upgrade);
       room.open({ route, upgrade });
     },
-    async drain({ timeoutMs, busy, cut }) {
+    async drain({ timeoutMs, busy, leave, cut }) {
       const idle = async () => open.size === 0 && (await connectionsOf(server)) === 0;
       const until = async (deadline: number, isOver: () => boolean | Promise<boolean>) => {
         while (performance.now() < deadline && !(await isOver())) await sleep(DRAIN_CHECK_MS);
@@ -116,6 +118,7 @@ export async function listen(options: { port: number; host: string; role: string
       stopListening(server);
       draining = true;
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close');
+      leave();
       await until(performance.now() + IDLE_GRACE_MS, idle);
       const isOver = () => open.size === 0 && !busy();
       await until(startedAt + timeoutMs, isOver);
