@@ -83,7 +83,10 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
       timeoutMs: DRAIN_TIMEOUT_MS,
       busy: () => faces?.ws.busy ?? false,
       leave: () => composition.endPolls(),
-      cut: () => composition.services.chat.stop(),
+      cut: () => {
+        composition.services.chat.stop();
+        foundation.metering.hurry();
+      },
     });
     await Promise.all([drained, stopWork()]);
     await closers.closeAll();

@@ -3,6 +3,8 @@ import { ApiError } from '../errors.js';
 
 /** Longest that a caller waits for PostgreSQL (decisions.md 9). */
 const PATIENCE_MS = 5000;
+/** The same for one whose process is about to end: he shall have his answer from it. */
+const HURRIED_MS = 1000;
 /** How soon a statement that does not come back makes us look at who has waited too long. */
 const WATCH_MS = 500;
 const MAX_BATCH = 256;
@@ -23,6 +25,8 @@ interface Waiting<Item, Answer> {
 
 export interface Coalescer<Item, Answer> {
   add(item: Item): Promise<Answer>;
+  /** The process is about to end: from now on callers are refused sooner. */
+  hurry(): void;
   /** Waits for what was added before. */
   close(): Promise<void>;
 }
@@ -46,11 +50,11 @@ function mayRepeat(error: unknown): boolean {
 function refuseLate<Item, Answer>(
   entries: Waiting<Item, Answer>[],
   { refused }: CoalescerOptions<Item, Answer>,
-  all: boolean,
+  patienceMs: number,
 ): void {
   const now = Date.now();
   for (const entry of entries) {
-    if (entry.refused || (!all && now - entry.since < PATIENCE_MS)) continue;
+    if (entry.refused || now - entry.since < patienceMs) continue;
     entry.refused = true;
     entry.reject(new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
     refused?.(entry.item);
@@ -75,12 +79,24 @@ async function settleBatch<Item, Answer>(
         else left[0]?.reject(error);
         return;
       }
-      refuseLate(left, options, isClosed());
+      refuseLate(left, options, isClosed() ? 0 : PATIENCE_MS);
       if (options.persistent !== true || isClosed()) left = left.filter((entry) => !entry.refused);
       if (left.length > 0) await sleep(pauseMs);
     }
   }
   for (const entry of batch) if (entry.refused) options.abandoned?.(entry.item);
+}
+
+/** One timer for all statements of a busy time: making and clearing one for each costs more than looking. */
+function createWatch(look: () => void) {
+  let timer: NodeJS.Timeout | null = null;
+  return {
+    start: () => void (timer ??= setInterval(look, WATCH_MS)),
+    stop(): void {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+  };
 }
 
 /**
@@ -95,28 +111,23 @@ export function createCoalescer<Item, Answer>(
   /** Callers of the last statement. */
   let expected = 0;
   let closed = false;
+  let patienceMs = PATIENCE_MS;
   const idle: (() => void)[] = [];
 
   let running: Waiting<Item, Answer>[] = [];
-  /** One timer for all statements of a busy time: making and clearing one for each costs more than looking. */
-  let watch: NodeJS.Timeout | null = null;
   const isClosed = (): boolean => closed;
-  const look = (): void => {
-    refuseLate(running, options, false);
-    refuseLate(waiting, options, false);
-    if (!active) stopWatch();
-  };
-  const stopWatch = (): void => {
-    if (watch !== null) clearInterval(watch);
-    watch = null;
-  };
+  const watch = createWatch(() => {
+    refuseLate(running, options, patienceMs);
+    refuseLate(waiting, options, patienceMs);
+    if (!active) watch.stop();
+  });
 
   const flush = async (): Promise<void> => {
     const batch = waiting;
     waiting = batch.length > MAX_BATCH ? batch.splice(MAX_BATCH) : [];
     running = batch;
     expected = batch.length;
-    watch ??= setInterval(look, WATCH_MS);
+    watch.start();
     await settleBatch(batch, options, isClosed);
     running = [];
     if (options.persistent !== true) waiting = waiting.filter((entry) => !entry.refused);
@@ -144,10 +155,11 @@ export function createCoalescer<Item, Answer>(
         setImmediate(gather);
       });
     },
+    hurry: () => void (patienceMs = HURRIED_MS),
     async close() {
       closed = true;
       if (active) await new Promise<void>((resolve) => idle.push(resolve));
-      stopWatch();
+      watch.stop();
     },
   };
 }

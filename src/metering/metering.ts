@@ -84,6 +84,7 @@ export function createMetering({
     releaseUnless: givingBack.releaseUnless,
     ...createQuotas({ database, plans }),
     usageRecords: (query) => listUsage(database, query),
+    hurry: settlement.hurry,
     start: lease.start,
     async close() {
       givingBack.close();

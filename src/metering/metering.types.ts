@@ -177,5 +177,7 @@ export interface Metering {
   usageRecords(query: UsageQuery): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
   start(): void;
+  /** The process is about to end: settlements that the database does not take keep their callers waiting no longer than a second. */
+  hurry(): void;
   close(): Promise<void>;
 }

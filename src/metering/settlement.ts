@@ -109,6 +109,7 @@ export function createSettlement({
       });
       open.delete(operationId);
     },
+    hurry: () => coalescer.hurry(),
     close: () => coalescer.close(),
   };
 }
