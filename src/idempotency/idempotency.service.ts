@@ -15,6 +15,7 @@ import type {
   IdempotentRequest,
   IdempotentRun,
 } from './idempotency.types.js';
+import { KeyHolds, type KeyHold } from './key-holds.js';
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;
@@ -41,6 +42,7 @@ type Kept = Required<
 > & {
   closed: boolean;
   seal: AnswerSeal;
+  holds: KeyHolds;
   /** Answers that this process is giving now, by row, with the call that they are given to. */
   live: Map<string, { recording: Recording; call: CallContext }>;
 };
@@ -49,7 +51,8 @@ type Kept = Required<
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
   const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };
-  const kept: Kept = { ...defaults, ...dependencies, seal, live: new Map(), closed: false };
+  const state = { seal, holds: new KeyHolds(), live: new Map(), closed: false };
+  const kept: Kept = { ...defaults, ...dependencies, ...state };
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
@@ -77,13 +80,58 @@ function keeps(call: CallContext, answer: { status: number; errorStatuses?: numb
 
 async function begin(kept: Kept, request: IdempotentRequest): Promise<IdempotencyOutcome> {
   checkIdempotencyKey(request.key);
-  const row = await queries.begin(kept.database.system, {
-    id: newId('idem'),
-    orgId: request.call.principal.orgId,
-    key: request.key,
-    fingerprint: fingerprintOf(request),
-    processId: kept.processId,
-  });
+  const { system } = kept.database;
+  const { processId } = kept;
+  const id = newId('idem');
+  const hold = kept.holds.take(request.call.principal.orgId, request.key);
+  const letGo = (rowId: string) =>
+    persist(kept, async () => {
+      await queries.release(system, rowId, processId);
+      hold.release();
+    });
+  let row: BeginRow;
+  try {
+    row = await ask(kept, request, { id, hold });
+  } catch (error) {
+    // Nobody knows whether the database wrote the row before it went away. Where it did, no other process would get the key while this one lives.
+    void letGo(id);
+    throw error;
+  }
+  try {
+    const outcome = outcomeOf(kept, { request, row, hold });
+    if (outcome.kind !== 'run') hold.release();
+    return outcome;
+  } catch (error) {
+    // A key that a refused request was given is the next one's.
+    if (row.outcome === 'run') await letGo(row.row_id);
+    else hold.release();
+    throw error;
+  }
+}
+
+/** A key that this process has, and no request of it works on, was given in an answer that got lost: it is asked for anew. */
+async function ask(
+  kept: Kept,
+  { call, key, ...request }: IdempotentRequest,
+  { id, hold }: { id: string; hold: KeyHold },
+): Promise<BeginRow> {
+  const { system } = kept.database;
+  const { processId } = kept;
+  const { orgId } = call.principal;
+  const input = { id, orgId, key, fingerprint: fingerprintOf(request), processId };
+  const row = await queries.begin(system, input);
+  if (row.outcome !== 'in_flight' || row.owner !== processId || !hold.isAlone) return row;
+  await queries.release(system, row.row_id, processId);
+  return await queries.begin(system, input);
+}
+
+interface Asked {
+  request: IdempotentRequest;
+  row: BeginRow;
+  hold: KeyHold;
+}
+
+function outcomeOf(kept: Kept, { request, row, hold }: Asked): IdempotencyOutcome {
   switch (row.outcome) {
     case 'mismatch':
       throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
@@ -92,20 +140,22 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     case 'in_flight':
       return meetInFlight(kept, request, row);
     case 'run':
-      return takeUp(kept, request.call, row);
+      return takeUp(kept, { request, row, hold });
   }
 }
 
 /** The work is this request's: all of it, or what an earlier one with the key left. */
-function takeUp(kept: Kept, call: CallContext, row: BeginRow): IdempotencyOutcome {
+function takeUp(kept: Kept, { request: { call }, row, hold }: Asked): IdempotencyOutcome {
   const stored = { headers: row.answer_headers ?? {}, body: row.answer_body };
   const opened = kept.seal.open(stored);
-  if (opened === null)
-    return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part: null };
+  if (opened === null) {
+    const run = runOf(kept, { call, row, hold });
+    return { kind: 'run', run, resumeJobIds: row.jobs, part: null };
+  }
   requireScopes(call, row.granted);
   call.usedScopes = [...new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])])];
   const part = { status: row.answer_status ?? 200, ...opened };
-  return { kind: 'run', run: runOf(kept, call, row), resumeJobIds: row.jobs, part };
+  return { kind: 'run', run: runOf(kept, { call, row, hold }), resumeJobIds: row.jobs, part };
 }
 
 function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
@@ -136,12 +186,26 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
   throw new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', { retryAfter: 1 });
 }
 
-function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
+interface Work {
+  call: CallContext;
+  row: BeginRow;
+  hold: KeyHold;
+}
+
+function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
   const rowId = row.row_id;
+  const { processId } = kept;
+  const { system } = kept.database;
   const close = (outcome: 'whole' | 'cut') => {
     kept.live.get(rowId)?.recording.end(outcome);
     kept.live.delete(rowId);
   };
+  /** The last write: from then on the key is nobody's, or done. */
+  const end = (write: () => Promise<void>) =>
+    persist(kept, async () => {
+      await write();
+      hold.release();
+    });
   return {
     rowId,
     record({ status, headers }): AnswerRecorder {
@@ -154,22 +218,21 @@ function runOf(kept: Kept, call: CallContext, row: BeginRow): IdempotentRun {
       const fits = whole !== null && whole.length <= kept.maxBodyBytes;
       const scopes = [...(call.usedScopes ?? [])];
       const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
-      const answer = { rowId, processId: kept.processId, status, ...sealed, scopes };
-      await persist(kept, () => queries.finish(kept.database.system, answer));
+      await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
       close('whole');
     },
     async keepPart({ headers, body, jobs }) {
       close('cut');
       if (body.length > kept.maxBodyBytes) return await this.abandon();
       const scopes = [...(call.usedScopes ?? [])];
-      const part = { rowId, processId: kept.processId, status: 200, scopes, jobs };
+      const part = { rowId, processId, status: 200, scopes, jobs };
       const sealed = kept.seal.seal({ headers, body });
-      await persist(kept, () => queries.keepPart(kept.database.system, { ...part, ...sealed }));
+      await end(() => queries.keepPart(system, { ...part, ...sealed }));
     },
     async abandon(status) {
       close('cut');
       const leave = status === 503 ? queries.release : queries.forget;
-      await persist(kept, () => leave(kept.database.system, rowId, kept.processId));
+      await end(() => leave(system, rowId, processId));
     },
   };
 }

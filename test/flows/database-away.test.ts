@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Sql, Statement } from '../../src/database/index.js';
+import { ApiError } from '../../src/errors.js';
+import { createIdempotency } from '../../src/idempotency/index.js';
+import { newId } from '../../src/ids.js';
+import type { CallContext } from '../../src/metering/call-context.js';
 import { createCuttable } from '../support/cuttable.js';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
@@ -188,4 +195,70 @@ test('live updates go on after their listener was cut off', async () => {
   }
   expect(sequences).toEqual(sequences.map((_, index) => index + 1));
   expect(sequences.length).toBeGreaterThan(3);
+});
+
+test('a key whose first request lost the database as it was given it serves the next one', async () => {
+  const { orgId, key: own } = await installation.createOrg();
+  const headers = { 'idempotency-key': 'lost' };
+  const ask = () =>
+    server.rest('POST', '/chat/completions', {
+      key: own,
+      headers,
+      body: { messages: [{ role: 'user', content: '@sandbox{"tokens":2}' }] },
+    });
+  const rows = () =>
+    installation.sql<{ process_id: string }>('SELECT process_id FROM idempotency_keys WHERE org_id = $1', [
+      orgId,
+    ]);
+  // Whoever asks for the key waits for us.
+  const holder = new pg.Client(installation.databaseUrl);
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query(
+    `INSERT INTO idempotency_keys (id, org_id, key, fingerprint) VALUES ('held', $1, 'lost', '')`,
+    [orgId],
+  );
+  const lost = ask();
+  await eventually(
+    async () =>
+      (
+        await installation.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%idempotency_begin%'`,
+        )
+      ).length > 0,
+  );
+  wire.swallow();
+  await holder.query('ROLLBACK');
+  await holder.end();
+  await eventually(async () => (await rows()).length === 1);
+  wire.cut();
+  wire.mend();
+  expect(await lost).toMatchObject({ status: 503 });
+  await eventually(async () => (await ask()).status === 200);
+});
+
+test('an answer whose key cannot be written for long is kept as soon as the database answers', async () => {
+  const { orgId } = await installation.createOrg();
+  let refusals = 12;
+  const query: Sql['query'] = async (statement, values) => {
+    const { name, text } = statement as Statement;
+    if (name === 'idempotency_finish' && refusals-- > 0)
+      throw new ApiError('unavailable', 'Service temporarily unavailable');
+    return await installation.sql(text, values);
+  };
+  const service = createIdempotency({
+    database: { system: { query } },
+    processId: newId('prc'),
+    logger: pino({ level: 'silent' }),
+    signing: { current: 'a secret', previous: null },
+    retryMs: 1,
+  });
+  const call = { principal: { orgId, scopes: new Set() } } as unknown as CallContext;
+  const place = { method: 'POST', path: '/x', query: '', body: Buffer.from('{}'), singleEffect: true };
+  const request = { call, key: 'long away', ...place };
+  const first = await service.begin(request);
+  if (first.kind !== 'run') throw new Error(first.kind);
+  await first.run.finish({ status: 200, headers: {}, body: Buffer.from('done') });
+  await eventually(async () => (await service.begin(request)).kind === 'replay');
+  await service.close();
 });

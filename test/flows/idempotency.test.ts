@@ -1,9 +1,4 @@
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ApiError } from '../../src/errors.js';
-import { createIdempotency } from '../../src/idempotency/index.js';
-import { newId } from '../../src/ids.js';
-import type { CallContext } from '../../src/metering/call-context.js';
 import type { Installation } from '../support/installation.js';
 import { createInstallation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -164,6 +159,22 @@ describe('the first answer again', () => {
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
+  test('a key without the scope that asks for what was kept half-done leaves it to the next one', async () => {
+    const { key, orgId } = await server.createOrg();
+    const headers = fresh();
+    const mutation = `mutation { createAgent(input: { name: "Half", systemPrompt: "x" }) { id }
+      generateImage(input: { prompt: "@sandbox{\\"fail\\":\\"no luck\\"}" }) { job { id } } }`;
+    const failed = { errors: [{ message: 'Generation failed' }] };
+    expect(await server.graphql(mutation, { key, headers })).toMatchObject(failed);
+    const other = await server.createKey(orgId, { scopes: ['usage'] });
+    expect(await server.graphql(mutation, { key: other.key, headers })).toMatchObject({
+      errors: [{ message: 'API key does not have required scope: agents' }],
+    });
+    expect(await server.graphql(mutation, { key, headers })).toMatchObject(failed);
+    const { body } = await server.rest<{ agents: unknown[] }>('GET', '/agents', { key });
+    expect(body.agents).toHaveLength(1);
+  });
+
   test("another organisation's same key is another request", async () => {
     const headers = fresh();
     const [one, two] = [await server.createOrg(), await server.createOrg()];
@@ -312,32 +323,6 @@ test('after 503 Still processing the same request waits for the same job', async
   const { body } = await impatient.rest<{ jobs: unknown[] }>('GET', '/jobs', { key });
   expect(body.jobs).toHaveLength(2);
   await impatient.close();
-});
-
-test('an answer whose key cannot be written for long is kept as soon as the database answers', async () => {
-  const { orgId } = await server.createOrg();
-  const { system } = server.services.database;
-  let refusals = 12;
-  const query: typeof system.query = async (statement, values) => {
-    const isFinish = typeof statement !== 'string' && statement.name === 'idempotency_finish';
-    if (isFinish && refusals-- > 0) throw new ApiError('unavailable', 'Service temporarily unavailable');
-    return await system.query(statement, values);
-  };
-  const service = createIdempotency({
-    database: { system: { ...system, query } },
-    processId: newId('prc'),
-    logger: pino({ level: 'silent' }),
-    signing: { current: 'a secret', previous: null },
-    retryMs: 1,
-  });
-  const call = { principal: { orgId, scopes: new Set() } } as unknown as CallContext;
-  const place = { method: 'POST', path: '/x', query: '', body: Buffer.from('{}'), singleEffect: true };
-  const request = { call, key: 'long away', ...place };
-  const first = await service.begin(request);
-  if (first.kind !== 'run') throw new Error(first.kind);
-  await first.run.finish({ status: 200, headers: {}, body: Buffer.from('done') });
-  await eventually(async () => (await service.begin(request)).kind === 'replay');
-  await service.close();
 });
 
 describe('across processes', () => {

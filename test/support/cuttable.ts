@@ -6,11 +6,14 @@ export async function createCuttable(databaseUrl: string) {
   const folder = target.searchParams.get('host');
   const port = Number(target.port || 5432);
   const pairs = new Map<Socket, Socket>();
+  const answering = new Set<Socket>();
   let open = true;
   let silent = false;
   const server: Server = createServer((incoming) => {
     if (!open) return void incoming.destroy();
     const outgoing = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(port, target.hostname);
+    answering.add(outgoing);
+    outgoing.on('close', () => answering.delete(outgoing));
     for (const [from, to] of [
       [incoming, outgoing],
       [outgoing, incoming],
@@ -39,6 +42,10 @@ export async function createCuttable(databaseUrl: string) {
     hush() {
       silent = true;
       for (const [from, to] of pairs) from.unpipe(to);
+    },
+    /** What is under way still reaches PostgreSQL; its answers do not come back. */
+    swallow() {
+      for (const from of answering) from.unpipe().resume();
     },
     mend() {
       open = true;
