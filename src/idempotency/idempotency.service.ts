@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
@@ -22,6 +23,8 @@ const PURGE_INTERVAL_MS = 3_600_000;
 const WRITE_RETRY_MS = 1000;
 /** Attempts wait longer and longer, up to this many times the first wait. */
 const MAX_WAIT = 10;
+/** How long a caller who is told 503 waits for the key to be given back. */
+const LEAVE_MS = 250;
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export interface IdempotencyDependencies {
@@ -231,8 +234,10 @@ function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
     },
     async abandon(status) {
       close('cut');
-      const leave = status === 503 ? queries.release : queries.forget;
-      await end(() => leave(system, rowId, processId));
+      if (status !== 503) return await end(() => queries.forget(system, rowId, processId));
+      // Who has waited for a database that is away does not wait for this too.
+      const left = end(() => queries.release(system, rowId, processId));
+      await Promise.race([left, sleep(LEAVE_MS, undefined, { ref: false })]);
     },
   };
 }

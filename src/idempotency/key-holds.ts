@@ -2,7 +2,7 @@
 export interface KeyHold {
   /** Whether no other request of this process has to do with the key. */
   readonly isAlone: boolean;
-  /** Once. */
+  /** Again does nothing. */
   release(): void;
 }
 
@@ -19,11 +19,15 @@ export class KeyHolds {
       else counts.delete(name);
     };
     count(1);
+    let isHeld = true;
     return {
       get isAlone() {
-        return counts.get(name) === 1;
+        return isHeld && counts.get(name) === 1;
       },
-      release: () => count(-1),
+      release() {
+        if (isHeld) count(-1);
+        isHeld = false;
+      },
     };
   }
 }

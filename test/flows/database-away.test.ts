@@ -80,7 +80,9 @@ test('an answer that PostgreSQL is away too long to charge is 503 and free: its 
   const asked = ask();
   await eventually(async () => (await ledger()).length === 1);
   wire.cut();
+  const cutAt = performance.now();
   expect(await asked).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  expect(performance.now() - cutAt).toBeLessThan(9000);
   wire.mend();
   await eventually(async () => (await ledger())[0]?.state === 'released', { timeoutMs: 20_000 });
   // The key is in flight until its process has told PostgreSQL that it is not.
