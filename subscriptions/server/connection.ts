@@ -202,10 +202,9 @@ export class Connection {
   async #subscribe(id: string, payload: SubscribePayload): Promise<void> {
     if (this.#state !== 'ready') return this.close(CloseCode.Unauthorized, 'Unauthorized');
     if (this.#operations.has(id)) {
-      return this.close(
-        CloseCode.SubscriberAlreadyExists,
-        `Subscriber for ${id.slice(0, 40)} already exists`,
-      );
+      // A reason has at most 123 bytes, and an id as many as its client likes.
+      const which = Buffer.byteLength(id) > 40 ? '' : ` for ${id}`;
+      return this.close(CloseCode.SubscriberAlreadyExists, `Subscriber${which} already exists`);
     }
     if (this.#draining || this.#operations.size >= MAX_OPERATIONS) {
       const message = { id, type: MessageType.Error, payload: [tooMany(this.#draining)] };
@@ -255,7 +254,9 @@ export class Connection {
       this.#send(JSON.stringify({ id, ...message }));
     };
     return {
-      next: (result) => (this.#isClosed() ? undefined : this.#outgoing.push(head, result)),
+      // What its client has completed may still come to an end, and the id may be another operation's by then.
+      next: (result) =>
+        this.#operations.get(id) === operation ? this.#outgoing.push(head, result) : undefined,
       error: (errors) => finish({ type: MessageType.Error, payload: errors }),
       complete: () => finish({ type: MessageType.Complete }),
       stalled: () => this.#stall(),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRawWebSocket } from '../support/raw-ws.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -58,10 +59,10 @@ describe('close codes (trust.md 2)', () => {
     expect((await ws.closed).code).toBe(4429);
   });
 
-  test('an id that is in use is closed with 4409', async () => {
+  test.each(['1', '€'.repeat(100)])('an id that is in use is closed with 4409 (%s)', async (id) => {
     const ws = await ready();
-    ws.send(subscribe('1', 'subscription { jobUpdates { sequence } }'));
-    ws.send(subscribe('1', 'subscription { jobUpdates { sequence } }'));
+    ws.send(subscribe(id, 'subscription { jobUpdates { sequence } }'));
+    ws.send(subscribe(id, 'subscription { jobUpdates { sequence } }'));
     expect((await ws.closed).code).toBe(4409);
   });
 
@@ -227,6 +228,22 @@ describe('operations', () => {
     ws.send({ id: '1', type: 'complete' });
     ws.send(subscribe('1', '{ __typename }'));
     expect(await ws.next('next')).toMatchObject({ id: '1' });
+    ws.socket.close();
+  });
+
+  test('the result of what its client has completed does not come as that of the next operation of its id', async () => {
+    const body = { prompt: 'x @sandbox{"delay_ms":20000}', size: '512x512' };
+    const made = await server.rest<{ id: string }>('POST', '/images/generations?async=true', { key, body });
+    const ws = await ready();
+    ws.send(subscribe('1', `{ job(id: "${made.body.id}", poll: true) { id } }`));
+    await sleep(200);
+    ws.send({ id: '1', type: 'complete' });
+    ws.send(subscribe('1', 'subscription { jobUpdates { sequence } }'));
+    ws.send(subscribe('2', '{ version { api } }'));
+    await ws.next('complete');
+    await server.rest('DELETE', `/jobs/${made.body.id}`, { key });
+    expect(await ws.next('next')).toMatchObject({ id: '1', payload: { data: { jobUpdates: {} } } });
+    expect(ws.messages.filter(({ id, type }) => id === '1' && type === 'next')).toHaveLength(1);
     ws.socket.close();
   });
 
