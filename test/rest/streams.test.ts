@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -103,6 +104,25 @@ describe('a chat stream over REST', () => {
     const answer = await server.rest('POST', path, { key, body });
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
     expect(answer.headers['content-type']).toContain('application/json');
+  });
+
+  it.each([
+    ['before its first word', '"delay_ms":1500,', 300],
+    ['in the middle of it', '', 600],
+  ])('ends within a second when its key is revoked %s', async (_when, first, afterMs) => {
+    const { orgId } = await server.createOrg();
+    const own = await server.createKey(orgId);
+    const content = `Hello @sandbox{${first}"tokens":100,"chunk_ms":100}`;
+    const body = { messages: [{ role: 'user', content }], stream: true };
+    const startedAt = performance.now();
+    const asked = server.events('POST', '/chat/completions', { key: own.key, body });
+    await sleep(afterMs);
+    await server.cli('key', 'revoke', '--id', own.id);
+    const read = async () => {
+      for await (const { data } of (await asked).events) expect(data).not.toBe('[DONE]');
+    };
+    await read().catch((error: Error) => expect(error.name).not.toBe('AssertionError'));
+    expect(performance.now() - startedAt).toBeLessThan(3500);
   });
 
   it('is chunked for HTTP/1.1, and the connection then takes the next request', async () => {

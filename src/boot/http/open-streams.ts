@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Authenticator } from '../../access/access.types.js';
 import { Slab } from '../../slab.js';
 
+/** An answer of a key that is not valid any more may still become a stream (a chat waits for its first word): how soon that is seen. */
+const LOOK_MS = 400;
+
 interface Watched {
   responses: Slab<ServerResponse>;
   forget(): void;
@@ -14,8 +17,9 @@ export function createStreamGuard(
   const byKey = new Map<string, Watched>();
   const watch = (keyId: string): Watched => {
     const responses = new Slab<ServerResponse>();
-    const end = () => {
+    const end = (): void => {
       for (const response of [...responses]) if (isStream(response)) response.destroy();
+      if (responses.size > 0) setTimeout(end, LOOK_MS).unref();
     };
     const watched = { responses, forget: authenticator.onInvalidated(keyId, end) };
     byKey.set(keyId, watched);
