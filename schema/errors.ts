@@ -25,11 +25,14 @@ export function errorExtensions(error: ApiError): ErrorExtensions {
 }
 
 /** Not the contract's name in camelCase; `image_url` stands inside a message's JSON content, which is spelled alike everywhere. */
-const SPELLINGS: Readonly<Record<string, string>> = { cursor: 'after', image_url: 'image_url' };
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+  ['cursor', 'after'],
+  ['image_url', 'image_url'],
+]);
 
 /** `param` in the request's spelling (decisions.md 1): services speak the contract's, which REST shows as it is. */
 function argumentOf(param: string): string {
-  return SPELLINGS[param] ?? camel(param);
+  return SPELLINGS.get(param) ?? camel(param);
 }
 
 /** The ApiError inside a GraphQL error; an unknown fault becomes the 500 that tells nothing; null: graphql-js's own refusal. */

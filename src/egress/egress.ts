@@ -145,6 +145,8 @@ function createExchange(
   return (url, options, deadline) =>
     new Promise((resolve, reject) => {
       const { origin } = namesOf(url);
+      // Before the handler, which ends at once where its caller has gone.
+      const isCrowded = count(origin, 1) > CONNECTIONS;
       const handler = new BoundedExchange(boundsOf(url, options, deadline), {
         resolve(answer) {
           count(origin, -1);
@@ -155,7 +157,6 @@ function createExchange(
           reject(toEgressError(error, options.signal));
         },
       });
-      const isCrowded = count(origin, 1) > CONNECTIONS;
       // Its time limits are the handler's own.
       const request = requestOf(url, options, OWN_LIMITS);
       const dispatchAlone = (): void => void own.dispatch(request, handler);

@@ -86,6 +86,18 @@ describe('a sandbox chat', () => {
     expect(after.choices[0]?.message.content).toContain('rain, 7 degrees');
   });
 
+  it('quotes what a tool answered, whatever the tool is called', async () => {
+    const call = { id: 'c', type: 'function', function: { name: 'constructor', arguments: '{}' } };
+    const { choices } = await complete({
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', tool_call_id: 'c', content: 'see https://weather.example/oslo' },
+      ],
+    });
+    expect(choices[0]?.message.content).toContain('answered: "see https://weather.example/oslo"');
+  });
+
   it('calls the directive’s tool only as tools and tool_choice allow it, whole and streamed', async () => {
     const directive = '@sandbox{"tool_call":{"name":"f","arguments":{"a":1}}}';
     const tools = (...names: string[]) => names.map((name) => ({ type: 'function', function: { name } }));

@@ -80,6 +80,7 @@ describe('a GraphQL request in a query string', () => {
 
   it.each([
     ['variables', '{"id":"\\u0000"}', 'id'],
+    ['variables', '{"constructor":"\\u0000"}', 'constructor'],
     ['variables', '{"id":"\\ud800"}', 'id'],
     ['extensions', '{"a":"\\u0000"}', 'extensions'],
   ])('with an escape in its %s that PostgreSQL cannot store is 400: %s', async (part, text, param) => {

@@ -46,6 +46,12 @@ const isVoice = (kind: NativeKind, modelId: string): boolean =>
 export const voicesOf = (kind: NativeKind, modelId: string): readonly string[] | null =>
   isVoice(kind, modelId) ? ['nova'] : null;
 
+/** The provider's voice that one of the six stands for; any other name is its own. */
+function voiceOf(kind: NativeKind, asked: string): string {
+  const presets = PRESETS[kind] ?? {};
+  return (Object.hasOwn(presets, asked) ? presets[asked] : undefined) ?? asked;
+}
+
 /** For the capabilities. */
 export function speedOf(kind: NativeKind): { speed?: { min: number; max: number } } {
   const speed = SPEEDS[kind];
@@ -60,7 +66,7 @@ export function speechCallOf(
   { kind, modelId }: { kind: NativeKind; modelId: string },
   { text, voice: asked, speed, language, abortSignal }: SpeechCallOptions,
 ): SpeechModelV4CallOptions {
-  const voice = asked === undefined || isVoice(kind, modelId) ? undefined : (PRESETS[kind]?.[asked] ?? asked);
+  const voice = asked === undefined || isVoice(kind, modelId) ? undefined : voiceOf(kind, asked);
   return {
     text,
     outputFormat: 'mp3',

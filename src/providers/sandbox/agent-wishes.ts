@@ -176,14 +176,14 @@ function tableOf(points: Point[], material: string): (string | number)[][] {
 const rowsOf = (points: Point[]): string =>
   points.map(({ label, value }) => `- ${label}: ${value}`).join('\n');
 
-const HEADINGS: Record<string, string> = {
-  web_search: 'What the web says',
-  web_fetch: 'From the page',
-  analyze_image: 'What the picture shows',
-  generate_text: 'Draft',
-  generate_image: 'Picture',
-  generate_chart: 'Chart',
-};
+const HEADINGS: ReadonlyMap<string, string> = new Map([
+  ['web_search', 'What the web says'],
+  ['web_fetch', 'From the page'],
+  ['analyze_image', 'What the picture shows'],
+  ['generate_text', 'Draft'],
+  ['generate_image', 'Picture'],
+  ['generate_chart', 'Chart'],
+]);
 
 /** Their results come from outside and are marked so; without the mark it is a fault that they tell of. */
 const MARKED = new Set(['web_search', 'web_fetch', 'analyze_image']);
@@ -202,7 +202,7 @@ function findings({ done }: Asked): string[] {
         .replace(/<\/?untrusted[^>]{0,400}>/g, '')
         .trim();
       const given = text.replace(UNSEARCHED, '');
-      if (given === text) return `## ${HEADINGS[name] ?? name}\n\n${text}`;
+      if (given === text) return `## ${HEADINGS.get(name) ?? name}\n\n${text}`;
       return NOTHING_GIVEN.test(given) ? '' : `## What was given says\n\n${given}`;
     })
     .filter((part) => part !== '');

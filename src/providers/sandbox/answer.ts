@@ -58,15 +58,15 @@ function excerpt(text: string, length = EXCERPT): string {
 }
 
 /** What became of tools whose answer is an address; the others' is quoted. */
-const MADE: Record<string, string> = {
-  generate_chart: 'I drew the chart:',
-  generate_image: 'I made the picture:',
-  create_document: 'I wrote the document:',
-};
+const MADE: ReadonlyMap<string, string> = new Map([
+  ['generate_chart', 'I drew the chart:'],
+  ['generate_image', 'I made the picture:'],
+  ['create_document', 'I wrote the document:'],
+]);
 
 function madePart({ name, result }: DoneCall): string | null {
   const url = /https?:\/\/\S+/.exec(result)?.[0];
-  const made = MADE[name];
+  const made = MADE.get(name);
   return made === undefined || url === undefined ? null : `${made} ${url}`;
 }
 
