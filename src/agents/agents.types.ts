@@ -193,8 +193,11 @@ export interface KnowledgeService {
   copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void>;
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
   search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;
-  /** Text of a document given with a run (attachments), within the same limits. */
-  extract(input: { bytes: Buffer; contentType: string | null; filename: string }): Promise<string>;
+  /**
+   * Text of a document given with a run (attachments), within the same limits.
+   * @throws ApiError invalid_request; unavailable while too many are read
+   */
+  extract(input: { orgId: string; bytes: Buffer; filename: string; signal: AbortSignal }): Promise<string>;
 }
 
 export interface Memory {

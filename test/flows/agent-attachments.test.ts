@@ -28,6 +28,21 @@ test('a run shows attached images to the model and reads attached documents', as
   expect(run.last.output).toContain('The gate opens at nine.');
 });
 
+test('of many documents that come at once a few are read at a time, and all of them in the end', async () => {
+  const id = await makeAgent(penstock, key);
+  const url = `data:text/csv;base64,${Buffer.from('gate,opens\nnorth,nine\n').toString('base64')}`;
+  const children = () => process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length;
+  const before = children();
+  let most = 0;
+  const look = setInterval(() => (most = Math.max(most, children() - before)), 5);
+  const body = { input: 'Look', attachments: [{ type: 'document', url, name: 'gate.csv' }] };
+  const runs = await Promise.all(Array.from({ length: 16 }, () => runAgent(penstock, key, id, body)));
+  clearInterval(look);
+  for (const { last } of runs) expect(last.type).toBe('done');
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThan(7);
+});
+
 test('a run takes a file that was made here by its address, its own organisation’s only', async () => {
   const owner = await penstock.createOrg({ plan: 'business_monthly' });
   const made = await penstock.rest<{ data: { url: string }[] }>('POST', '/images/generations', {

@@ -11,6 +11,7 @@ import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
 import { COLUMNS, INSERT, toKnowledgeFile } from './knowledge.queries.js';
 import type { KnowledgeRow } from './knowledge.queries.js';
+import { ReadingPlaces } from './reading-places.js';
 import { Retrieval } from './retrieval.js';
 
 const MB = 1024 * 1024;
@@ -27,6 +28,7 @@ export function createKnowledgeService(options: KnowledgeOptions): KnowledgeServ
 
 class Knowledge implements KnowledgeService {
   private readonly retrieval: Retrieval;
+  private readonly places = new ReadingPlaces();
 
   constructor(private readonly options: KnowledgeOptions) {
     this.retrieval = new Retrieval(options.database);
@@ -100,11 +102,16 @@ class Knowledge implements KnowledgeService {
     return this.retrieval.search(input);
   }
 
-  async extract(input: { bytes: Buffer; filename: string }): Promise<string> {
-    const kind = await kindOf([input.bytes], baseName(input.filename));
+  async extract({
+    orgId,
+    bytes,
+    filename,
+    signal,
+  }: Parameters<KnowledgeService['extract']>[0]): Promise<string> {
+    const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
     try {
-      return await extractText(input.bytes, kind);
+      return await this.places.use(orgId, signal, () => extractText(bytes, kind, signal));
     } catch (error) {
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;

@@ -45,7 +45,10 @@ export async function readAttachments(
       const extension = extensionOf(contentType);
       const { id } = await files.save({ orgId, runId, bytes, contentType, extension });
       read.push({ type, name, fileId: id, extension, contentType });
-    } else read.push({ type, name, text: await textOf(knowledge, { bytes, contentType, filename: name }) });
+    } else {
+      const text = await textOf(knowledge, { orgId, bytes, filename: name, signal: call.signal });
+      read.push({ type, name, text });
+    }
   }
   return read;
 }

@@ -55,7 +55,7 @@ export function createWebFetchTool(options: WebFetchOptions): AgentTool {
     input: z.object({ url: z.string().trim().min(1).max(2000).describe('Address of the page') }),
     async run({ url }, { orgId, signal }) {
       const found = (await ownFile(options, orgId, url)) ?? (await fetchPage(options.egress, url, signal));
-      const page = await pageOf(options, found, signal);
+      const page = await pageOf(options, found, { orgId, signal });
       const text = page.text.slice(0, MAX_TEXT);
       const truncated = page.cut || page.text.length > MAX_TEXT;
       return {
@@ -77,11 +77,12 @@ async function ownFile({ files }: WebFetchOptions, orgId: string, url: string): 
 async function pageOf(
   options: WebFetchOptions,
   { url, type, body, truncated }: Found,
-  signal: AbortSignal,
+  { orgId, signal }: { orgId: string; signal: AbortSignal },
 ): Promise<{ title: string; text: string; cut: boolean }> {
   if (DOCUMENT.test(type)) {
     if (truncated) throw new ToolError('The document is too large');
-    return { title: '', text: await documentText(options.knowledge, body), cut: false };
+    const document = { orgId, bytes: body, filename: 'document', signal };
+    return { title: '', text: await documentText(options.knowledge, document), cut: false };
   }
   const text = decode(body.subarray(0, MAX_PAGE_BYTES), type);
   const cut = truncated || body.length > MAX_PAGE_BYTES;
@@ -91,9 +92,12 @@ async function pageOf(
   throw new ToolError(`The address holds no page but ${type.split(';')[0]}`);
 }
 
-async function documentText(knowledge: WebFetchOptions['knowledge'], bytes: Buffer): Promise<string> {
+async function documentText(
+  knowledge: WebFetchOptions['knowledge'],
+  document: Parameters<KnowledgeService['extract']>[0],
+): Promise<string> {
   try {
-    return await knowledge.extract({ bytes, contentType: null, filename: 'document' });
+    return await knowledge.extract(document);
   } catch (error) {
     throw error instanceof ApiError ? new ToolError('The document could not be read', error) : error;
   }
