@@ -38,6 +38,8 @@ interface Waiting {
   options: TaskOptions;
   resolve(result: unknown): void;
   reject(error: unknown): void;
+  /** Listens to the signal until the task begins. */
+  leave(): void;
 }
 
 interface Worker {
@@ -65,9 +67,9 @@ export class ProcessPool {
     if (this.closed) return Promise.reject(new Error('The process pool is closed'));
     if (options.signal?.aborted === true) return Promise.reject(options.signal.reason as Error);
     return new Promise((resolve, reject) => {
-      const entry = { task, options, resolve, reject };
+      const entry: Waiting = { task, options, resolve, reject, leave: () => this.leave(entry) };
       this.waiting.push(entry);
-      options.signal?.addEventListener('abort', () => this.leave(entry), { once: true });
+      options.signal?.addEventListener('abort', entry.leave, { once: true });
       this.next();
     });
   }
@@ -138,8 +140,9 @@ export class ProcessPool {
     worker.process.kill(signal);
   }
 
-  private work(worker: Worker, { task, options, resolve, reject }: Waiting): void {
+  private work(worker: Worker, { task, options, resolve, reject, leave }: Waiting): void {
     const { signal, onProgress } = options;
+    signal?.removeEventListener('abort', leave);
     const child = worker.process;
     const id = this.nextId++;
     clearTimeout(worker.idle);

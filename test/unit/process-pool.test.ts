@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,6 +45,17 @@ it('a task that waits is not harmed by the killing of the one before it, whose r
       cancelled.abort(new Error('cancelled'));
     });
     expect((await Promise.allSettled([one, two]))[1]).toEqual({ status: 'fulfilled', value: { n: 2 } });
+  } finally {
+    pool.close();
+  }
+});
+
+it('a task that is over leaves nothing with a signal that outlives it, nor holds what it was given', async () => {
+  const pool = new ProcessPool({ entry, size: 1, heapMb: 64, taskTimeoutMs: 10_000 });
+  const { signal } = new AbortController();
+  try {
+    await Promise.all([1, 2, 3].map((n) => pool.run({ n }, { signal })));
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   } finally {
     pool.close();
   }
