@@ -47,6 +47,11 @@ function mayRepeat(error: unknown): boolean {
   return error instanceof Error && RETRYABLE_SQL_STATES.has((error as { code?: string }).code ?? '');
 }
 
+function refuse<Item, Answer>(entry: Waiting<Item, Answer>, error: unknown): void {
+  entry.refused = true;
+  entry.reject(error);
+}
+
 function refuseLate<Item, Answer>(
   entries: Waiting<Item, Answer>[],
   { refused }: CoalescerOptions<Item, Answer>,
@@ -55,8 +60,7 @@ function refuseLate<Item, Answer>(
   const now = Date.now();
   for (const entry of entries) {
     if (entry.refused || now - entry.since < patienceMs) continue;
-    entry.refused = true;
-    entry.reject(new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
+    refuse(entry, new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
     refused?.(entry.item);
   }
 }
@@ -68,6 +72,7 @@ async function settleBatch<Item, Answer>(
   isClosed: () => boolean,
 ): Promise<void> {
   let left = batch;
+  let isolated: Waiting<Item, Answer>[] = [];
   for (let pauseMs = 10; left.length > 0; pauseMs = Math.min(pauseMs * 2, 1000)) {
     try {
       const answers = await options.run(left.map((entry) => entry.item));
@@ -75,16 +80,17 @@ async function settleBatch<Item, Answer>(
       break;
     } catch (error) {
       if (!mayRepeat(error)) {
-        if (left.length > 1) for (const entry of left) await settleBatch([entry], options, isClosed);
-        else left[0]?.reject(error);
-        return;
+        if (left.length > 1) isolated = left;
+        else left.forEach((entry) => refuse(entry, error));
+        break;
       }
       refuseLate(left, options, isClosed() ? 0 : PATIENCE_MS);
       if (options.persistent !== true || isClosed()) left = left.filter((entry) => !entry.refused);
       if (left.length > 0) await sleep(pauseMs);
     }
   }
-  for (const entry of batch) if (entry.refused) options.abandoned?.(entry.item);
+  for (const entry of isolated) await settleBatch([entry], options, isClosed);
+  for (const entry of batch) if (entry.refused && !isolated.includes(entry)) options.abandoned?.(entry.item);
 }
 
 /** One timer for all statements of a busy time: making and clearing one for each costs more than looking. */

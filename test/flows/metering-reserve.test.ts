@@ -1,10 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Principal } from '../../src/access/index.js';
+import { ApiError } from '../../src/errors.js';
 import type { Metering } from '../../src/metering/index.js';
 import { rateOf } from '../../src/metering/index.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { chat, createMeteringBench, priced, request } from '../support/metering.js';
 import type { MeteringBench } from '../support/metering.js';
+import { eventually } from '../support/wait.js';
 
 let db: TestDatabase;
 let bench: MeteringBench;
@@ -225,5 +229,43 @@ describe('the caller’s key and plan', () => {
     expect(outcomes.map((outcome) => (outcome instanceof Error ? 'refused' : 'admitted'))).toEqual(
       Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 'admitted' : 'refused')),
     );
+  });
+
+  it('is given back where its caller was refused, whatever becomes of the batch', async () => {
+    const [first, late, last] = [await bench.createOrg(), await bench.createOrg(), await bench.createOrg()];
+    let statements = 0;
+    const lossy = bench.metering({
+      async dedicated(settings) {
+        const sql = await db.database.dedicated(settings);
+        return {
+          ...sql,
+          async text(statement, ...rest) {
+            if (statement.name !== 'penstock_admit') return await sql.text(statement, ...rest);
+            statements += 1;
+            if (statements <= 2) {
+              const answer = await sql.text(statement, ...rest);
+              if (statements === 2) throw new ApiError('unavailable', 'its answer was lost');
+              await sleep(4000);
+              return answer;
+            }
+            if (performance.now() - askedAt < 5500) throw new ApiError('unavailable', 'away');
+            throw new Error('read-only by now');
+          },
+        };
+      },
+    });
+    const askedAt = performance.now();
+    const admit = (principal: Principal) =>
+      caught(lossy.admit(request(principal, { operation: chat(1, 10) })));
+    const inTheWay = admit(first);
+    await sleep(100);
+    const refused = admit(late);
+    await sleep(2900);
+    const failed = admit(last);
+    expect(await inTheWay).toBe('admitted');
+    expect(await refused).toMatchObject({ code: 'unavailable' });
+    expect(await failed).toMatchObject({ message: 'read-only by now' });
+    for (const { orgId } of [late, last])
+      await eventually(async () => (await bench.ledgerSum(orgId, 1, 'reserved')) === 0);
   });
 });

@@ -20,7 +20,11 @@ export interface MeteringBench {
   organizations: OrganizationService;
   keys: KeyService;
   /** One instance is one process: its own connections, its own name. All are closed by `close`. */
-  metering(options?: { processId?: string; eventsHeard?: boolean }): Metering;
+  metering(options?: {
+    processId?: string;
+    eventsHeard?: boolean;
+    dedicated?: Database['dedicated'];
+  }): Metering;
   createOrg(plan?: PlanCode): Promise<Principal>;
   /** The key as its authenticator would read it now. */
   principalOf(keyId: string): Promise<Principal>;
@@ -51,9 +55,9 @@ export async function createMeteringBench(
     organizations,
     keys,
     sql,
-    metering({ processId = newId('proc'), eventsHeard = true } = {}) {
+    metering({ processId = newId('proc'), eventsHeard = true, dedicated = database.dedicated } = {}) {
       const metering = createMetering({
-        database,
+        database: { ...database, dedicated },
         plans,
         logger: pino({ level: 'silent' }),
         processId,
