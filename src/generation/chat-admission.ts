@@ -49,23 +49,28 @@ function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
   return { promptTokens, maxTokens, multiplier: tokenRate(model) };
 }
 
+/** @throws ApiError invalid_request where the prompt is longer than the model's window */
+function measured(
+  request: ChatRequest,
+  model: Model,
+  tokenizer: Tokenizer,
+): CheckedChat | Promise<CheckedChat> {
+  const checked = (promptTokens: number): CheckedChat => {
+    const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
+    return { request, model, promptTokens, maxTokens };
+  };
+  const counted = countPrompt(request, model, tokenizer);
+  return typeof counted === 'number' ? checked(counted) : counted.then(checked);
+}
+
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
   const { models, metering, tokenizer, search } = options;
 
-  const measured = (request: ChatRequest, model: Model): CheckedChat | Promise<CheckedChat> => {
-    const checked = (promptTokens: number): CheckedChat => {
-      const maxTokens = outputBound(model, { promptTokens, maxTokens: request.maxTokens });
-      return { request, model, promptTokens, maxTokens };
-    };
-    const counted = countPrompt(request, model, tokenizer);
-    return typeof counted === 'number' ? checked(counted) : counted.then(checked);
-  };
-
   const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
     const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
-    const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model);
+    const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model, tokenizer);
     return reader instanceof Promise ? reader.then(read) : read(reader);
   };
 
@@ -104,7 +109,7 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     // With an Idempotency-Key the call finishes without its caller, its search too.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
-    const admitted = await reserve(call, await measured(found.request, model), false);
+    const admitted = await reserve(call, await measured(found.request, model, tokenizer), false);
     return { ...admitted, citations: found.citations };
   };
 

@@ -4,6 +4,7 @@ import { BUCKETS } from '../vocabulary.js';
 import { allowanceOf } from './allowance.js';
 import { difference } from './amounts.js';
 import { createCoalescer } from './coalescer.js';
+import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.types.js';
 import { OpenOperations } from './open-operations.js';
@@ -37,19 +38,16 @@ function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
   );
 }
 
-/** Settlements and releases, coalesced: see `penstock_settle_batch`. A settlement's promise resolves when it is on the disk. */
-export function createSettlement({
-  connection,
-  logger,
-  eventsHeard,
-}: {
+interface SettlementOptions {
   connection: Connection;
   logger: Logger;
   eventsHeard: boolean;
-}) {
+}
+
+/** Settlements and releases, coalesced: see `penstock_settle_batch`. */
+function coalesceEndings({ connection, eventsHeard }: SettlementOptions): Coalescer<Ending, Ended> {
   const unheard = eventsHeard ? undefined : true;
-  const open = new OpenOperations();
-  const coalescer = createCoalescer<Ending, Ended>({
+  return createCoalescer({
     persistent: true,
     async run(items) {
       // Who is refused while a lost connection is waited for must not be charged by what was written before.
@@ -60,6 +58,13 @@ export function createSettlement({
       if (item.unseen) Object.assign(item, { amounts: null, event: null });
     },
   });
+}
+
+/** How operations end, each once. A settlement's promise resolves when it is on the disk. */
+export function createSettlement(options: SettlementOptions) {
+  const { logger } = options;
+  const open = new OpenOperations();
+  const coalescer = coalesceEndings(options);
 
   const chargeFromMemory = (ending: Ending, request: AdmissionRequest): Promise<Ended> => {
     logger.warn(
