@@ -73,6 +73,8 @@ async function send({ store, key, size, request, response }: Sending): Promise<v
   }
   const bytes = await store.stream(key, range ?? undefined);
   if (bytes === null) return refuse(request, response, 404);
+  // A pipeline to a reader who has left already would not end its source.
+  if (response.destroyed) return void bytes.destroy();
   await pipeline(bytes, response);
 }
 

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createEgress } from '../../src/egress/index.js';
 import type { Egress } from '../../src/egress/index.js';
 import { createInputFetcher, fileReference, openFiles, removeForgottenFiles } from '../../src/files/index.js';
@@ -15,6 +16,7 @@ import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { startFakeS3 } from '../support/fake-s3.js';
 import type { FakeS3 } from '../support/fake-s3.js';
+import { eventually } from '../support/wait.js';
 
 const logger = pino({ level: 'silent' });
 const signing = { current: 'secret', previous: null };
@@ -232,6 +234,27 @@ describe.each([
         other: { $file: 'x', y: 1 },
         at: null,
       });
+    });
+
+    it('is closed again where its reader left while it was opened', async () => {
+      const url = files.service.url(await save());
+      const { store } = files;
+      const stream = store.stream.bind(store);
+      const left = new Promise((resolve) =>
+        server.once('request', (_request, response: ServerResponse) => response.once('close', resolve)),
+      );
+      const reader = new AbortController();
+      const opened: Readable[] = [];
+      const spy = vi.spyOn(store, 'stream').mockImplementation(async (...given) => {
+        const bytes = await stream(...given);
+        if (bytes !== null) opened.push(bytes);
+        reader.abort();
+        await left;
+        return bytes;
+      });
+      await expect(fetch(url, { signal: reader.signal })).rejects.toThrow();
+      await eventually(() => opened[0]?.destroyed === true);
+      spy.mockRestore();
     });
 
     it('leaves nothing where its row cannot be written', async () => {
