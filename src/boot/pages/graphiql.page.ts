@@ -148,18 +148,11 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     return fetcher;
   };
 
-  const editorStands = () =>
-    new Promise((resolve) => {
-      const look = () => {
-        if (document.querySelector('.graphiql-query-editor .CodeMirror') === null) return;
-        observer.disconnect();
-        // Its place in GraphiQL's own state follows in a task of React's.
-        setTimeout(resolve, 50);
-      };
-      const observer = new MutationObserver(look);
-      observer.observe(document.getElementById('graphiql'), { childList: true, subtree: true });
-      look();
-    });
+  /** The editor has one set of keys from its beginning; GraphiQL adds its own once it knows of the editor, which takes a busy machine a while. */
+  const editorStands = async () => {
+    const keyMaps = () => document.querySelector('.graphiql-query-editor .CodeMirror')?.CodeMirror.state.keyMaps;
+    while (!(keyMaps()?.length > 1)) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
 
   /** Whether the key works, and what to tell of it. */
   const check = async (key) => {
