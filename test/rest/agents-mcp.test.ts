@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -56,7 +56,10 @@ const stateful = createServer((request, response) => {
   if (known) return void known.handleRequest(request, response);
   if (request.headers['mcp-session-id'] !== undefined) return void response.writeHead(404).end();
   const server = new Server({ name: 'stateful', version: '1' }, { capabilities: { tools: {} } });
-  const tools = ['first', 'second'].map((name) => ({ name, inputSchema: { type: 'object' as const } }));
+  const tools = ['first', 'second', 'read.page', 'read_page'].map((name) => ({
+    name,
+    inputSchema: { type: 'object' as const },
+  }));
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
     params?.cursor === undefined ? { tools: tools.slice(0, 1), nextCursor: '1' } : { tools: tools.slice(1) },
   );
@@ -167,6 +170,17 @@ test('a server that was started anew, or was away, is connected to anew by the n
   sessions.clear();
   await open(stateful, port);
   expect(await ask('first')).toEqual({ text: 'first of 1' });
+});
+
+test('tools whose names become one where a model takes no dot stay two', async () => {
+  const tools = ['mcp:kept/read.page', 'mcp:kept/read_page'];
+  const id = await makeAgent(penstock, key, { tools });
+  const called = async (name: string) => {
+    const run = await runAgent(penstock, key, id, call(name, {}));
+    return run.steps.find(({ type }) => type === 'tool_call')?.tool;
+  };
+  const marked = `mcp__kept__read_page_${hash('sha256', 'mcp:kept/read_page').slice(0, 8)}`;
+  expect([await called('mcp__kept__read_page'), await called(marked)]).toEqual(tools);
 });
 
 test('a server can be a program: it sees what the operator gives it, and none of our secrets', async () => {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import {
@@ -22,6 +23,16 @@ const MAX_NAME = 64;
 /** Pages of a server's list, and tools, that are read of it. */
 const MAX_PAGES = 20;
 const MAX_TOOLS = 500;
+
+/** Names that every model takes can be equal where the server's were not (`a.b` and `a_b`): the later one gets a mark of its own. */
+function distinct(tools: AgentTool[]): AgentTool[] {
+  const taken = new Set<string>();
+  return tools.map((tool) => {
+    const mark = taken.has(tool.name) ? `_${hash('sha256', tool.id).slice(0, 8)}` : '';
+    taken.add(tool.name);
+    return mark === '' ? tool : { ...tool, name: tool.name.slice(0, MAX_NAME - mark.length) + mark };
+  });
+}
 
 type Tool = Awaited<ReturnType<Client['listTools']>>['tools'][number];
 type CallResult = Awaited<ReturnType<Client['callTool']>>;
@@ -60,7 +71,7 @@ export class McpServer {
       const tools = await listTools(client);
       if (this.closed) return await client.close();
       this.client = client;
-      this.listed = tools.flatMap((tool) => this.toolOf(tool));
+      this.listed = distinct(tools.flatMap((tool) => this.toolOf(tool)));
       client.onclose = () => this.lost(client);
     } catch (error) {
       await client.close().catch(() => undefined);
