@@ -248,7 +248,7 @@ describe('the caller’s key and plan', () => {
               await sleep(4000);
               return answer;
             }
-            if (performance.now() - askedAt < 5500) throw new ApiError('unavailable', 'away');
+            if (performance.now() - askedAt < 6200) throw new ApiError('unavailable', 'away');
             throw new Error('read-only by now');
           },
         };
