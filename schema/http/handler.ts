@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, RecordedAnswer } from '../../src/http/index.js';
+import type { HttpAnswer, Progress } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -23,7 +23,7 @@ import { isStrict, mediaTypeOf } from './media-type.js';
 import type { GraphqlRequest, RequestSource } from './request.js';
 import { paramOf, parseRequest } from './request.js';
 import { executeSerially, rootNames } from './serial-mutation.js';
-import type { DoneFields } from './serial-mutation.js';
+import type { DoneFields, SerialMutation } from './serial-mutation.js';
 
 /** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
@@ -54,7 +54,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
 
   async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
     const { method, query, bytes, source } = await read(request);
-    const answer = (part: Part) => run({ request, call, graphql: parseRequest(source), part });
+    const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
     const key = request.headers['idempotency-key'];
     if (bytes && key !== undefined) {
       const place = { method, path: '/graphql', query };
@@ -64,14 +64,14 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
     if (isStreamed(options, request, graphql)) return options.stream({ request: graphql, response, call });
-    const given = await run({ request, call, graphql, part: undefined });
+    const given = await run({ request, call, graphql, progress: undefined });
     setRate(response, await rateFor(edge, call));
     sendAnswer(response, given);
   }
 
   async function run(work: Work): Promise<HttpAnswer> {
     try {
-      const { graphql, request } = work;
+      const { graphql, request, progress } = work;
       const prepared = options.documents.prepare(graphql);
       const mediaType = mediaTypeOf(request.headers.accept);
       if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
@@ -79,15 +79,16 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      const headers: Record<string, string> = { ...work.part?.headers };
+      const headers: Record<string, string> = { ...progress?.done?.headers };
       const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
       const execute = (query: string) =>
         apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
       const { document } = prepared;
-      const serial = work.part !== undefined && operation?.operation === 'mutation';
+      const steps = progress && stepsOf(progress, headers);
+      const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
       const answer =
-        serial && rootNames({ document, operation }).length > 1
-          ? await executeSerially({ ...graphql, document, operation, done: doneOf(work.part), execute })
+        serial && rootNames(serial).length > 1
+          ? await executeSerially({ ...graphql, ...serial, execute })
           : await execute(graphql.query);
       const part = answer.part && { ...answer.part, headers };
       return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
@@ -112,7 +113,8 @@ interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
-  part: Part;
+  /** With an Idempotency-Key. */
+  progress: Progress | undefined;
 }
 
 /** What a request brings. @throws ApiError for a body that cannot be read, or another method */
@@ -136,11 +138,16 @@ function isStreamed(
   return getOperationAST(prepared.document, graphql.operationName ?? null)?.operation === 'subscription';
 }
 
-/** With an Idempotency-Key: what an earlier request with it did, or null. */
-type Part = RecordedAnswer | null | undefined;
-
-const doneOf = (part: Part): DoneFields | null =>
-  part ? (JSON.parse(part.body.toString()) as DoneFields) : null;
+/** @param headers of the whole answer: they go with what is done of it */
+function stepsOf(
+  { done, note }: Progress,
+  headers: Record<string, string>,
+): Pick<SerialMutation, 'done' | 'note'> {
+  return {
+    done: done && (JSON.parse(done.body.toString()) as DoneFields),
+    note: (part) => note({ ...part, headers }),
+  };
+}
 
 function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });

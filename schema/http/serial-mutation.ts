@@ -1,6 +1,6 @@
 import { getLocation, Kind, print } from 'graphql';
 import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionNode } from 'graphql';
-import type { HttpAnswer } from '../../src/http/index.js';
+import type { AnswerPart, HttpAnswer } from '../../src/http/index.js';
 import type { ApolloAnswer } from './apollo.js';
 
 type Data = Record<string, unknown>;
@@ -23,6 +23,8 @@ export interface SerialMutation {
   query: string;
   /** Of an earlier request with the same key; null: none. */
   done: DoneFields | null;
+  /** Called after each field but the last, which the whole answer follows. */
+  note(part: AnswerPart): Promise<void>;
   /** Executes a document that has one of the operation's root fields. */
   execute(query: string): Promise<ApolloAnswer>;
 }
@@ -94,7 +96,8 @@ function placed(errors: readonly GivenError[], work: SerialMutation): GivenError
 
 /**
  * A mutation's root fields one after the other, as they always are, but each by itself, so that what the first ones did is known where a
- * later one fails: a retry with the same Idempotency-Key does not do them again. An answer that fails carries them as `part`.
+ * later one fails, or its process dies: a retry with the same Idempotency-Key does not do them again. An answer that fails carries them as
+ * `part`.
  */
 export async function executeSerially(work: SerialMutation): Promise<HttpAnswer> {
   const done: DoneFields = { data: { ...work.done?.data }, errors: [...(work.done?.errors ?? [])] };
@@ -118,6 +121,7 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
     }
     Object.assign(done.data, data);
     done.errors.push(...told);
+    if (name !== names.at(-1)) await work.note(doneAs(done, last));
   }
   const data = Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
@@ -126,7 +130,12 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   return { ...last, body, errorStatuses, ...partOf(done, last) };
 }
 
-function partOf(done: DoneFields, { unfinishedJobs }: ApolloAnswer): Pick<HttpAnswer, 'part'> {
-  if (Object.keys(done.data).length === 0) return {};
-  return { part: { body: Buffer.from(JSON.stringify(done)), headers: {}, jobs: unfinishedJobs } };
+function partOf(done: DoneFields, last: ApolloAnswer): Pick<HttpAnswer, 'part'> {
+  return Object.keys(done.data).length === 0 ? {} : { part: doneAs(done, last) };
 }
+
+const doneAs = (done: DoneFields, { unfinishedJobs }: ApolloAnswer): AnswerPart => ({
+  body: Buffer.from(JSON.stringify(done)),
+  headers: {},
+  jobs: unfinishedJobs,
+});

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { ApiError, toApiError } from '../errors.js';
 import type {
+  AnswerPart,
   IdempotencyOutcome,
   IdempotentRequest,
   RecordedAnswer,
@@ -130,13 +131,20 @@ export function roomIn(response: ServerResponse): Promise<void> {
   });
 }
 
+/** Of a request whose work has several effects. */
+export interface Progress {
+  /** What an earlier request with the key did already. */
+  done: RecordedAnswer | null;
+  /** Keeps what is done so far from being done again, should this process die. */
+  note(part: AnswerPart): Promise<void>;
+}
+
 export interface IdempotentWork {
   edge: HttpEdge;
   response: ServerResponse;
   request: IdempotentRequest;
   /** Never rejects: a refusal is an answer too. */
-  /** @param part what an earlier request with the key did already */
-  answer(part: RecordedAnswer | null): Promise<HttpAnswer>;
+  answer(progress: Progress): Promise<HttpAnswer>;
 }
 
 /**
@@ -151,7 +159,7 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
   if (await sendReplay(response, outcome)) return;
   if (outcome.kind === 'run') prepareRun(call, outcome.run.rowId);
   if (outcome.kind === 'run' || outcome.kind === 'await') call.resumeJobIds = outcome.resumeJobIds;
-  const given = await answer(outcome.kind === 'run' ? outcome.part : null);
+  const given = await answer(progressOf(outcome));
   if (outcome.kind === 'run') {
     if (edge.idempotency.keeps(call, given)) {
       const { status, headers, body } = given;
@@ -164,6 +172,11 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
   if (outcome.kind === 'await' && given.status < 500) response.setHeader('Idempotent-Replayed', 'true');
   setRate(response, call.rate);
   sendAnswer(response, given);
+}
+
+function progressOf(outcome: IdempotencyOutcome): Progress {
+  if (outcome.kind !== 'run') return { done: null, note: () => Promise.resolve() };
+  return { done: outcome.part, note: (part) => outcome.run.notePart(part) };
 }
 
 /**

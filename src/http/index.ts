@@ -26,6 +26,7 @@ export {
   setRate,
   visibleError,
 } from './answer.js';
+export type { Progress } from './answer.js';
 export { isMultipart, parseMultipart } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';
 export { spoolMultipart } from './spool.js';

@@ -1,4 +1,4 @@
-import type { Sql, Statement } from '../database/database.types.js';
+import type { Sql, SqlValue, Statement } from '../database/database.types.js';
 
 const BEGIN: Statement = {
   name: 'idempotency_begin',
@@ -7,7 +7,14 @@ const BEGIN: Statement = {
 const FINISH: Statement = {
   name: 'idempotency_finish',
   text: `UPDATE idempotency_keys
-    SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6
+    SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6,
+      job_ids = CASE WHEN body IS NULL THEN job_ids ELSE '{}' END
+    WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+};
+const NOTE_PART: Statement = {
+  name: 'idempotency_note_part',
+  text: `UPDATE idempotency_keys
+    SET status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
 const KEEP_PART: Statement = {
@@ -66,17 +73,29 @@ export interface FinishInput {
   scopes: string[];
 }
 
-/** Changes nothing where another process took the key over meanwhile. */
+/**
+ * Changes nothing where another process took the key over meanwhile. Where a part was noted, the row has only the jobs since then: without
+ * the answer nobody could tell whose they are.
+ */
 export async function finish(sql: Sql, input: FinishInput): Promise<void> {
   const headers = JSON.stringify(input.headers);
   await sql.query(FINISH, [input.rowId, input.processId, input.status, headers, input.body, input.scopes]);
 }
 
+export type PartInput = FinishInput & { jobs: string[] };
+
 /** The key waits for a retry, which goes on from what was done. */
-export async function keepPart(sql: Sql, input: FinishInput & { jobs: string[] }): Promise<void> {
-  const { rowId, processId, status, body, scopes, jobs } = input;
-  const headers = JSON.stringify(input.headers);
-  await sql.query(KEEP_PART, [rowId, processId, status, headers, body, scopes, jobs]);
+export async function keepPart(sql: Sql, input: PartInput): Promise<void> {
+  await sql.query(KEEP_PART, partValues(input));
+}
+
+/** The work goes on here. Who takes the key over should this process die goes on from what was done. */
+export async function notePart(sql: Sql, input: PartInput): Promise<void> {
+  await sql.query(NOTE_PART, partValues(input));
+}
+
+function partValues({ rowId, processId, status, headers, body, scopes, jobs }: PartInput): SqlValue[] {
+  return [rowId, processId, status, JSON.stringify(headers), body, scopes, jobs];
 }
 
 export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {

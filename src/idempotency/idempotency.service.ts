@@ -10,6 +10,7 @@ import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
 import type {
+  AnswerPart,
   AnswerRecorder,
   IdempotencyOutcome,
   IdempotencyService,
@@ -203,6 +204,10 @@ function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
     kept.live.get(rowId)?.recording.end(outcome);
     kept.live.delete(rowId);
   };
+  const sealedPart = ({ headers, body, jobs }: AnswerPart): queries.PartInput => {
+    const scopes = [...(call.usedScopes ?? [])];
+    return { rowId, processId, status: 200, scopes, jobs, ...kept.seal.seal({ headers, body }) };
+  };
   /** The last write: from then on the key is nobody's, or done. */
   const end = (write: () => Promise<void>) =>
     persist(kept, async () => {
@@ -224,13 +229,19 @@ function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
       await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
       close('whole');
     },
-    async keepPart({ headers, body, jobs }) {
+    async notePart(part) {
+      if (part.body.length > kept.maxBodyBytes) return;
+      try {
+        await queries.notePart(system, sealedPart(part));
+      } catch (error) {
+        kept.logger.warn({ err: error }, 'what is done of a document could not be noted; it goes on without');
+      }
+    },
+    async keepPart(part) {
       close('cut');
-      if (body.length > kept.maxBodyBytes) return await this.abandon();
-      const scopes = [...(call.usedScopes ?? [])];
-      const part = { rowId, processId, status: 200, scopes, jobs };
-      const sealed = kept.seal.seal({ headers, body });
-      await end(() => queries.keepPart(system, { ...part, ...sealed }));
+      if (part.body.length > kept.maxBodyBytes) return await this.abandon();
+      const sealed = sealedPart(part);
+      await end(() => queries.keepPart(system, sealed));
     },
     async abandon(status) {
       close('cut');

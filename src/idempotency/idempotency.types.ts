@@ -53,6 +53,8 @@ export interface IdempotentRun {
   record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
   /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
   finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
+  /** What is done so far, for whoever takes the key over should this process die. Never rejects. Call it any number of times, before the end. */
+  notePart(part: AnswerPart): Promise<void>;
   /** Instead of `abandon`: the next request with the key runs again, with this part in hand. */
   keepPart(part: AnswerPart): Promise<void>;
   /**
