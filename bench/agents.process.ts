@@ -44,7 +44,7 @@ async function prepare(services: Services): Promise<Bench> {
   });
   const principal = await authenticator.authenticate(`Bearer ${key}`);
   const body = { name: 'Bench', system_prompt: 'You help.', tools: ['generate_text'] };
-  const { id } = await agents.create(principal, body);
+  const { id } = await agents.create({ principal, idempotencyKey: null }, body);
   return { services, principal, agentId: id };
 }
 
@@ -122,7 +122,7 @@ function manual(): string {
 /** Median milliseconds of a search in 10,000 passages, through the service that runs use. */
 async function searchMs({ services, principal, agentId }: Bench): Promise<number> {
   const file = { filename: 'manual.txt', open: () => ({ bytes: Buffer.from(manual()) }) };
-  const { id } = await services.knowledge.upload(principal, agentId, file);
+  const { id } = await services.knowledge.upload({ principal, idempotencyKey: null }, agentId, file);
   for (;;) {
     const { status, chunkCount } = await services.knowledge.get(principal, agentId, id);
     if (status === 'completed' && chunkCount >= PASSAGES) break;

@@ -59,7 +59,7 @@ export class AgentResolver {
     @Ctx() context: GraphqlContext,
     @Arg('input', () => CreateAgentInput, { description: 'The new agent.' }) input: CreateAgentInput,
   ): Promise<Agent> {
-    return context.services.agents.create(context.call.principal, bodyOf(context, input));
+    return context.services.agents.create(context.call, bodyOf(context, input));
   }
 
   @Scope('agents')
@@ -97,6 +97,6 @@ export class AgentResolver {
     })
     input: DuplicateAgentInput | null | undefined,
   ): Promise<Agent> {
-    return context.services.agents.duplicate(context.call.principal, id, bodyOf(context, input));
+    return context.services.agents.duplicate(context.call, id, bodyOf(context, input));
   }
 }

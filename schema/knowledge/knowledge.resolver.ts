@@ -66,7 +66,7 @@ export class KnowledgeResolver {
     const filename = context.spooled?.filename ?? input?.filename ?? '';
     // The plan and the agent are looked at before the file (decisions.md 1): it is opened when it is read.
     const open = () => fileOf(context, input ?? null);
-    return services.knowledge.upload(call.principal, agentId, { filename, open });
+    return services.knowledge.upload(call, agentId, { filename, open });
   }
 
   @Scope('agents')

@@ -67,7 +67,7 @@ export class WebhookResolver {
     @Ctx() context: GraphqlContext,
     @Arg('input', () => CreateWebhookInput, { description: 'Where to send what.' }) input: CreateWebhookInput,
   ): Promise<Webhook> {
-    return context.services.webhooks.create(context.call.principal, bodyOf(context, input));
+    return context.services.webhooks.create(context.call, bodyOf(context, input));
   }
 
   @Scope('webhooks')

@@ -4,6 +4,8 @@ import type { Database, Sql, SqlValue } from '../database/database.types.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import { newId } from '../ids.js';
 import type { ModelCatalogue } from '../models/models.types.js';
+import { bindToKey, takeBound } from '../idempotency/index.js';
+import type { KeyedCall } from '../idempotency/index.js';
 import { agentPlanOf, parseAgent, parseAgentChanges, parseDuplicate } from './agent.input.js';
 import type { AgentInput, AgentRules } from './agent.input.js';
 import * as queries from './agent.queries.js';
@@ -31,8 +33,10 @@ export function createAgentService(options: AgentServiceOptions): AgentService {
 class Agents implements AgentService {
   constructor(private readonly options: AgentServiceOptions) {}
 
-  async create(principal: Principal, body: Record<string, unknown>): Promise<Agent> {
-    return await this.insert(principal, parseAgent(body, this.rules(principal)));
+  async create(call: KeyedCall, body: Record<string, unknown>): Promise<Agent> {
+    const made = takeBound(call, 'agt');
+    if (made !== null) return await this.get(call.principal, made);
+    return await this.insert(call, parseAgent(body, this.rules(call.principal)));
   }
 
   async list(
@@ -93,19 +97,21 @@ class Agents implements AgentService {
     );
   }
 
-  async duplicate(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent> {
+  async duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent> {
+    const { principal } = call;
     agentPlanOf(principal.plan);
     const name = parseDuplicate(body);
+    const made = takeBound(call, 'agt');
+    if (made !== null) return await this.get(principal, made);
     const source = await this.get(principal, id);
-    const copy = await this.insert(principal, {
-      ...source,
-      isPublic: false,
-      name: name ?? copyName(source.name),
-    });
+    const input = { ...source, isPublic: false, name: name ?? copyName(source.name) };
     // Another organisation's files stay where they are: only its runs use them.
-    if (source.orgId !== principal.orgId) return copy;
+    if (source.orgId !== principal.orgId) return await this.insert(call, input);
+    // A retry must not be given a copy that has not all of its files: the key learns of it last.
+    const copy = await this.insert({ principal, idempotencyKey: null }, input);
     try {
       await this.options.knowledge.copy({ orgId: principal.orgId, fromAgentId: id, toAgentId: copy.id });
+      await bindToKey(this.options.database.system, call, copy.id);
     } catch (error) {
       // Half a copy would be one agent more for each retry; what else it left the sweeps remove.
       await this.delete(principal, copy.id).catch(() => undefined);
@@ -118,7 +124,8 @@ class Agents implements AgentService {
     return { plan: principal.plan, models: this.options.models, knownTools: this.options.knownTools() };
   }
 
-  private async insert(principal: Principal, input: AgentInput): Promise<Agent> {
+  private async insert(call: KeyedCall, input: AgentInput): Promise<Agent> {
+    const { principal } = call;
     const { maxAgents } = agentPlanOf(principal.plan);
     return await this.options.database.transaction(async (sql: Sql) => {
       // Creations of one organisation wait for each other, so that the plan's number holds.
@@ -130,6 +137,7 @@ class Agents implements AgentService {
       if ((count?.n ?? 0) >= maxAgents) throw new ApiError('quota_exceeded', 'Agent limit reached');
       const values = queries.insertValues(newId('agt'), principal, input);
       const [row] = await sql.query<AgentRow>(queries.INSERT_AGENT, values);
+      await bindToKey(sql, call, row!.id);
       return queries.toAgent(row!);
     });
   }

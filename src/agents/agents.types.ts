@@ -1,5 +1,6 @@
 import type { Principal } from '../access/access.types.js';
 import type { FileSource } from '../files/files.types.js';
+import type { KeyedCall } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
 /** Tool ids of the contract (4.8); MCP tools are `mcp:<server>/<tool>`. */
@@ -116,7 +117,7 @@ export interface Page<Node> {
 
 export interface AgentService {
   /** @throws ApiError plan_required `AI Agents are not available`, quota_exceeded `Agent limit reached`, invalid_request … */
-  create(principal: Principal, body: Record<string, unknown>): Promise<Agent>;
+  create(call: KeyedCall, body: Record<string, unknown>): Promise<Agent>;
   list(
     principal: Principal,
     query: { includeTemplates: boolean; templateCategory?: string; first: number; after?: string },
@@ -127,7 +128,7 @@ export interface AgentService {
   getMany(principal: Principal, ids: string[]): Promise<Agent[]>;
   update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
   delete(principal: Principal, id: string): Promise<void>;
-  duplicate(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent>;
+  duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent>;
 }
 
 export interface AgentRunService {
@@ -182,7 +183,7 @@ export interface KnowledgeService {
    * @throws ApiError payload_too_large, invalid_request `Unsupported file type`, quota_exceeded `Knowledge file limit reached`
    */
   upload(
-    principal: Principal,
+    call: KeyedCall,
     agentId: string,
     file: { filename: string; open(): FileSource },
   ): Promise<KnowledgeFile>;

@@ -1,3 +1,4 @@
+import { takeBound } from '../idempotency/index.js';
 import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Tool } from '../vocabulary.js';
@@ -30,9 +31,9 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   return {
     // oxlint-disable-next-line max-params -- the interface's four
     async generate(tool, call, body, { async }) {
-      const resumed = call.resumeJobIds?.shift();
+      const resumed = takeBound(call, 'job');
       const job =
-        resumed === undefined
+        resumed === null
           ? await start(kindOf(tool), call, body)
           : await jobs.get(call.principal.orgId, resumed);
       return async ? acceptedAnswer(job) : await resultOf(call, job);

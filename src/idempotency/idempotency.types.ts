@@ -17,6 +17,9 @@ export interface IdempotentRequest {
   singleEffect: boolean;
 }
 
+/** A call that makes something once: a retry with its Idempotency-Key gets what was made. */
+export type KeyedCall = Pick<CallContext, 'principal' | 'idempotencyKey' | 'resumeJobIds'>;
+
 /** An answer as it was first given. */
 export interface RecordedAnswer {
   status: number;

@@ -1,2 +1,3 @@
+export { bindToKey, takeBound } from './bound.js';
 export { createIdempotency, type IdempotencyDependencies } from './idempotency.service.js';
 export type * from './idempotency.types.js';

@@ -18,7 +18,7 @@ export interface CallContext {
   keySlotAt?: number;
   /** The window that the X-RateLimit-* headers report: the one with the smaller share left of those looked at so far. */
   rate: RateState | null;
-  /** The request's Idempotency-Key row, bound to the job that the call creates (decisions.md 6). */
+  /** The request's Idempotency-Key row, bound to what the call makes: a job, a run, an agent … (decisions.md 6). */
   idempotencyKey: string | null;
   /**
    * Set once an operation of this call was admitted (reserved), or a mutation's field was done: from then on its answer, a refusal too, is
@@ -26,8 +26,8 @@ export interface CallContext {
    */
   admitted?: boolean;
   /**
-   * Jobs that an earlier request with the same Idempotency-Key made. A generation takes the first off the list, waits for it and
-   * answers with it, without admission and without a new job.
+   * What an earlier request with the same Idempotency-Key made: jobs, mostly. A generation takes the first job off the list, waits for it
+   * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
    */
   resumeJobIds?: string[];
   /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */

@@ -5,6 +5,8 @@ import type { Database, SqlValue } from '../database/database.types.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import type { FileService } from '../files/files.types.js';
+import { bindToKey, takeBound } from '../idempotency/index.js';
+import type { KeyedCall } from '../idempotency/index.js';
 import { newId } from '../ids.js';
 import { attemptDelivery } from './attempt.js';
 import type { AttemptDependencies } from './attempt.js';
@@ -53,8 +55,11 @@ class Webhooks implements WebhookService {
     this.attempts = { egress, files, secrets };
   }
 
-  async create(principal: Principal, body: Record<string, unknown>): Promise<Webhook> {
+  async create(call: KeyedCall, body: Record<string, unknown>): Promise<Webhook> {
+    const { principal } = call;
     const plan = planOf(principal);
+    const made = takeBound(call, 'whk');
+    if (made !== null) return await this.madeBefore(principal, made);
     const input = parseCreate(body, this.options.egress);
     if (!plan.customHeaders && Object.keys(input.customHeaders).length > 0)
       throw new ApiError('plan_required', 'Custom headers are not available', { param: 'custom_headers' });
@@ -78,8 +83,15 @@ class Webhooks implements WebhookService {
       );
       if ((count?.n ?? 0) >= plan.max) throw new ApiError('quota_exceeded', 'Webhook limit reached');
       const [row] = await transaction.query<WebhookRow>(sql.INSERT, values);
+      await bindToKey(transaction, call, row!.id);
       return sql.toWebhook(row!, secret);
     });
+  }
+
+  private async madeBefore(principal: Principal, id: string): Promise<Webhook> {
+    const text = `SELECT ${sql.WEBHOOK_COLUMNS}, secret FROM webhooks WHERE org_id = $1 AND id = $2`;
+    const row = await this.one<WebhookRow & { secret: Buffer }>(principal, text, [id]);
+    return sql.toWebhook(row, this.options.secrets.open(row.secret));
   }
 
   async list(principal: Principal): Promise<Webhook[]> {
@@ -219,9 +231,13 @@ class Webhooks implements WebhookService {
   }
 
   /** One row of the organisation's webhooks; `values` follow the organisation's id. */
-  private async one(principal: Principal, text: string, values: SqlValue[]): Promise<WebhookRow> {
+  private async one<Row extends object = WebhookRow>(
+    principal: Principal,
+    text: string,
+    values: SqlValue[],
+  ): Promise<Row> {
     const { orgId } = principal;
-    const [row] = await this.options.database.tenantQuery<WebhookRow>(orgId, text, [orgId, ...values]);
+    const [row] = await this.options.database.tenantQuery<Row>(orgId, text, [orgId, ...values]);
     if (row === undefined) throw notFound('Webhook not found');
     return row;
   }

@@ -1,4 +1,5 @@
 import type { Principal } from '../access/access.types.js';
+import type { KeyedCall } from '../idempotency/idempotency.types.js';
 
 /** Event types that a webhook may list (contract 6.1). */
 export const WEBHOOK_EVENT_TYPES = [
@@ -77,8 +78,8 @@ export interface ClaimedDelivery {
 }
 
 export interface WebhookService {
-  /** @throws ApiError plan_required, invalid_request, quota_exceeded `Webhook limit reached` (402) */
-  create(principal: Principal, body: Record<string, unknown>): Promise<Webhook>;
+  /** Once for each Idempotency-Key. @throws ApiError plan_required, invalid_request, quota_exceeded `Webhook limit reached` (402) */
+  create(call: KeyedCall, body: Record<string, unknown>): Promise<Webhook>;
   list(principal: Principal): Promise<Webhook[]>;
   /** @throws ApiError not_found `Webhook not found` (and so for all that take an id) */
   get(principal: Principal, id: string): Promise<Webhook>;

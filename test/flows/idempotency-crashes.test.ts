@@ -62,3 +62,56 @@ test('what a document had done when its process was killed is not done again', a
     await doomed.close();
   }
 }, 120_000);
+
+/** As a process leaves a key that is killed after its work and before the answer is kept. */
+async function forgetAnswer(key: string): Promise<void> {
+  const text = `UPDATE idempotency_keys SET state = 'in_flight', process_id = 'killed', status = NULL, headers = NULL, body = NULL
+    WHERE key = $1 RETURNING id`;
+  expect(await installation.sql(text, [key])).toHaveLength(1);
+}
+
+interface Made {
+  agent?: { id: string };
+  webhook?: { id: string; secret: string };
+  file?: { id: string };
+}
+
+test.each(['agents', 'duplicates', 'webhooks', 'files'])(
+  'of %s there is one, and its answer is the first one’s, where the process died between',
+  async (what) => {
+    const { key } = await installation.createOrg();
+    const own = await other.rest<{ agent: { id: string } }>('POST', '/agents', {
+      key,
+      body: { name: 'Own', system_prompt: 'x' },
+    });
+    const at = `/agents/${own.body.agent.id}`;
+    const form = new FormData();
+    form.append('file', new Blob(['The weir was finished in 1911.']), 'weir.txt');
+    const hook = { name: 'hook', url: 'https://example.com/', events: ['generation.completed'] };
+    const [path, body] = {
+      agents: ['/agents', { name: 'Once', system_prompt: 'x' }] as const,
+      duplicates: [`${at}/duplicate`, {}] as const,
+      webhooks: ['/webhooks', hook] as const,
+      files: [`${at}/knowledge`, form] as const,
+    }[what]!;
+    const headers = { authorization: `Bearer ${key}`, 'idempotency-key': `one of ${what}` };
+    const make = async () => {
+      const isForm = body instanceof FormData;
+      const answer = await fetch(`${other.origin}/api/v1${path}`, {
+        method: 'POST',
+        headers: isForm ? headers : { ...headers, 'content-type': 'application/json' },
+        body: isForm ? body : JSON.stringify(body),
+      });
+      return { status: answer.status, body: (await answer.json()) as Made };
+    };
+
+    const first = await make();
+    expect(first.status).toBe(200);
+    await forgetAnswer(`one of ${what}`);
+    const second = await make();
+
+    expect(second.status).toBe(200);
+    const shown = ({ agent, webhook, file }: Made) => [agent?.id, webhook?.id, webhook?.secret, file?.id];
+    expect(shown(second.body)).toEqual(shown(first.body));
+  },
+);

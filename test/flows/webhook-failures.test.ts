@@ -72,7 +72,7 @@ async function holdingReceiver(): Promise<ServerResponse[]> {
 async function open(answer: (response: ServerResponse) => void): Promise<void> {
   receiver = await startReceiver((_, response) => answer(response));
   const body = { name: 'hook', url: receiver.url, events: ['generation.completed'] };
-  hook = await service.create(principal, body);
+  hook = await service.create({ principal, idempotencyKey: null }, body);
 }
 
 const emit = (count = 1, type = 'generation.completed') =>
@@ -246,7 +246,10 @@ test('receivers that are slow to answer leave room for others, at their own host
     else response.writeHead(204).end();
   });
   const at = (path: string, events: string[]) =>
-    service.create(principal, { name: 'hook', url: `${receiver.url}${path}`, events });
+    service.create(
+      { principal, idempotencyKey: null },
+      { name: 'hook', url: `${receiver.url}${path}`, events },
+    );
   // What waits for them would fill every place.
   const hooks = await Promise.all(Array.from({ length: 18 }, () => at('/slow', ['credits.low'])));
   hooks.push(await at('/quick', ['generation.completed']));

@@ -29,6 +29,7 @@ let egress: ReturnType<typeof createEgress>;
 const receivers: Receiver[] = [];
 const { plans } = await loadPlans(null);
 const principal = { orgId: ORG, plan: plans.business_monthly } as Principal;
+const unkeyed = (caller: Principal) => ({ principal: caller, idempotencyKey: null });
 
 beforeAll(async () => {
   db = await createTestDatabase();
@@ -65,7 +66,7 @@ async function receiver(answer?: Parameters<typeof startReceiver>[0]): Promise<R
 }
 
 function register(url: string, body: Record<string, unknown> = {}): Promise<Webhook> {
-  return service.create(principal, { name: 'hook', url, events: ['generation.completed'], ...body });
+  return service.create(unkeyed(principal), { name: 'hook', url, events: ['generation.completed'], ...body });
 }
 
 async function emit(type = 'generation.completed', data: object = { jobId: 'job_1' }): Promise<string> {
@@ -162,7 +163,8 @@ test('one dead receiver among a hundred delays nobody else', async () => {
     ...principal,
     plan: { ...principal.plan, webhooks: { max: 100, customHeaders: true } },
   } as Principal;
-  const at = (url: string) => service.create(roomy, { name: 'hook', url, events: ['generation.completed'] });
+  const at = (url: string) =>
+    service.create(unkeyed(roomy), { name: 'hook', url, events: ['generation.completed'] });
   const hooks = [await at(dead.url)];
   for (let i = 0; i < 99; i++) hooks.push(await at(alive.url));
   for (let i = 0; i < 5; i++) await emit();
@@ -350,7 +352,8 @@ test('the plan bounds the number of webhooks, also for creations at the same tim
     plan: { ...principal.plan, webhooks: { max: 2, customHeaders: true } },
   } as Principal;
   const body = { name: 'n', url: 'https://example.com/', events: [...WEBHOOK_EVENT_TYPES] };
-  const results = await Promise.allSettled(Array.from({ length: 8 }, () => service.create(limited, body)));
+  const create = () => service.create(unkeyed(limited), body);
+  const results = await Promise.allSettled(Array.from({ length: 8 }, create));
   const made = results.filter((result) => result.status === 'fulfilled');
   const refused = results.filter((result) => result.status === 'rejected');
   expect(made).toHaveLength(2);
@@ -360,7 +363,7 @@ test('the plan bounds the number of webhooks, also for creations at the same tim
 
 test('a plan without webhooks is refused before anything else is looked at', async () => {
   const free = { ...principal, plan: plans.free } as Principal;
-  await expect(service.create(free, { bad: true })).rejects.toMatchObject({
+  await expect(service.create(unkeyed(free), { bad: true })).rejects.toMatchObject({
     status: 403,
     message: 'Webhooks are not available',
   });

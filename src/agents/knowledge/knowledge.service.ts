@@ -4,6 +4,8 @@ import type { Database, Sql } from '../../database/database.types.js';
 import { ApiError, invalid, notFound } from '../../errors.js';
 import type { FileService, FileSource } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
+import { bindToKey, takeBound } from '../../idempotency/index.js';
+import type { KeyedCall } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
 import type { KnowledgeFile, KnowledgeService } from '../agents.types.js';
@@ -35,10 +37,13 @@ class Knowledge implements KnowledgeService {
   }
 
   async upload(
-    principal: Principal,
+    call: KeyedCall,
     agentId: string,
     file: { filename: string; open(): FileSource },
   ): Promise<KnowledgeFile> {
+    const { principal } = call;
+    const made = takeBound(call, 'kf');
+    if (made !== null) return await this.get(principal, agentId, made);
     const plan = agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
     const source = file.open();
@@ -53,7 +58,7 @@ class Knowledge implements KnowledgeService {
     const stored = await this.options.files.save({ ...source, orgId, contentType, extension: kind });
     const values = [newId('kf'), orgId, agentId, stored.id, filename, contentType, sizeBytes];
     try {
-      return await this.insert(principal, agentId, { values, max: plan.maxKnowledgeFiles });
+      return await this.insert(call, agentId, { values, max: plan.maxKnowledgeFiles });
     } catch (error) {
       await this.options.files.remove(principal.orgId, [stored.id]);
       throw error;
@@ -151,7 +156,7 @@ class Knowledge implements KnowledgeService {
   }
 
   private async insert(
-    principal: Principal,
+    call: KeyedCall,
     agentId: string,
     { values, max }: { values: (string | number)[]; max: number },
   ): Promise<KnowledgeFile> {
@@ -159,10 +164,11 @@ class Knowledge implements KnowledgeService {
       await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7309))', [agentId]);
       const [count] = await sql.query<{ n: number }>(
         'SELECT count(*)::int AS n FROM knowledge_files WHERE org_id = $1 AND agent_id = $2',
-        [principal.orgId, agentId],
+        [call.principal.orgId, agentId],
       );
       if ((count?.n ?? 0) >= max) throw new ApiError('quota_exceeded', 'Knowledge file limit reached');
       const [row] = await sql.query<KnowledgeRow>(INSERT, values);
+      await bindToKey(sql, call, row!.id);
       await sql.query(`SELECT pg_notify('penstock_knowledge', $1)`, [agentId]);
       return toKnowledgeFile(row!);
     });

@@ -1,5 +1,6 @@
 import { invalid, notFound } from '../../errors.js';
 import type { Database, SqlValue } from '../../database/database.types.js';
+import { takeBound } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { AgentRun, AgentRunService, Page, RunPosition, RunStatus, RunStep } from '../agents.types.js';
 import { createRunReader } from './run.reader.js';
@@ -38,9 +39,9 @@ export function createRunService(options: RunStartOptions): AgentRunService {
 
   const service: AgentRunService = {
     async start(call, agentId, body) {
-      const at = call.resumeJobIds?.findIndex(isRunId) ?? -1;
+      const made = takeBound(call, 'run');
       // A retry with the same Idempotency-Key joins the run that the first call made.
-      if (at >= 0) return await find(call.principal.orgId, null, call.resumeJobIds!.splice(at, 1)[0]!);
+      if (made !== null) return await find(call.principal.orgId, null, made);
       return await start(call, agentId, body);
     },
     async list(principal, agentId, { status, first, after }): Promise<Page<AgentRun>> {
