@@ -17,7 +17,7 @@ import { isTemplateId } from './templates.js';
 export interface AgentServiceOptions {
   database: Database;
   models: ModelCatalogue;
-  knowledge: Pick<KnowledgeService, 'copy' | 'list' | 'delete'>;
+  knowledge: Pick<KnowledgeService, 'copy' | 'forgetAgent'>;
   memory: Pick<MemoryService, 'forgetAgent'>;
   /** Ids of all tools that may be granted now. */
   knownTools(): ReadonlySet<string>;
@@ -86,8 +86,7 @@ class Agents implements AgentService {
   async delete(principal: Principal, id: string): Promise<void> {
     agentPlanOf(principal.plan);
     await this.one(principal, queries.FIND_OWN_AGENT, [id]);
-    for (const file of await this.options.knowledge.list(principal, id))
-      await this.options.knowledge.delete(principal, id, file.id);
+    await this.options.knowledge.forgetAgent(principal.orgId, id);
     await this.options.memory.forgetAgent(id);
     // Runs stay readable by id, so the row stays, out of every list.
     await this.one(

@@ -190,6 +190,8 @@ export interface KnowledgeService {
   list(principal: Principal, agentId: string): Promise<KnowledgeFile[]>;
   get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile>;
   delete(principal: Principal, agentId: string, fileId: string): Promise<void>;
+  /** All files of an agent that is deleted; one that somebody else deletes meanwhile is gone all the same. */
+  forgetAgent(orgId: string, agentId: string): Promise<void>;
   /** Files of the agent, copied for a duplicate of the same organisation. */
   copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void>;
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */

@@ -141,6 +141,23 @@ test("a file over the plan's size is refused while it is read", async () => {
   expect(answer).toMatchObject({ status: 413, body: { error: 'File exceeds the maximum size of 10 MB' } });
 });
 
+test('an agent is deleted although its files are deleted at the same time', async () => {
+  const body = { name: 'Short-lived', system_prompt: 'x' };
+  for (let round = 0; round < 5; round++) {
+    const made = await penstock.rest<{ agent: { id: string } }>('POST', '/agents', { key, body });
+    const agent = made.body.agent.id;
+    const uploads = await Promise.all(
+      ['one', 'two', 'three', 'four'].map((name) => upload(name, `${name}.txt`, { agent })),
+    );
+    const files = uploads.map((answer) => `/agents/${agent}/knowledge/${answer.body.file.id}`);
+    const [deleted] = await Promise.all(
+      [`/agents/${agent}`, ...files].map((path) => penstock.rest('DELETE', path, { key })),
+    );
+    expect(deleted).toMatchObject({ status: 200, body: { success: true } });
+    expect(await penstock.rest('GET', `/agents/${agent}`, { key })).toMatchObject({ status: 404 });
+  }
+});
+
 test("the plan's number of files holds, also for uploads at the same time", async () => {
   const answers = await Promise.all(Array.from({ length: 7 }, (_, n) => upload(`file ${n}`, `${n}.txt`)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);

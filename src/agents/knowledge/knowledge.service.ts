@@ -92,6 +92,15 @@ class Knowledge implements KnowledgeService {
     await this.options.files.remove(principal.orgId, [row.file_id]);
   }
 
+  async forgetAgent(orgId: string, agentId: string): Promise<void> {
+    const sql = `DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 RETURNING ${COLUMNS}`;
+    const rows = await this.options.database.tenantQuery<KnowledgeRow>(orgId, sql, [orgId, agentId]);
+    await this.options.files.remove(
+      orgId,
+      rows.map((row) => row.file_id),
+    );
+  }
+
   async copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void> {
     const { orgId, fromAgentId, toAgentId } = input;
     const rows = await this.options.database.tenantQuery<KnowledgeRow>(
