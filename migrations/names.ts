@@ -31,6 +31,7 @@ export const MIGRATION_NAMES = [
   '0026_kept_parts',
   '0027_event_traces',
   '0028_covered_units',
+  '0029_webhooks_gone',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -154,7 +154,8 @@ class Webhooks implements WebhookService {
     const [made] = await this.options.database.system.query(
       `WITH e AS (INSERT INTO webhook_events (id, org_id, type, event) VALUES ($3, $1, 'webhook.test', $4::jsonb) RETURNING id)
        INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type)
-         SELECT $5, $1, w.id, $3, 'webhook.test' FROM webhooks w, e WHERE w.org_id = $1 AND w.id = $2 RETURNING id`,
+         SELECT $5, $1, w.id, $3, 'webhook.test' FROM webhooks w, e WHERE w.org_id = $1 AND w.id = $2
+           FOR KEY SHARE OF w RETURNING id`,
       [principal.orgId, id, event.id, JSON.stringify(event), deliveryId],
     );
     if (made === undefined) throw notFound('Webhook not found');
