@@ -61,20 +61,20 @@ export function clientOptions(server: Server, role: string, settings: Settings =
 /**
  * Tries until it works or the patience is over: a restart of PostgreSQL is a pause for callers, not a failure. Only for work that has
  * changed nothing yet when its connection fails.
- * @param attempt gets the time (of `Date.now()`) at which the patience is over
+ * @param attempt gets the time (of `performance.now()`, which no clock that is set moves) at which the patience is over
  * @throws ApiError unavailable
  */
 export async function patiently<T>(server: Server, attempt: (deadline: number) => Promise<T>): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 250)) {
     try {
       return await attempt(deadline);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
-      if (Date.now() + pauseMs > deadline) throw unavailable(error);
+      if (performance.now() + pauseMs > deadline) throw unavailable(error);
       await Promise.race([
         server.ensure().catch(() => undefined),
-        sleep(deadline - Date.now(), undefined, { ref: false }),
+        sleep(deadline - performance.now(), undefined, { ref: false }),
       ]);
       await sleep(pauseMs);
     }
@@ -119,15 +119,18 @@ interface Alive {
 
 /** A connection within the time that is left; one that comes later goes back to its pool. */
 function connectBy(pool: pg.Pool, deadline: number): Promise<pg.PoolClient> {
-  const leftMs = deadline - Date.now();
+  const leftMs = deadline - performance.now();
   // A first attempt has its whole patience, which the pool itself keeps to.
   if (leftMs >= PATIENCE_MS - 10) return pool.connect();
   return new Promise((resolve, reject) => {
     let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      reject(new Error('timeout exceeded when trying to connect'));
-    }, leftMs);
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        reject(new Error('timeout exceeded when trying to connect'));
+      },
+      Math.max(0, leftMs),
+    );
     pool
       .connect()
       .then((client) => (isLate ? client.release() : resolve(client)), reject)
@@ -156,7 +159,7 @@ function createDraw(pool: pg.Pool, losses: Losses) {
         } catch (error) {
           client.release(true);
           losses.count += 1;
-          if (!isConnectionFault(error) || Date.now() > deadline) throw error;
+          if (!isConnectionFault(error) || performance.now() > deadline) throw error;
         }
       }
     },
