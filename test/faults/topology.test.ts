@@ -134,6 +134,26 @@ test("a large upload passes, a larger one is refused in Penstock's words, the op
   }
 });
 
+test.skipIf(withoutNginx)('what the balancer refuses itself is JSON in the words of a process', async () => {
+  const said = async (path: string, headers?: Record<string, string>): Promise<unknown> => {
+    const answer = await client.raw(path, { method: 'GET', headers });
+    return { status: answer.statusCode, body: await answer.body.json() };
+  };
+  const tooLarge = {
+    status: 431,
+    body: { error: 'Request headers too large', code: 'invalid_request' },
+  };
+  expect(await said('/quota', { 'x-long': 'a'.repeat(40_000) })).toEqual(tooLarge);
+  expect(await said(`/quota?${'a'.repeat(40_000)}`)).toEqual(tooLarge);
+  expect(await said('/%zz')).toEqual({
+    status: 400,
+    body: { error: 'Bad request', code: 'invalid_request' },
+  });
+  const unknown = { status: 404, body: { error: 'Not found', code: 'not_found' } };
+  expect(await said('/metrics')).toEqual(unknown);
+  expect(await said('/.refused/headers')).toEqual(unknown);
+});
+
 test.skipIf(withoutNginx)(
   'strangers are counted by their own address, whatever they write into X-Forwarded-For',
   async () => {
