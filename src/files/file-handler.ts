@@ -75,6 +75,8 @@ async function send({ store, key, size, request, response }: Sending): Promise<v
   if (bytes === null) return refuse(request, response, 404);
   // A pipeline to a reader who has left already would not end its source.
   if (response.destroyed) return void bytes.destroy();
+  // Most of Node's ten listeners to a close are pipeline's own: with a log line, a metric and a span there would be more, and Node would call it a leak.
+  response.setMaxListeners(0);
   await pipeline(bytes, response);
 }
 

@@ -162,3 +162,21 @@ test('open subscriptions and what they are sent are counted', async () => {
   await eventually(async () => /^penstock_subscriptions_open\{role="all"\} 0$/m.test(await metrics()));
   expect(await metrics()).toMatch(/^penstock_subscription_events_total\{role="all"\} [1-9]/m);
 });
+
+test('a file that is fetched where logs, metrics and traces watch is no leak to Node', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): unknown => warnings.push(warning);
+  process.on('warning', note);
+  try {
+    const made = await server.rest<{ data: { url: string }[] }>('POST', '/images/generations', {
+      key,
+      body: { prompt: 'a mill', size: '512x512' },
+    });
+    const { pathname, search } = new URL(made.body.data[0]!.url);
+    const file = await server.raw(pathname + search, { method: 'GET' });
+    expect((await file.body.arrayBuffer()).byteLength).toBeGreaterThan(1000);
+  } finally {
+    process.off('warning', note);
+  }
+  expect(warnings).toEqual([]);
+});
