@@ -3,9 +3,9 @@ import { readIsoTime } from '../iso-time.js';
 import { BUCKETS, PLAN_CODES, SCOPES } from '../vocabulary.js';
 import type { Bucket, PlanCode, Scope } from '../vocabulary.js';
 
-/** An amount with at most two decimals, as whole hundredths: `1.5` is 150. @throws InvalidArgumentError */
+/** An amount with at most two decimals, as whole hundredths: `1.5` is 150. How large one may be is metering's to say. @throws InvalidArgumentError */
 export function parseAmount(text: string): number {
-  const [, whole, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,2}))?$/.exec(text) ?? [];
+  const [, whole, decimals = ''] = /^(\d+)(?:\.(\d{1,2}))?$/.exec(text) ?? [];
   if (whole === undefined) throw new InvalidArgumentError('must be a number with at most two decimals');
   return Number(whole) * 100 + Number(decimals.padEnd(2, '0'));
 }

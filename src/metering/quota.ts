@@ -33,7 +33,8 @@ function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): v
     throw invalid('chat_tokens is a view of credits and cannot be changed by itself', 'bucket');
   }
   const least = name === 'used' ? 0 : 1;
-  if (!Number.isSafeInteger(amount) || amount < least || amount > MAX_AMOUNT) {
+  if (amount > MAX_AMOUNT) throw invalid(`${name} must be at most ${MAX_AMOUNT / 100}`, name);
+  if (!Number.isSafeInteger(amount) || amount < least) {
     throw invalid(
       `${name} must be ${least === 0 ? 'zero or more' : 'more than zero'}, with at most two decimals`,
       name,

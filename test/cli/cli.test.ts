@@ -153,6 +153,10 @@ test.each([
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.005'], 'two decimals'],
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'credits', '--amount', '1.5'], 'must be whole'],
   [['quota', 'set', '--org', 'Quotas', '--bucket', 'credits', '--used', '50.5'], 'must be whole'],
+  ...['9999999999999', '1000000000000.01', '9'.repeat(400)].map((amount): [string[], string] => [
+    ['org', 'top-up', '--org', 'Quotas', '--bucket', 'stt_seconds', '--amount', amount],
+    'must be at most 1000000000000',
+  ]),
   [['org', 'top-up', '--org', 'Quotas', '--bucket', 'chat_tokens', '--amount', '1'], 'chat_tokens'],
   [['quota', 'set', '--org', 'Quotas', '--bucket', 'gold', '--used', '1'], 'must be one of credits'],
   [['nonsense'], 'unknown command'],
