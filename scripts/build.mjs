@@ -118,4 +118,13 @@ export async function build() {
   return true;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
+/** What whoever starts a checkout that is not theirs is told, in a sentence. */
+function explain(error) {
+  if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code)) throw error;
+  console.error(
+    `The build's folder cannot be written (${error.message}). Let somebody who may write here run \`npm run build\`; then anybody can start it.`,
+  );
+  process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build().catch(explain);

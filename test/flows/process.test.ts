@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { spawn } from 'node:child_process';
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,6 +40,25 @@ async function runToEnd(
 }
 
 describe('a start', () => {
+  test('of a checkout that its user may not write to says so in a sentence', async () => {
+    const checkout = await mkdtemp(join(tmpdir(), 'penstock-foreign-'));
+    await mkdir(join(checkout, 'scripts'));
+    await mkdir(join(checkout, 'src'));
+    await copyFile(new URL('../../scripts/build.mjs', import.meta.url), join(checkout, 'scripts/build.mjs'));
+    await writeFile(join(checkout, 'src/main.ts'), '');
+    await chmod(checkout, 0o555);
+    // Root may write anywhere: somebody else stands for whoever may not.
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const child = spawnSync(process.execPath, [join(checkout, 'scripts/build.mjs')], {
+      ...user,
+      encoding: 'utf8',
+    });
+    expect(child.status).toBe(1);
+    expect(child.stderr).toMatch(/^The build's folder cannot be written \(EACCES[^\n]*\n$/);
+    await chmod(checkout, 0o755);
+    await rm(checkout, { recursive: true });
+  });
+
   test('lists every fault of the configuration at once and ends with 1', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-faults-'));
     const providers = join(folder, 'providers.json');
