@@ -24,6 +24,9 @@ export function parseRequest(source: RequestSource): GraphqlRequest {
   if (Array.isArray(parts)) throw refuse('Batched operations are not supported');
   if (!isRecord(parts)) throw refuse('The request must be a JSON object with a query');
   const { query, operationName, variables, extensions } = parts;
+  // The word on which clients that send hashes (APQ) send the document alone.
+  if (isRecord(extensions) && isRecord(extensions['persistedQuery']))
+    throw refuse('PersistedQueryNotSupported');
   if (typeof query !== 'string' || query.trim() === '') throw refuse('query must be a string');
   if (operationName != null && typeof operationName !== 'string')
     throw refuse('operationName must be a string');

@@ -34,6 +34,21 @@ async function send(parts: object | URLSearchParams, { accept = '*/*', headers =
   return { status: response.status, type, replayed: response.headers.get('idempotent-replayed'), ...json };
 }
 
+describe('a client that sends hashes first', () => {
+  const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) };
+
+  it.each([
+    ['POST', { extensions: { persistedQuery } }],
+    ['POST with the document', { query: '{ version { api } }', extensions: { persistedQuery } }],
+    ['GET', new URLSearchParams({ extensions: JSON.stringify({ persistedQuery }) })],
+  ])('is told to send documents, by %s, in the word that it knows', async (_method, parts) => {
+    expect(await send(parts)).toMatchObject({
+      status: 400,
+      errors: [{ message: 'PersistedQueryNotSupported', extensions: { code: 'invalid_request' } }],
+    });
+  });
+});
+
 describe('what a GraphQL client accepts', () => {
   it.each([
     'image/png',
