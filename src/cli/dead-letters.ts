@@ -1,3 +1,4 @@
+import { notFound } from '../errors.js';
 import { listDeadLetters, openDeadLetterTopic, replayDeadLetters } from '../events/index.js';
 import type { DeadLetterTopic, TopicLetter } from '../events/index.js';
 import { print } from './answer.js';
@@ -51,20 +52,26 @@ export async function listLetters(): Promise<void> {
   );
 }
 
-/** `dead-letters replay`: all, or one. One of the topic stays listed, because only the whole can be ticked off. */
+/**
+ * `dead-letters replay`: all, or one. One of the topic stays listed, because only the whole can be ticked off.
+ * @throws ApiError not_found where there is no letter with the id
+ */
 export async function replayLetters({ id }: { id?: string }): Promise<void> {
   print(
     await withSession(async (session) => {
       const rowIds = id === undefined ? null : id.startsWith('table:') ? [id.slice(6)] : [];
       const rows = await replayDeadLetters(session.database, rowIds);
-      if (id?.startsWith('table:')) return { replayed: rows };
-      const sent = await withTopic(session, async (topic) => {
-        const letters = (await topic.list()).filter((letter) => id === undefined || idOf(letter) === id);
-        const count = await topic.send(letters);
-        if (id === undefined) await topic.done();
-        return count;
-      });
-      return { replayed: rows + (sent ?? 0) };
+      const wanted = (letter: TopicLetter): boolean => id === undefined || idOf(letter) === id;
+      const sent = id?.startsWith('table:')
+        ? null
+        : await withTopic(session, async (topic) => {
+            const letters = (await topic.list()).filter(wanted);
+            const count = await topic.send(letters);
+            if (id === undefined) await topic.done();
+            return { found: letters.length, count };
+          });
+      if (id !== undefined && rows === 0 && !sent?.found) throw notFound('Dead letter not found');
+      return { replayed: rows + (sent?.count ?? 0) };
     }),
   );
 }

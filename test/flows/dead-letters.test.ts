@@ -45,8 +45,10 @@ test('dead letters of an installation without Kafka are listed, and a replay put
   expect(rows).toEqual([{ key: 'org_x', event }]);
 });
 
-test('an id that is none is refused', async () => {
+test('an id that is none is refused, and so is one that no letter has', async () => {
   await expect(plain.cli('dead-letters', 'replay', '--id', "1' OR true")).rejects.toThrow(/must be an id/);
+  for (const id of ['table:77', 'topic:0:77'])
+    await expect(plain.cli('dead-letters', 'replay', '--id', id)).rejects.toThrow(/Dead letter not found/);
 });
 
 describe.skipIf(kafka === null)('with Kafka', () => {
