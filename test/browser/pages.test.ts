@@ -74,6 +74,31 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     await page.close();
   });
 
+  test('GraphiQL is worked by the keyboard alone: Tab goes into an editor and on from it, both ways', async () => {
+    const { page, faults } = await browser.open(`${server.origin}/graphql`);
+    await page.fill('#key', key);
+    await page.press('#key', 'Enter');
+    await page.getByText('Connected').waitFor();
+    const place = (): Promise<string> =>
+      page.evaluate(`document.activeElement.tagName + ' ' + document.activeElement.className`);
+    const goUntil = async (stop: (place: string) => boolean, press: string): Promise<boolean> => {
+      for (let steps = 0; steps < 40; steps++) {
+        await page.keyboard.press(press);
+        if (stop(await place())) return true;
+      }
+      return false;
+    };
+    const isEditor = (name: string): boolean => name.startsWith('TEXTAREA');
+    expect(await goUntil(isEditor, 'Tab')).toBe(true);
+    const before = await page.locator('.graphiql-query-editor .CodeMirror-code').innerText();
+    expect(await goUntil((name) => name.includes('graphiql-execute-button'), 'Tab')).toBe(true);
+    expect(await goUntil(isEditor, 'Shift+Tab')).toBe(true);
+    expect(await goUntil((name) => !isEditor(name), 'Shift+Tab')).toBe(true);
+    expect(await page.locator('.graphiql-query-editor .CodeMirror-code').innerText()).toBe(before);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   test('GraphiQL tells of a refused key', async () => {
     const { page } = await browser.open(`${server.origin}/graphql`);
     await page.fill('#key', `sk_${'0'.repeat(64)}`);

@@ -121,6 +121,15 @@ export const GRAPHIQL_SCRIPT = `'use strict';
   const root = ReactDOM.createRoot(document.getElementById('graphiql'));
   const socket = location.origin.replace(/^http/, 'ws') + '/graphql';
 
+  /** Tab leaves an editor, as it leaves any field: who has no mouse could not go on from there. Completion, while it is open, still takes it. */
+  const free = new WeakSet();
+  document.addEventListener('focusin', ({ target }) => {
+    const editor = target.closest('.CodeMirror')?.CodeMirror;
+    if (!editor || free.has(editor)) return;
+    free.add(editor);
+    editor.addKeyMap({ Tab: false, 'Shift-Tab': false });
+  });
+
   const show = (text, ok) => {
     state.textContent = text;
     state.dataset.ok = ok;
