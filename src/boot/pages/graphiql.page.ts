@@ -157,10 +157,10 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     return fetcher;
   };
 
-  /** The editor has one set of keys from its beginning; GraphiQL adds its own once it knows of the editor, which takes a busy machine a while. */
+  /** Sets of keys: the editor has one from its beginning, this page gives it another; GraphiQL adds four once it knows of the editor, which takes a while. */
   const editorStands = async () => {
     const keyMaps = () => document.querySelector('.graphiql-query-editor .CodeMirror')?.CodeMirror.state.keyMaps;
-    while (!(keyMaps()?.length > 1)) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!(keyMaps()?.length > 2)) await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
   /** Whether the key works, and what to tell of it. */
