@@ -32,6 +32,7 @@ interface Entry {
   principal: Principal;
   /** The plans that `principal` was made from: a reload makes it anew. */
   plans: PlanCatalogue['plans'];
+  /** By `performance.now()`: a wall clock that is set back would keep it fresh for as long. */
   loadedAt: number;
 }
 
@@ -83,7 +84,12 @@ function createCache(plans: PlanCatalogue) {
   return {
     entries,
     add(hash: string, row: Row): Entry {
-      const entry = { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: Date.now() };
+      const entry = {
+        row,
+        principal: toPrincipal(row, plans),
+        plans: plans.plans,
+        loadedAt: performance.now(),
+      };
       entries.delete(hash);
       entries.set(hash, entry);
       if (entries.size > CACHE_SIZE) entries.delete(entries.keys().next().value ?? hash);
@@ -118,7 +124,7 @@ function createRecognizer(database: Database, plans: PlanCatalogue) {
     const rows = await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
     const row = usable(rows[0]);
     if (seen === epoch) return cache.add(name, row);
-    return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: 0 };
+    return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: -Infinity };
   };
   const find = (name: string): Promise<Entry> => {
     const running = loading.get(name);
@@ -132,7 +138,7 @@ function createRecognizer(database: Database, plans: PlanCatalogue) {
   return {
     recognize(name: string): Principal | Promise<Principal> {
       const known = cache.entries.get(name);
-      const fresh = known !== undefined && Date.now() - known.loadedAt < MAX_AGE_MS;
+      const fresh = known !== undefined && performance.now() - known.loadedAt < MAX_AGE_MS;
       return fresh ? current(known, plans) : find(name).then((entry) => current(entry, plans));
     },
     forget(condition: (row: Row) => boolean): void {

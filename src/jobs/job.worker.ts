@@ -188,7 +188,7 @@ class Worker implements JobWorker {
     const { database, logger } = this.options;
     const handler = this.handlers.get(claimed.job.tool);
     if (!handler) throw new Error(`claimed a job of tool ${claimed.job.tool} without a handler`);
-    if (this.running.size === 0) this.renewedAt = Date.now();
+    if (this.running.size === 0) this.renewedAt = performance.now();
     const attempt = new RunningJob({
       claimed,
       held,
@@ -237,7 +237,7 @@ class Worker implements JobWorker {
   private async heartbeat(): Promise<void> {
     const attempts = [...this.running.values()].filter(({ isHeld }) => isHeld);
     if (attempts.length === 0) return;
-    const began = Date.now();
+    const began = performance.now();
     try {
       const held = await renewLeases(this.options.database.system, {
         workerId: this.id,
@@ -248,7 +248,7 @@ class Worker implements JobWorker {
       for (const attempt of attempts) if (!held.has(attempt.job.id)) attempt.stop('lost');
     } catch (error) {
       this.options.logger.warn({ err: error }, 'leases could not be renewed');
-      if (Date.now() - this.renewedAt < this.leaseMs) return;
+      if (performance.now() - this.renewedAt < this.leaseMs) return;
       for (const attempt of attempts) attempt.stop('lost');
     }
   }

@@ -57,7 +57,7 @@ function refuseLate<Item, Answer>(
   { refused }: CoalescerOptions<Item, Answer>,
   patienceMs: number,
 ): void {
-  const now = Date.now();
+  const now = performance.now();
   for (const entry of entries) {
     if (entry.refused || now - entry.since < patienceMs) continue;
     refuse(entry, new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
@@ -155,7 +155,7 @@ export function createCoalescer<Item, Answer>(
       if (closed)
         return Promise.reject(new ApiError('unavailable', 'Service is stopping', { retryAfter: 1 }));
       return new Promise<Answer>((resolve, reject) => {
-        waiting.push({ item, since: Date.now(), refused: false, resolve, reject });
+        waiting.push({ item, since: performance.now(), refused: false, resolve, reject });
         if (active) return;
         active = true;
         setImmediate(gather);

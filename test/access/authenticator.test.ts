@@ -137,6 +137,20 @@ test('a revocation that no push announced is still heard by open connections', a
   await expect.poll(() => heard, { timeout: 3000 }).toBe(true);
 });
 
+test('a clock that is set back does not prolong what a lost push costs', async () => {
+  const { id, key } = await newKey();
+  expect(await refusal(here, `Bearer ${key}`)).toBe('accepted');
+  await db.database.system.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+  const [clock, uptime] = [Date.now(), performance.now()];
+  vi.spyOn(Date, 'now').mockReturnValue(clock - 3_600_000);
+  vi.spyOn(performance, 'now').mockReturnValue(uptime + 11_000);
+  try {
+    expect(await refusal(here, `Bearer ${key}`)).toBe('401 unauthorized Invalid or missing API key');
+  } finally {
+    vi.restoreAllMocks();
+  }
+});
+
 test('a plan change reaches the cached keys of every process, with a grown version', async () => {
   const { key } = await newKey();
   const before = await there.authenticate(`Bearer ${key}`);

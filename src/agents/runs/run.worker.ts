@@ -129,7 +129,7 @@ class Worker implements RunWorker {
 
   private begin(execution: RunExecution): void {
     const { id } = execution.hold;
-    if (this.running.size === 0) this.renewedAt = Date.now();
+    if (this.running.size === 0) this.renewedAt = performance.now();
     this.running.set(id, execution);
     void execution.ended.then(async (outcome) => {
       if (outcome === 'left') await this.giveBack(execution);
@@ -174,7 +174,7 @@ class Worker implements RunWorker {
   }
 
   private async renew(executions: RunExecution[]): Promise<void> {
-    const began = Date.now();
+    const began = performance.now();
     const held = await renewRuns(this.options.database.system, this.id, {
       holds: executions.map(({ hold }) => hold),
       leaseMs: this.leaseMs,
@@ -190,7 +190,7 @@ class Worker implements RunWorker {
       await this.renew(executions);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'leases of runs could not be renewed');
-      if (Date.now() - this.renewedAt < this.leaseMs) return;
+      if (performance.now() - this.renewedAt < this.leaseMs) return;
       for (const execution of executions) execution.stop();
     }
   }

@@ -9,12 +9,12 @@ const PATIENCE_MS = 20_000;
  * answer may have been lost.
  */
 export async function persist(write: () => Promise<boolean>, logger: Logger): Promise<boolean> {
-  const until = Date.now() + PATIENCE_MS;
+  const until = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isTransient(error) || Date.now() > until) throw error;
+      if (!isTransient(error) || performance.now() > until) throw error;
       logger.warn({ err: error }, 'a step of a run could not be written yet');
       await sleep(RETRY_MS);
     }
