@@ -1,7 +1,7 @@
 import type { Plan } from '../access/access.types.js';
 import { isLonger } from '../characters.js';
 import { ApiError, invalid } from '../errors.js';
-import { availableModel } from '../models/index.js';
+import { modelFor } from '../generation/index.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 
 /** What an agent's owner may set (contract 4.8). */
@@ -91,13 +91,12 @@ function iterations(value: unknown, plan: AgentPlan): number {
   return count;
 }
 
-/** The model that is asked for or the default, and whether the plan allows its tier (403, before the fields' 400). */
-function model(value: unknown, { plan, models }: AgentRules): string {
-  if (value != null && typeof value !== 'string') throw invalid('model must be a string', 'model');
-  const found = models.named('chat', value as string | null | undefined);
-  if (!plan.tiers.general.includes(found.tier))
-    throw new ApiError('model_tier_not_allowed', 'Model tier not allowed');
-  return availableModel(found).id;
+const chatModel = (asked: unknown, rules: AgentRules): string =>
+  modelFor({ model: asked }, { ...rules, type: 'chat' }).id;
+
+/** A model that there is must be the plan's before the fields are looked at (403 before 400, decisions.md 1). */
+function requireTier({ model }: Record<string, unknown>, rules: AgentRules): void {
+  if (typeof model === 'string' && rules.models.find(model) !== null) chatModel(model, rules);
 }
 
 function parseField(name: keyof AgentInput, value: unknown, rules: AgentRules): unknown {
@@ -112,7 +111,7 @@ function parseField(name: keyof AgentInput, value: unknown, rules: AgentRules): 
     case 'systemPrompt':
       return requiredText(value, 'system_prompt', 10_000);
     case 'model':
-      return model(value, rules);
+      return chatModel(value, rules);
     case 'tools':
       return tools(value ?? [], plan, rules.knownTools);
     case 'temperature':
@@ -138,8 +137,7 @@ function refuseUnknown(body: Record<string, unknown>, extra: readonly string[]):
 /** A whole agent with defaults filled in. @throws ApiError model_tier_not_allowed, invalid_request with `param` */
 export function parseAgent(body: Record<string, unknown>, rules: AgentRules): AgentInput {
   agentPlanOf(rules.plan);
-  const chosen = typeof body['model'] === 'string' ? rules.models.find(body['model']) : null;
-  if (chosen !== null) model(chosen.id, rules);
+  requireTier(body, rules);
   refuseUnknown(body, []);
   const entries = Object.entries(FIELDS).map(([field, name]) => [name, parseField(name, body[field], rules)]);
   return { ...(Object.fromEntries(entries) as AgentInput), isPublic: false };
@@ -148,6 +146,7 @@ export function parseAgent(body: Record<string, unknown>, rules: AgentRules): Ag
 /** The fields that a PATCH names; null means the field's default. */
 export function parseAgentChanges(body: Record<string, unknown>, rules: AgentRules): Partial<AgentInput> {
   agentPlanOf(rules.plan);
+  requireTier(body, rules);
   refuseUnknown(body, ['is_public']);
   const named = { ...FIELDS, is_public: 'isPublic' as const };
   const entries = Object.entries(named)

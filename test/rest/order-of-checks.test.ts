@@ -61,6 +61,17 @@ describe('a model whose provider is not configured', () => {
       body: { error: 'Model not available: openai/gpt-5-pro', param: 'model' },
     });
   });
+
+  it('is told before a field that there is not, when an agent is made or changed', async () => {
+    const { key } = await server.createOrg({ plan: 'pro_monthly' });
+    const fields = { name: 'x', system_prompt: 'x' };
+    const made = await server.rest<{ agent: { id: string } }>('POST', '/agents', { key, body: fields });
+    const body = { ...fields, model: 'openai/gpt-5-pro', colour: 'blue' };
+    const refusal = { status: 403, body: { error: 'Model tier not allowed', param: 'model' } };
+    expect(await server.rest('POST', '/agents', { key, body })).toMatchObject(refusal);
+    const path = `/agents/${made.body.agent.id}`;
+    expect(await server.rest('PATCH', path, { key, body })).toMatchObject(refusal);
+  });
 });
 
 describe('a body that is JSON and no object', () => {
