@@ -37,7 +37,7 @@ export async function streamNewRun(
   setRate(response, rest.call.rate);
   if (await sendReplay(response, outcome)) return;
   if (outcome.kind === 'run') prepareRun(rest.call, outcome.run.rowId);
-  if (outcome.kind === 'run' || outcome.kind === 'await') rest.call.resumeJobIds = outcome.resumeJobIds;
+  if (outcome.kind === 'run' || outcome.kind === 'await') rest.call.boundIds = outcome.boundIds;
   if (outcome.kind === 'await') response.setHeader('Idempotent-Replayed', 'true');
   const runId = outcome.kind === 'run' ? await startOnce(work, outcome.run) : await start(work);
   if (runId !== null) await carryRun(work, await options.joinRun(rest.call, runId));

@@ -177,6 +177,14 @@ export interface Passage {
   score: number;
 }
 
+/** A document that a run was given or fetched. */
+export interface GivenDocument {
+  orgId: string;
+  bytes: Buffer;
+  filename: string;
+  signal: AbortSignal;
+}
+
 export interface KnowledgeService {
   /**
    * Keeps an upload, from memory or from the spool (then its bytes are never whole in memory).
@@ -200,7 +208,7 @@ export interface KnowledgeService {
    * Text of a document given with a run (attachments), within the same limits.
    * @throws ApiError invalid_request; unavailable while too many are read
    */
-  extract(input: { orgId: string; bytes: Buffer; filename: string; signal: AbortSignal }): Promise<string>;
+  extract(document: GivenDocument): Promise<string>;
 }
 
 export interface Memory {

@@ -158,7 +158,7 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
   setRate(response, call.rate);
   if (await sendReplay(response, outcome)) return;
   if (outcome.kind === 'run') prepareRun(call, outcome.run.rowId);
-  if (outcome.kind === 'run' || outcome.kind === 'await') call.resumeJobIds = outcome.resumeJobIds;
+  if (outcome.kind === 'run' || outcome.kind === 'await') call.boundIds = outcome.boundIds;
   const given = await answer(progressOf(outcome));
   if (outcome.kind === 'run') {
     if (edge.idempotency.keeps(call, given)) {

@@ -13,7 +13,7 @@ export async function bindToKey(
 }
 
 /** Takes the first thing of its kind that an earlier request with the call's key made; null: it made none, or died before. */
-export function takeBound({ resumeJobIds }: Pick<KeyedCall, 'resumeJobIds'>, prefix: string): string | null {
-  const at = resumeJobIds?.findIndex((id) => id.startsWith(`${prefix}_`)) ?? -1;
-  return resumeJobIds?.splice(at, at < 0 ? 0 : 1)[0] ?? null;
+export function takeBound({ boundIds }: Pick<KeyedCall, 'boundIds'>, prefix: string): string | null {
+  const at = boundIds?.findIndex((id) => id.startsWith(`${prefix}_`)) ?? -1;
+  return boundIds?.splice(at, at < 0 ? 0 : 1)[0] ?? null;
 }

@@ -154,19 +154,19 @@ function takeUp(kept: Kept, { request: { call }, row, hold }: Asked): Idempotenc
   const opened = kept.seal.open(stored);
   if (opened === null) {
     const run = runOf(kept, { call, row, hold });
-    return { kind: 'run', run, resumeJobIds: row.jobs, part: null };
+    return { kind: 'run', run, boundIds: row.jobs, part: null };
   }
   requireScopes(call, row.granted);
   call.usedScopes = [...new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])])];
   const part = { status: row.answer_status ?? 200, ...opened };
-  return { kind: 'run', run: runOf(kept, { call, row, hold }), resumeJobIds: row.jobs, part };
+  return { kind: 'run', run: runOf(kept, { call, row, hold }), boundIds: row.jobs, part };
 }
 
 function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
   requireScopes(request.call, row.granted);
   const answer = kept.seal.open({ headers: row.answer_headers ?? {}, body: row.answer_body });
   if (answer !== null) return { kind: 'replay', answer: { status: row.answer_status ?? 200, ...answer } };
-  if (row.jobs.length > 0) return { kind: 'await', resumeJobIds: row.jobs };
+  if (row.jobs.length > 0) return { kind: 'await', boundIds: row.jobs };
   throw new ApiError('conflict', 'The first answer was too large to be kept');
 }
 
@@ -186,7 +186,7 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
     requireScopes(request.call, live.call.usedScopes ?? []);
     return { kind: 'join', answer: joined };
   }
-  if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', resumeJobIds: row.jobs };
+  if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
   throw new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', { retryAfter: 1 });
 }
 

@@ -18,7 +18,7 @@ export interface IdempotentRequest {
 }
 
 /** A call that makes something once: a retry with its Idempotency-Key gets what was made. */
-export type KeyedCall = Pick<CallContext, 'principal' | 'idempotencyKey' | 'resumeJobIds'>;
+export type KeyedCall = Pick<CallContext, 'principal' | 'idempotencyKey' | 'boundIds'>;
 
 /** An answer as it was first given. */
 export interface RecordedAnswer {
@@ -69,14 +69,14 @@ export interface IdempotentRun {
 
 /**
  * What to do with a request that carries a key:
- * `run`: do the work with `call.idempotencyKey = run.rowId`, and `call.resumeJobIds` where jobs of a first call stand already; `part` is
+ * `run`: do the work with `call.idempotencyKey = run.rowId`, and `call.boundIds` where something that a first call made stands already; `part` is
  * what an earlier run kept;
- * `await`: do the work with `call.resumeJobIds` set: it waits for those jobs, creates nothing and keeps nothing;
+ * `await`: do the work with `call.boundIds` set: it waits for what those name, creates nothing and keeps nothing;
  * `replay`, `join`: send that answer with `Idempotent-Replayed: true`.
  */
 export type IdempotencyOutcome =
-  | { kind: 'run'; run: IdempotentRun; resumeJobIds: string[]; part: RecordedAnswer | null }
-  | { kind: 'await'; resumeJobIds: string[] }
+  | { kind: 'run'; run: IdempotentRun; boundIds: string[]; part: RecordedAnswer | null }
+  | { kind: 'await'; boundIds: string[] }
   | { kind: 'replay'; answer: RecordedAnswer }
   | { kind: 'join'; answer: JoinedAnswer };
 

@@ -29,7 +29,7 @@ export interface CallContext {
    * What an earlier request with the same Idempotency-Key made: jobs, mostly. A generation takes the first job off the list, waits for it
    * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
    */
-  resumeJobIds?: string[];
+  boundIds?: string[];
   /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */
   usedScopes?: readonly Scope[];
 }

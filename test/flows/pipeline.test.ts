@@ -99,7 +99,7 @@ describe('a generation', () => {
   it('waits for the job of an earlier request in the place of making one', async () => {
     const { orgId, call } = await engine.createOrg();
     const first = await engine.generation.generate('image', await call(), small, { async: true });
-    const resumed = await call({ resumeJobIds: [first.job.id] });
+    const resumed = await call({ boundIds: [first.job.id] });
     const again = await engine.generation.generate('image', resumed, small, { async: false });
     expect(again.job).toMatchObject({ id: first.job.id, status: 'completed' });
     expect(await used(orgId, 'image_generations')).toEqual([1, 599]);

@@ -8,7 +8,7 @@ import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
-import type { KnowledgeFile, KnowledgeService } from '../agents.types.js';
+import type { GivenDocument, KnowledgeFile, KnowledgeService } from '../agents.types.js';
 import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
 import { COLUMNS, INSERT, toKnowledgeFile } from './knowledge.queries.js';
@@ -93,12 +93,13 @@ class Knowledge implements KnowledgeService {
   }
 
   async forgetAgent(orgId: string, agentId: string): Promise<void> {
-    const sql = `DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 RETURNING ${COLUMNS}`;
-    const rows = await this.options.database.tenantQuery<KnowledgeRow>(orgId, sql, [orgId, agentId]);
-    await this.options.files.remove(
+    const rows = await this.options.database.tenantQuery<{ id: string }>(
       orgId,
-      rows.map((row) => row.file_id),
+      'DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 RETURNING file_id AS id',
+      [orgId, agentId],
     );
+    const files = rows.map(({ id }) => id);
+    await this.options.files.remove(orgId, files);
   }
 
   async copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void> {
@@ -116,12 +117,7 @@ class Knowledge implements KnowledgeService {
     return this.retrieval.search(input);
   }
 
-  async extract({
-    orgId,
-    bytes,
-    filename,
-    signal,
-  }: Parameters<KnowledgeService['extract']>[0]): Promise<string> {
+  async extract({ orgId, bytes, filename, signal }: GivenDocument): Promise<string> {
     const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
     try {

@@ -3,7 +3,7 @@ import { extensionOf } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import { agentPlanOf } from '../agent.input.js';
-import type { KnowledgeService } from '../agents.types.js';
+import type { GivenDocument, KnowledgeService } from '../agents.types.js';
 import type { AttachmentInput } from './run.input.js';
 import type { RunAttachment } from './run.types.js';
 
@@ -55,7 +55,7 @@ export async function readAttachments(
 
 async function textOf(
   knowledge: Pick<KnowledgeService, 'extract'>,
-  document: Parameters<KnowledgeService['extract']>[0],
+  document: GivenDocument,
 ): Promise<string> {
   try {
     const text = await knowledge.extract(document);

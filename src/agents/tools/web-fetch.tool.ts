@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.js';
 import { EgressError } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import type { FileService } from '../../files/index.js';
-import type { KnowledgeService } from '../agents.types.js';
+import type { GivenDocument, KnowledgeService } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { WorkError } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
@@ -94,7 +94,7 @@ async function pageOf(
 
 async function documentText(
   knowledge: WebFetchOptions['knowledge'],
-  document: Parameters<KnowledgeService['extract']>[0],
+  document: GivenDocument,
 ): Promise<string> {
   try {
     return await knowledge.extract(document);
