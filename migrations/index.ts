@@ -29,6 +29,7 @@ import { Migration0026 } from './0026_kept_parts.js';
 import { Migration0027 } from './0027_event_traces.js';
 import { Migration0028 } from './0028_covered_units.js';
 import { Migration0029 } from './0029_webhooks_gone.js';
+import { Migration0030 } from './0030_made_answers.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -63,6 +64,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0027_event_traces': Migration0027,
   '0028_covered_units': Migration0028,
   '0029_webhooks_gone': Migration0029,
+  '0030_made_answers': Migration0030,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

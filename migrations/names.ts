@@ -32,6 +32,7 @@ export const MIGRATION_NAMES = [
   '0027_event_traces',
   '0028_covered_units',
   '0029_webhooks_gone',
+  '0030_made_answers',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

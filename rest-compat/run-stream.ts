@@ -36,7 +36,7 @@ export async function streamNewRun(
   const outcome = await options.edge.idempotency.begin(idempotent);
   setRate(response, rest.call.rate);
   if (await sendReplay(response, outcome)) return;
-  if (outcome.kind === 'run') prepareRun(rest.call, outcome.run.rowId);
+  if (outcome.kind === 'run') prepareRun(rest.call, outcome.run);
   if (outcome.kind === 'run' || outcome.kind === 'await') rest.call.boundIds = outcome.boundIds;
   if (outcome.kind === 'await') response.setHeader('Idempotent-Replayed', 'true');
   const runId = outcome.kind === 'run' ? await startOnce(work, outcome.run) : await start(work);

@@ -54,7 +54,7 @@ export async function streamChat(work: Streaming & { idempotent: IdempotentReque
   setRate(response, rest.call.rate);
   if (await sendReplay(response, outcome)) return;
   if (outcome.kind !== 'run') return void (await carryChat(work, null));
-  prepareRun(rest.call, outcome.run.rowId);
+  prepareRun(rest.call, outcome.run);
   await carryRecorded(work, outcome.run);
 }
 

@@ -6,6 +6,7 @@ import type { ChatCaller } from './chat-callers.js';
 import { bringsSomething, ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
 import { answerOfFault } from './chat-settlement.js';
+import type { KeepMade } from './chat-made.js';
 import type { ChatSettlement } from './chat-settlement.js';
 import { countTexts } from './chat-tokens.js';
 import { chatUsage, wholeTokens } from './chat-usage.js';
@@ -23,6 +24,8 @@ export interface StreamOptions {
   /** The model that answers. */
   model: Model;
   caller: ChatCaller;
+  /** Set where a retry may want the answer. */
+  keepMade: KeepMade | null;
   settlement: ChatSettlement;
   tokenizer: Tokenizer;
 }
@@ -41,6 +44,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** Texts as JSON. */
   private readonly delivered: string[] = [];
   private readonly ready: string[] = [];
+  /** All that was handed out, where a retry may want it. */
+  private readonly written: string[] = [];
   private next_: Chunk | null;
   /** The chunk that ends the answer: it waits for the usage. */
   private held: Chunk | null = null;
@@ -96,6 +101,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   private handedOut(value: string | null): Step {
     this.waitingSince = Date.now();
+    if (value !== null && this.options.keepMade !== null) this.written.push(value);
     return value === null ? DONE : { done: false, value };
   }
 
@@ -177,17 +183,23 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   /** The upstream has ended: charge, then hand out the last chunks. */
   private async end(): Promise<string | null> {
-    const { chat } = this.options;
     if (!this.held && this.delivered.length === 0)
       throw await this.failed(new Error('The upstream ended without an answer'));
     const finish = this.held ?? this.writer.bareFinish(this.callsTools ? 'tool_calls' : 'stop');
     if (this.ending) return await this.afterEnding();
-    const usage = await this.settled();
+    const usage = await this.settled(finish);
     if (usage === null) return await this.afterEnding();
     this.finished = true;
-    if (!chat.request.includeUsage) return this.writer.finish(finish, usage, chat.citations);
-    this.ready.push(this.writer.usage(usage));
-    return this.writer.finish(finish, null, chat.citations);
+    const [last, ...more] = this.lastTexts(finish, usage);
+    this.ready.push(...more);
+    return last;
+  }
+
+  /** The chunk that finishes; after it that with the usage, where it has one of its own. */
+  private lastTexts(finish: Chunk, usage: Record<string, unknown>): [string, ...string[]] {
+    const { citations, request } = this.options.chat;
+    if (!request.includeUsage) return [this.writer.finish(finish, usage, citations)];
+    return [this.writer.finish(finish, null, citations), this.writer.usage(usage)];
   }
 
   private async afterEnding(): Promise<null> {
@@ -196,13 +208,24 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   }
 
   /** Charges the whole answer; null where the stream had ended otherwise meanwhile. */
-  private async settled(): Promise<Record<string, unknown> | null> {
-    const { chat, settlement, model } = this.options;
+  private async settled(finish: Chunk): Promise<Record<string, unknown> | null> {
+    const { chat, settlement, model, keepMade } = this.options;
     const tokens = await wholeTokens(this.reported, {
       prompt: chat.promptTokens,
       completion: () => this.deliveredTokens(),
       generated: this.delivered.length > 0,
     });
+    if (keepMade !== null && !this.ending) {
+      const texts = [...this.written, ...this.lastTexts(finish, {})];
+      const { reported } = this;
+      await keepMade(chat.operationId, {
+        texts,
+        priced: texts.length - 1,
+        tokens,
+        reported,
+        model: chat.model.id,
+      });
+    }
     if (this.ending) return null;
     let usage: Record<string, unknown> | null = null;
     this.ending = settlement

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model } from '../models/models.types.js';
@@ -6,6 +7,8 @@ import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../pr
 import { createChatAdmission } from './chat-admission.js';
 import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './chat-admission.js';
 import { answerTexts, chatAnswer, missingHead } from './chat-answer.js';
+import { chargedBefore, keeperOf } from './chat-made.js';
+import type { KeepMade } from './chat-made.js';
 import { ChatCallers, stoppingFault } from './chat-callers.js';
 import type { ChatCaller } from './chat-callers.js';
 import { openAnswer } from './chat-open.js';
@@ -39,6 +42,7 @@ interface Parts {
 interface Live {
   chat: AdmittedChat;
   caller: ChatCaller;
+  keepMade: KeepMade | null;
 }
 
 /** @throws UpstreamError where a fallback's window is too small for the prompt */
@@ -81,10 +85,13 @@ const WHOLE: Work<ChatAnswer, ChatCompletion> = {
 };
 
 async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
+  const keepMade = keeperOf(call, body);
+  const [before] = (keepMade && (await chargedBefore(parts.options, call, body))) ?? [];
+  if (before !== undefined) return { text: before };
   const chat = await parts.admission.admit(call, body);
   const caller = parts.callers.enter(call);
   try {
-    return await routed(parts, { chat, caller }, WHOLE);
+    return await routed(parts, { chat, caller, keepMade }, WHOLE);
   } finally {
     caller.leave();
   }
@@ -93,7 +100,7 @@ async function complete(parts: Parts, call: CallContext, body: Body): Promise<Ch
 /** Charges a whole answer and writes it as the contract has it. */
 async function finished(
   parts: Parts,
-  { chat }: Live,
+  { chat, keepMade }: Live,
   { value, model }: Routed<ChatAnswer>,
 ): Promise<ChatCompletion> {
   const { text, parsed } = value;
@@ -108,12 +115,15 @@ async function finished(
   });
   const tokens = counted instanceof Promise ? await counted : counted;
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
-  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
-  const usage = chatUsage({ tokens, reported, settlement: settled, model: chat.model });
   const { citations } = chat;
-  return {
-    text: chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations }),
-  };
+  const written = (usage: Record<string, unknown>): string =>
+    chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations });
+  if (keepMade !== null) {
+    const made = { texts: [written({})], priced: 0, tokens, reported, model: chat.model.id };
+    await keepMade(chat.operationId, made);
+  }
+  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
+  return { text: written(chatUsage({ tokens, reported, settlement: settled, model: chat.model })) };
 }
 
 const STREAMED: Work<OpenAnswer, ChatStream> = {
@@ -123,10 +133,14 @@ const STREAMED: Work<OpenAnswer, ChatStream> = {
   },
 };
 
-async function stream(parts: Parts, chat: AdmittedChat): Promise<ChatStream> {
-  const caller = parts.callers.enter(chat.call);
+async function stream(parts: Parts, call: CallContext, body: Body): Promise<ChatStream> {
+  const keepMade = keeperOf(call, body);
+  const before = keepMade && (await chargedBefore(parts.options, call, body));
+  if (before !== null) return { chunks: Readable.from(before) };
+  const chat = await parts.admission.admit(call, body);
+  const caller = parts.callers.enter(call);
   try {
-    return await routed(parts, { chat, caller }, STREAMED);
+    return await routed(parts, { chat, caller, keepMade }, STREAMED);
   } catch (error) {
     caller.leave();
     throw error;
@@ -145,7 +159,7 @@ export function createChatService(options: ChatOptions): ChatService {
   return {
     stop: () => parts.callers.stop(),
     complete: (call, body) => complete(parts, call, body),
-    stream: async (call, body) => await stream(parts, await parts.admission.admit(call, body)),
+    stream: (call, body) => stream(parts, call, body),
     async estimate(call, body) {
       const { model, promptTokens, maxTokens } = await parts.admission.check(call, body);
       const amounts = options.metering.tokenAmounts(promptTokens + maxTokens, tokenRate(model));

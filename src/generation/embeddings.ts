@@ -2,7 +2,7 @@ import type { EmbeddingModelV4Result } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
 import { newId } from '../ids.js';
 import type { CallContext } from '../metering/call-context.js';
-import type { Metering } from '../metering/metering.types.js';
+import type { Metering, Settlement } from '../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
 import { abortedError, UpstreamError } from '../providers/index.js';
 import type { Provider, ProviderRegistry, Tokenizer } from '../providers/index.js';
@@ -63,6 +63,29 @@ function dataOf(embeddings: number[][], base64: boolean): Record<string, unknown
   }));
 }
 
+/** The answer before it is charged. */
+interface MadeEmbeddings extends Record<string, unknown> {
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+const inputOf = (body: Record<string, unknown>): unknown => ['embeddings', body];
+
+function priced(made: MadeEmbeddings, { charged }: Settlement): Record<string, unknown> {
+  return { ...made, usage: { ...made.usage, credits_used: (charged.credits ?? 0) / 100 } };
+}
+
+/** What an earlier request with the call's Idempotency-Key was charged for and did not live to give. */
+async function chargedBefore(
+  metering: Metering,
+  { madeAnswers }: CallContext,
+  body: Record<string, unknown>,
+): Promise<Record<string, unknown> | null> {
+  const earlier = madeAnswers?.take(inputOf(body));
+  if (!earlier) return null;
+  const settlement = await metering.settledBefore(earlier.operationId);
+  return settlement && priced(earlier.value as MadeEmbeddings, settlement);
+}
+
 async function check(
   options: EmbeddingOptions,
   call: CallContext,
@@ -101,6 +124,8 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
   const never = new AbortController().signal;
   return {
     async create(call, body) {
+      const before = await chargedBefore(metering, call, body);
+      if (before) return before;
       const { request, model: asked, tokens: counted, operationId } = await admit(options, call, body);
       const signal = call.idempotencyKey === null ? call.signal : never;
       const { value, model } = await router
@@ -113,14 +138,15 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
       // An upstream that counts nothing, or in fractions, does not count.
       const tokens = tokenCount(value.usage?.tokens) || counted;
       const amounts = metering.tokenAmounts(tokens, tokenRate(asked));
-      const { charged } = await metering.settleUnseen(operationId, amounts);
-      return {
+      const made: MadeEmbeddings = {
         object: 'list',
         data: dataOf(value.embeddings, request.base64),
         model: model.id,
         model_tier: asked.tier,
-        usage: { prompt_tokens: tokens, total_tokens: tokens, credits_used: (charged.credits ?? 0) / 100 },
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
       };
+      await call.madeAnswers?.keep(inputOf(body), { operationId, value: made });
+      return priced(made, await metering.settleUnseen(operationId, amounts));
     },
     async estimate(call, body) {
       const { model, tokens } = await check(options, call, body);

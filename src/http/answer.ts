@@ -4,6 +4,7 @@ import type {
   AnswerPart,
   IdempotencyOutcome,
   IdempotentRequest,
+  IdempotentRun,
   RecordedAnswer,
 } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
@@ -157,7 +158,7 @@ export async function sendOnce({ edge, response, request, answer }: IdempotentWo
   const outcome = await edge.idempotency.begin(request);
   setRate(response, call.rate);
   if (await sendReplay(response, outcome)) return;
-  if (outcome.kind === 'run') prepareRun(call, outcome.run.rowId);
+  if (outcome.kind === 'run') prepareRun(call, outcome.run);
   if (outcome.kind === 'run' || outcome.kind === 'await') call.boundIds = outcome.boundIds;
   const given = await answer(progressOf(outcome));
   if (outcome.kind === 'run') {
@@ -188,7 +189,8 @@ export async function returnIfRefused(edge: HttpEdge, call: CallContext, status:
 }
 
 /** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions.md 6). */
-export function prepareRun(call: CallContext, rowId: string): void {
+export function prepareRun(call: CallContext, { rowId, madeAnswers }: IdempotentRun): void {
   call.idempotencyKey = rowId;
+  call.madeAnswers = madeAnswers;
   call.signal = new AbortController().signal;
 }

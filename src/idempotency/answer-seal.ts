@@ -15,6 +15,9 @@ interface Stored {
  */
 export interface AnswerSeal {
   seal(answer: { headers: Record<string, string>; body: Buffer }): Stored;
+  sealBytes(bytes: Buffer): Buffer;
+  /** Null: sealed with a secret that is no longer known. */
+  openBytes(sealed: Buffer): Buffer | null;
   /** Null: there is no body, or it is sealed with a secret that is no longer known. */
   open(stored: Stored): { headers: Record<string, string>; body: Buffer } | null;
 }
@@ -23,12 +26,15 @@ export interface AnswerSeal {
 export function createAnswerSeal(signing: { current: string; previous: string | null }): AnswerSeal {
   const current = createSealer(signing.current, PURPOSE);
   const previous = signing.previous === null ? null : createSealer(signing.previous, PURPOSE);
+  const openBytes = (sealed: Buffer): Buffer | null => current.open(sealed) ?? previous?.open(sealed) ?? null;
   return {
+    sealBytes: (bytes) => current.seal(bytes),
+    openBytes,
     seal: ({ headers, body }) => ({ headers: { ...headers, [MARK]: '1' }, body: current.seal(body) }),
     open({ headers: { [MARK]: mark, ...headers }, body }) {
       if (body === null || mark === undefined) return body && { headers, body };
-      const opened = current.open(body) ?? previous?.open(body);
-      return opened ? { headers, body: opened } : null;
+      const opened = openBytes(body);
+      return opened && { headers, body: opened };
     },
   };
 }

@@ -7,22 +7,29 @@ const BEGIN: Statement = {
 const FINISH: Statement = {
   name: 'idempotency_finish',
   text: `UPDATE idempotency_keys
-    SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6,
+    SET state = 'done', status = $3, headers = $4::jsonb, body = $5, scopes = $6, made = NULL,
       job_ids = CASE WHEN body IS NULL THEN job_ids ELSE '{}' END
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
 const NOTE_PART: Statement = {
   name: 'idempotency_note_part',
   text: `UPDATE idempotency_keys
-    SET status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7
+    SET status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7, made = NULL
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
 const KEEP_PART: Statement = {
   name: 'idempotency_keep_part',
   text: `UPDATE idempotency_keys
-    SET process_id = NULL, status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7
+    SET process_id = NULL, status = $3, headers = $4::jsonb, body = $5, scopes = $6, job_ids = $7, made = NULL
     WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
 };
+/** Not flushed by itself: the charge that follows is, and what was written before it with it. */
+const KEEP_MADE: Statement = {
+  name: 'idempotency_keep_made',
+  text: `UPDATE idempotency_keys SET made = $3 WHERE id = $1 AND process_id = $2 AND state = 'in_flight'
+    RETURNING set_config('synchronous_commit', 'off', true)`,
+};
+const MADE: Statement = { name: 'idempotency_made', text: 'SELECT made FROM idempotency_keys WHERE id = $1' };
 const FORGET: Statement = {
   name: 'idempotency_forget',
   text: `DELETE FROM idempotency_keys WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
@@ -96,6 +103,19 @@ export async function notePart(sql: Sql, input: PartInput): Promise<void> {
 
 function partValues({ rowId, processId, status, headers, body, scopes, jobs }: PartInput): SqlValue[] {
   return [rowId, processId, status, JSON.stringify(headers), body, scopes, jobs];
+}
+
+/** An answer that is about to be charged; the one before it has become part of the whole. */
+export async function keepMade(
+  sql: Sql,
+  input: { rowId: string; processId: string; made: Buffer },
+): Promise<void> {
+  await sql.query(KEEP_MADE, [input.rowId, input.processId, input.made]);
+}
+
+export async function made(sql: Sql, rowId: string): Promise<Buffer | null> {
+  const [row] = await sql.query<{ made: Buffer | null }>(MADE, [rowId]);
+  return row?.made ?? null;
 }
 
 export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { Scope } from '../vocabulary.js';
-import type { CallContext } from '../metering/call-context.js';
+import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
 import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
@@ -18,6 +18,7 @@ import type {
   IdempotentRun,
 } from './idempotency.types.js';
 import { KeyHolds, type KeyHold } from './key-holds.js';
+import { createMadeAnswers } from './made-answers.js';
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;
@@ -102,7 +103,10 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     throw error;
   }
   try {
-    const outcome = outcomeOf(kept, { request, row, hold });
+    // Only who takes a key over finds anything.
+    const isTakenOver = row.outcome === 'run' && row.row_id !== id;
+    const made = isTakenOver ? await queries.made(system, row.row_id) : null;
+    const outcome = outcomeOf(kept, { request, row, hold, made });
     if (outcome.kind !== 'run') hold.release();
     return outcome;
   } catch (error) {
@@ -133,9 +137,12 @@ interface Asked {
   request: IdempotentRequest;
   row: BeginRow;
   hold: KeyHold;
+  /** Sealed. */
+  made: Buffer | null;
 }
 
-function outcomeOf(kept: Kept, { request, row, hold }: Asked): IdempotencyOutcome {
+function outcomeOf(kept: Kept, asked: Asked): IdempotencyOutcome {
+  const { request, row } = asked;
   switch (row.outcome) {
     case 'mismatch':
       throw new ApiError('idempotency_mismatch', 'This Idempotency-Key was used with another request');
@@ -144,22 +151,22 @@ function outcomeOf(kept: Kept, { request, row, hold }: Asked): IdempotencyOutcom
     case 'in_flight':
       return meetInFlight(kept, request, row);
     case 'run':
-      return takeUp(kept, { request, row, hold });
+      return takeUp(kept, asked);
   }
 }
 
 /** The work is this request's: all of it, or what an earlier one with the key left. */
-function takeUp(kept: Kept, { request: { call }, row, hold }: Asked): IdempotencyOutcome {
+function takeUp(kept: Kept, { request: { call }, row, hold, made }: Asked): IdempotencyOutcome {
   const stored = { headers: row.answer_headers ?? {}, body: row.answer_body };
   const opened = kept.seal.open(stored);
   if (opened === null) {
-    const run = runOf(kept, { call, row, hold });
+    const run = runOf(kept, { call, row, hold, made });
     return { kind: 'run', run, boundIds: row.jobs, part: null };
   }
   requireScopes(call, row.granted);
   call.usedScopes = [...new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])])];
   const part = { status: row.answer_status ?? 200, ...opened };
-  return { kind: 'run', run: runOf(kept, { call, row, hold }), boundIds: row.jobs, part };
+  return { kind: 'run', run: runOf(kept, { call, row, hold, made }), boundIds: row.jobs, part };
 }
 
 function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
@@ -190,13 +197,9 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
   throw new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', { retryAfter: 1 });
 }
 
-interface Work {
-  call: CallContext;
-  row: BeginRow;
-  hold: KeyHold;
-}
+type Work = Omit<Asked, 'request'> & { call: CallContext };
 
-function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
+function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
   const rowId = row.row_id;
   const { processId } = kept;
   const { system } = kept.database;
@@ -216,6 +219,7 @@ function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
     });
   return {
     rowId,
+    madeAnswers: madeAnswersOf(kept, rowId, made),
     record({ status, headers }): AnswerRecorder {
       const recording = new Recording(status, headers, kept.maxBodyBytes);
       kept.live.set(rowId, { recording, call });
@@ -251,6 +255,18 @@ function runOf(kept: Kept, { call, row, hold }: Work): IdempotentRun {
       await Promise.race([left, sleep(LEAVE_MS, undefined, { ref: false })]);
     },
   };
+}
+
+function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
+  const { seal, processId, database, logger } = kept;
+  return createMadeAnswers(sealed && seal.openBytes(sealed), async (bytes) => {
+    if (bytes.length > kept.maxBodyBytes) return;
+    try {
+      await queries.keepMade(database.system, { rowId, processId, made: seal.sealBytes(bytes) });
+    } catch (error) {
+      logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
+    }
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CallContext } from '../metering/call-context.js';
+import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 
 /** What makes two requests the same (decisions.md 6, "Beyond the contract"). */
 export interface IdempotentRequest {
@@ -52,6 +52,8 @@ export interface AnswerPart {
 export interface IdempotentRun {
   /** For `call.idempotencyKey`: the row that the call's job is bound to. */
   rowId: string;
+  /** For `call.madeAnswers`. */
+  madeAnswers: MadeAnswers;
   /** Opens the answer to retries that join it (streams). `finish` then takes the recorded bytes where it is given no body. */
   record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
   /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */

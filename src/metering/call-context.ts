@@ -3,6 +3,24 @@ import type { GoneSignal } from '../gone-signal.js';
 import type { ClientInfo, Scope } from '../vocabulary.js';
 import type { RateState } from './metering.types.js';
 
+/** An answer that was made and is charged as `operationId`, from before that charge on. */
+export interface MadeAnswer {
+  operationId: string;
+  /** Plain JSON. */
+  value: unknown;
+}
+
+/**
+ * Answers of a call with an Idempotency-Key between their making and the keeping of the whole: should the process die there, a retry gives
+ * the answer that was charged. `input` is what the answer was made of, any plain JSON: a document can ask for several.
+ */
+export interface MadeAnswers {
+  /** What an earlier request with the key left for the same input, once; null: nothing. */
+  take(input: unknown): MadeAnswer | null;
+  /** Before the charge. Never rejects: the answer is worth more than its copy. */
+  keep(input: unknown, answer: MadeAnswer): Promise<void>;
+}
+
 /** One authenticated request (or one WebSocket operation) on its way through the engine, whichever face it came by. */
 export interface CallContext {
   principal: Principal;
@@ -30,6 +48,8 @@ export interface CallContext {
    * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
    */
   boundIds?: string[];
+  /** Set with `idempotencyKey`. */
+  madeAnswers?: MadeAnswers;
   /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */
   usedScopes?: readonly Scope[];
 }

@@ -9,6 +9,7 @@ import { createGiveBack } from './give-back.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { returnSlots } from './return-slots.js';
+import { createLookBack } from './look-back.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
@@ -83,6 +84,7 @@ export function createMetering({
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
     ...createQuotas({ database, plans }),
+    settledBefore: createLookBack(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
     start: lease.start,

@@ -158,6 +158,8 @@ export interface Metering {
    * instead, so that nobody pays for a 503, or twice for its retry.
    */
   settleUnseen(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
+  /** How an operation was settled, by whatever process; null where it was not (yet). */
+  settledBefore(operationId: string): Promise<Settlement | null>;
   /** Gives a reservation back, once. Coalesced. */
   release(operationId: string): Promise<void>;
   /**

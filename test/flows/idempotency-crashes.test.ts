@@ -115,3 +115,123 @@ test.each(['agents', 'duplicates', 'webhooks', 'files'])(
     expect(shown(second.body)).toEqual(shown(first.body));
   },
 );
+
+/** Holds what keeps whole answers, so that a process can be killed just before it. @returns how many are held, and the end of it */
+async function holdFinishes(): Promise<{ held(): Promise<number>; end(): Promise<unknown> }> {
+  await installation.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM pg_sleep(120); RETURN NEW; END $$`);
+  await installation.sql(`CREATE TRIGGER hold BEFORE UPDATE ON idempotency_keys FOR EACH ROW
+    WHEN (NEW.state = 'done') EXECUTE FUNCTION hold()`);
+  const asleep = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+  return {
+    async held() {
+      const [row] = await installation.sql<{ n: string }>(`SELECT count(*) AS n ${asleep}`);
+      return Number(row?.n);
+    },
+    async end() {
+      await installation.sql(`SELECT pg_terminate_backend(pid) ${asleep}`);
+      await installation.sql('DROP TRIGGER hold ON idempotency_keys');
+      return await installation.sql('DROP FUNCTION hold()');
+    },
+  };
+}
+
+const MESSAGES = [{ role: 'user', content: 'What is a penstock?' }];
+const CALLED = {
+  chat: ['/api/v1/chat/completions', { messages: MESSAGES }],
+  stream: ['/api/v1/chat/completions', { messages: MESSAGES, stream: true }],
+  'stream with its usage': [
+    '/api/v1/chat/completions',
+    { messages: MESSAGES, stream: true, stream_options: { include_usage: true } },
+  ],
+  embeddings: ['/api/v1/embeddings', { input: ['a weir', 'a sluice'] }],
+  graphql: [
+    '/graphql',
+    {
+      query: `mutation { createChatCompletion(input: { messages: [{ role: user, content: "Hello" }] }) {
+        id choices { message { content } } usage { totalTokens creditsUsed } } }`,
+    },
+  ],
+} as const;
+
+test('an answer that was charged is given to its retry where the process died before it was kept', async () => {
+  const doomed = await spawnPenstock(installation, { role: 'api' });
+  const { key } = await installation.createOrg();
+  const ask = async (server: SpawnedServer, name: keyof typeof CALLED) => {
+    const [path, body] = CALLED[name];
+    const answer = await fetch(server.origin + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'idempotency-key': name,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const records = async () => {
+    const query = '{ usageRecords(first: 20) { nodes { id operation state amounts { bucket amount } } } }';
+    const answer = await other.graphql<{ usageRecords: { nodes: { state: string }[] } }>(query, { key });
+    return answer.data?.usageRecords.nodes;
+  };
+  const names = Object.keys(CALLED) as (keyof typeof CALLED)[];
+  const hold = await holdFinishes();
+  try {
+    const lost = names.map((name) => ask(doomed, name).catch(() => null));
+    await eventually(async () => (await hold.held()) === names.length);
+    const charged = await records();
+    expect(charged?.map(({ state }) => state)).toEqual(names.map(() => 'settled'));
+    await doomed.signal('SIGKILL');
+    await Promise.all(lost);
+  } finally {
+    await hold.end();
+    await doomed.close();
+  }
+  const before = await records();
+
+  const answers = await Promise.all(
+    names.map((name) =>
+      eventually(
+        async () => {
+          const answer = await ask(other, name);
+          return answer.status !== 409 && answer;
+        },
+        { everyMs: 1000, timeoutMs: 60_000 },
+      ),
+    ),
+  );
+
+  expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+  expect(await records()).toEqual(before);
+  const [chat, stream, withUsage, embeddings, graphql] = answers.map(({ text }) => text);
+  expect(JSON.parse(chat!)).toMatchObject({
+    object: 'chat.completion',
+    usage: { credits_used: expect.any(Number), total_tokens: expect.any(Number) },
+  });
+  for (const text of [stream!, withUsage!]) {
+    const events = text.split('\n\n').filter((event) => event !== '');
+    expect(events.at(-1)).toBe('data: [DONE]');
+    expect(JSON.parse(events.at(-2)!.slice(6))).toMatchObject({ usage: { credits_used: 1 } });
+    const said = events.slice(0, -1).map((event) => JSON.parse(event.slice(6)) as SaidChunk);
+    expect(said.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(
+      (JSON.parse(chat!) as Said).choices[0]!.message.content,
+    );
+  }
+  expect(JSON.parse(embeddings!)).toMatchObject({
+    data: [{ index: 0 }, { index: 1 }],
+    usage: { credits_used: 1 },
+  });
+  expect(JSON.parse(graphql!)).toMatchObject({
+    data: { createChatCompletion: { usage: { creditsUsed: 1 } } },
+  });
+  // Kept now: whoever asks once more is told the same, byte for byte.
+  for (const [i, name] of names.entries()) expect((await ask(other, name)).text).toBe(answers[i]!.text);
+}, 120_000);
+
+interface SaidChunk {
+  choices: { delta: { content?: string } }[];
+}
+interface Said {
+  choices: { message: { content: string } }[];
+}
