@@ -103,12 +103,11 @@ export async function benchJson(
   const [charged, contract] = [field.charged, field.contract].map((one) => ({ ...one, postmaster }));
   if (!charged || !contract) throw new Error('a contender is missing');
   const contenders = [field.direct, field.raw, charged, contract, field.portkey, field.penstock];
-  for (const contender of contenders)
-    await warmUp(
-      join(places.programs, 'load.process.js'),
-      contender,
-      specFor(contender, { concurrency: 32, durationMs: WARM_UP_MS, stream: false }),
-    );
+  const warmUpSpec = { concurrency: 32, durationMs: WARM_UP_MS, stream: false };
+  await warmUp(
+    join(places.programs, 'load.process.js'),
+    contenders.map((target) => ({ target, spec: specFor(target, warmUpSpec) })),
+  );
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const results = await rounds({ places, effort: options, contenders, concurrency, stream: false });

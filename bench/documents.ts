@@ -97,8 +97,11 @@ export async function benchDocuments(
     headers,
     stream: false,
   });
-  for (const { name, pid, ...rest } of contenders)
-    await warmUp(program, { name, pid }, { ...getOf(rest), concurrency: 16, durationMs: WARM_UP_MS });
+  const warmUps = contenders.map(({ name, pid, ...rest }) => ({
+    target: { name, pid },
+    spec: { ...getOf(rest), concurrency: 16, durationMs: WARM_UP_MS },
+  }));
+  await warmUp(program, warmUps);
   const verdicts: Verdict[] = [];
   for (const concurrency of CONCURRENCIES) {
     const samples = contenders.map((): Sample[] => []);

@@ -43,9 +43,15 @@ export async function measure(program: string, target: Target, spec: LoadSpec): 
 const WARM_UP_CALLS = 40_000;
 const WARM_UP_ROUNDS = 10;
 
-export async function warmUp(program: string, target: Target, spec: LoadSpec): Promise<void> {
-  for (let round = 0, calls = 0; round < WARM_UP_ROUNDS && calls < WARM_UP_CALLS; round += 1)
-    calls += (await measure(program, target, spec)).requests;
+/** In turns, as it is measured: what a pause lets go (connections, collected memory) is let go here for the first time. */
+export async function warmUp(program: string, all: { target: Target; spec: LoadSpec }[]): Promise<void> {
+  const left = new Map(all.map((one) => [one, WARM_UP_CALLS]));
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1)
+    for (const [one, calls] of left) {
+      const { requests } = await measure(program, one.target, one.spec);
+      if (requests < calls) left.set(one, calls - requests);
+      else left.delete(one);
+    }
 }
 
 export function median(values: number[]): number {
