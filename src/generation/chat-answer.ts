@@ -1,6 +1,7 @@
 import { newId } from '../ids.js';
 import { spliceObject } from '../providers/index.js';
 import type { ChatObject } from '../providers/index.js';
+import { withWholeCalls } from './chat-calls.js';
 import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
 type Fields = Record<string, unknown>;
@@ -45,6 +46,7 @@ function fits(choice: unknown, index: number): boolean {
     choice['index'] === index &&
     message['role'] === 'assistant' &&
     contentFits &&
+    withWholeCalls(message) === message &&
     typeof reason === 'string' &&
     FINISH_REASONS[reason] === reason
   );
@@ -52,7 +54,7 @@ function fits(choice: unknown, index: number): boolean {
 
 function mended(choice: unknown, index: number): Fields {
   const given = isFields(choice) ? choice : {};
-  const message = isFields(given['message']) ? withPlainContent(given['message']) : {};
+  const message = isFields(given['message']) ? withWholeCalls(withPlainContent(given['message'])) : {};
   // Null beside calls, whatever was said there (decisions.md 6, "Chat"); it was counted before.
   const content = hasCalls(message) ? null : (message['content'] ?? '');
   const reason =

@@ -1,4 +1,5 @@
 import { brokenAnswer, spliceObject } from '../providers/index.js';
+import { StreamedCalls } from './chat-calls.js';
 import { finishes, finishReason, missingHead } from './chat-answer.js';
 import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
@@ -28,12 +29,13 @@ function isAside(parsed: Fields): boolean {
   );
 }
 
-function mendedChoice(choice: Fields, position: number): Choice {
-  const { index, delta, finish_reason: reason } = choice;
+function mendedChoice(choice: Fields, position: number, calls: StreamedCalls): Choice {
+  const { index: given, delta, finish_reason: reason } = choice;
+  const index = Number.isSafeInteger(given) ? (given as number) : position;
   return {
     ...choice,
-    index: Number.isSafeInteger(index) ? (index as number) : position,
-    delta: isFields(delta) ? withPlainContent(delta) : {},
+    index,
+    delta: isFields(delta) ? calls.mended(withPlainContent(delta), index) : {},
     finish_reason: finishes(reason) ? finishReason(reason) : null,
   };
 }
@@ -47,8 +49,11 @@ function isSame(choice: Fields, mended: Choice): boolean {
   );
 }
 
-/** @throws UpstreamError for what is not a chunk of the convention, an upstream's error in its stream included */
-export function parseChunk(raw: string): Chunk {
+/**
+ * @param calls those of the chunk's stream so far
+ * @throws UpstreamError for what is not a chunk of the convention, an upstream's error in its stream included
+ */
+export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
   let parsed: unknown;
   try {
     parsed = JSON.parse(raw);
@@ -61,7 +66,7 @@ export function parseChunk(raw: string): Chunk {
   const choices = given.map((choice: unknown, position) => {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
       throw brokenAnswer('a broken choice');
-    return mendedChoice(choice, position);
+    return mendedChoice(choice, position, calls);
   });
   return {
     // Line breaks are the upstream's pretty printing: within JSON's strings none can stand.
@@ -169,7 +174,8 @@ export class ChunkWriter {
   /** A finish that stands alone: for an upstream that ended without one, or said more after it. */
   bareFinish(reason: string): Chunk {
     const choices = [{ index: 0, delta: {}, finish_reason: reason }];
-    return parseChunk(spliceObject('{}', { ...this.head, choices: JSON.stringify(choices) }));
+    const raw = spliceObject('{}', { ...this.head, choices: JSON.stringify(choices) });
+    return parseChunk(raw, new StreamedCalls());
   }
 
   private written(chunk: Chunk, choices: Choice[]): string {

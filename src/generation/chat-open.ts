@@ -1,5 +1,6 @@
 import { brokenAnswer } from '../providers/index.js';
 import type { ChatCall, ChatChunks, ChatProvider } from '../providers/index.js';
+import { StreamedCalls } from './chat-calls.js';
 import { parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
 
@@ -8,6 +9,8 @@ export interface OpenAnswer {
   chunks: ChatChunks;
   /** The first chunk that has choices. */
   first: Chunk;
+  /** The tool calls so far: what the chunks after it are read with. */
+  calls: StreamedCalls;
   /** What those before it told of the usage. */
   usage: unknown;
 }
@@ -21,10 +24,11 @@ export async function openAnswer(provider: ChatProvider, call: ChatCall): Promis
   const chunks = await provider.stream(call);
   try {
     let usage: unknown = null;
+    const calls = new StreamedCalls();
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) {
-      const first = parseChunk(raw);
+      const first = parseChunk(raw, calls);
       usage = first.parsed['usage'] ?? usage;
-      if (first.parsed.choices.length > 0) return { chunks, first, usage };
+      if (first.parsed.choices.length > 0) return { chunks, first, calls, usage };
     }
     throw brokenAnswer('no answer');
   } catch (error) {

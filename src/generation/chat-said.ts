@@ -28,11 +28,18 @@ export function withPlainContent(message: Fields): Fields {
   };
 }
 
+/** A call's arguments as the text that the convention has: some upstreams send the object itself, or null for none. */
+export function argumentsText(given: unknown): string {
+  if (typeof given === 'string') return given;
+  return given == null ? '' : JSON.stringify(given);
+}
+
 function callTexts(calls: unknown): string[] {
   if (!Array.isArray(calls)) return [];
   return calls.flatMap((call) => {
     const asked = isFields(call) && isFields(call['function']) ? call['function'] : {};
-    return [asked['name'], asked['arguments']].filter((text) => typeof text === 'string');
+    const { name } = asked;
+    return [typeof name === 'string' ? name : '', argumentsText(asked['arguments'])];
   });
 }
 

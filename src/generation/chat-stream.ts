@@ -3,6 +3,7 @@ import type { Model } from '../models/models.types.js';
 import type { ChatChunks, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
 import type { ChatCaller } from './chat-callers.js';
+import type { StreamedCalls } from './chat-calls.js';
 import { bringsSomething, ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
 import type { Chunk } from './chat-chunk.js';
 import { answerOfFault } from './chat-settlement.js';
@@ -19,6 +20,8 @@ export interface StreamOptions {
   chunks: ChatChunks;
   /** The first that has choices. */
   first: Chunk;
+  /** What the chunks after it are read with. */
+  calls: StreamedCalls;
   /** What those before it told of the usage. */
   usage: unknown;
   /** The model that answers. */
@@ -119,7 +122,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       if (raw === undefined && this.fault) return await this.afterEnding();
       let chunk: Chunk | string | null;
       try {
-        chunk = raw === undefined ? await this.pull() : raw === null ? null : parseChunk(raw);
+        chunk =
+          raw === undefined ? await this.pull() : raw === null ? null : parseChunk(raw, this.options.calls);
         raw = undefined;
       } catch (error) {
         if (!this.held || this.ending) throw await this.failed(error);
@@ -143,7 +147,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       return first;
     }
     const raw = await this.options.chunks.next();
-    return raw === null ? null : (this.plain(raw) ?? parseChunk(raw));
+    return raw === null ? null : (this.plain(raw) ?? parseChunk(raw, this.options.calls));
   }
 
   /** A chunk that brings nothing but text, as it is written. */

@@ -136,11 +136,12 @@ async function stream(
       signal,
     });
   });
-  const { chunks, first, usage } = value;
+  const { chunks, first, calls, usage } = value;
   try {
     reader.answer.usage = usage;
     reader.take(first);
-    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) reader.take(parseChunk(raw));
+    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
+      reader.take(parseChunk(raw, calls));
   } catch (error) {
     chunks.cancel();
     // The answer was whole already; only its end was missing.
