@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeAgent, runAgent } from '../support/agents.js';
+import { chunk, DONE_EVENT, startFakeUpstream } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+
+let upstream: FakeUpstream;
+let penstock: TestServer;
+let key: string;
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+  const model = { id: 'acme/chat', upstreamId: 'chat', type: 'chat', tier: 'basic' };
+  const acme = { id: 'acme', kind: 'openai-compatible', baseUrl: upstream.baseUrl, apiKey: 'sk-acme' };
+  penstock = await startPenstock({ providers: { providers: [{ ...acme, models: [model] }] } });
+  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
+});
+afterAll(async () => {
+  await penstock?.close();
+  await upstream?.close();
+});
+
+const finish = (reason: string): string[] => [chunk({}, { finish_reason: reason }), DONE_EVENT];
+
+test.each([
+  ['no index', {}],
+  ['index 0', { index: 0 }],
+])('an agent makes each of the calls that a model asks for side by side with %s', async (_what, at) => {
+  const asked = ['first', 'second'].flatMap((title) => {
+    const given = JSON.stringify({ format: 'markdown', title, content: 'Text' });
+    return [
+      { ...at, id: `c_${title}`, function: { name: 'create_document', arguments: given.slice(0, 9) } },
+      { ...at, function: { arguments: given.slice(9) } },
+    ];
+  });
+  upstream.queue(
+    { chunks: [...asked.map((call) => chunk({ tool_calls: [call] })), ...finish('tool_calls')] },
+    { chunks: [chunk({ content: 'Written.' }), ...finish('stop')] },
+  );
+  const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+  const run = await runAgent(penstock, key, id, { input: 'Write two documents' });
+  expect(run.last).toMatchObject({ type: 'done', output: 'Written.' });
+  const results = run.steps.filter(({ type }) => type === 'tool_result');
+  expect(results.map(({ tool_output: output }) => output)).toMatchObject([
+    { title: 'first' },
+    { title: 'second' },
+  ]);
+});
