@@ -47,3 +47,12 @@ test.each([
     { title: 'second' },
   ]);
 });
+
+test('what a model says to refuse is its answer to the run', async () => {
+  const deltas = [{ role: 'assistant', content: null, refusal: 'I cannot' }, { refusal: ' do that.' }];
+  upstream.queue({ chunks: [...deltas.map((delta) => chunk(delta)), ...finish('stop')] });
+  const run = await runAgent(penstock, key, await makeAgent(penstock, key, { model: 'acme/chat' }), {
+    input: 'Do it',
+  });
+  expect(run.last).toMatchObject({ type: 'done', output: 'I cannot do that.' });
+});

@@ -40,10 +40,12 @@ export class AnswerReader {
       this.answer.finish = finish;
     const { delta } = choice;
     if (Array.isArray(delta['tool_calls'])) for (const part of delta['tool_calls']) this.call(part);
-    const { content } = delta;
+    const { content, refusal } = delta;
     const reasoning = delta['reasoning_content'] ?? delta['reasoning'];
     if (typeof reasoning === 'string') this.answer.reasoning += this.bounded(reasoning);
     if (typeof content === 'string') this.answer.text += this.bounded(content);
+    // Said in the place of content: without it the run would end with nothing.
+    if (typeof refusal === 'string') this.answer.text += this.bounded(refusal);
   }
 
   private call(part: unknown): void {
