@@ -286,6 +286,20 @@ describe('a streamed chat over an upstream', () => {
     await expect(engine.chat.stream(await org.call(), ask())).rejects.toMatchObject({ code: 'server_error' });
   });
 
+  it.each(['\ufeff', '\n\r\n \t', '\ufeff\n'])(
+    'is read where an answer in one piece begins with %j',
+    async (head) => {
+      const bytes = Buffer.from(head + JSON.stringify(completion('Hello')));
+      const pieces = [bytes.subarray(0, 1), bytes.subarray(1, 2), bytes.subarray(2)];
+      const headers = { 'content-type': 'application/json' };
+      upstream.queue({ body: bytes }, { chunks: pieces, chunkMs: 5, headers });
+      for (let at = 0; at < 2; at++) {
+        const { chunks } = await read(ask());
+        expect(chunks).toMatchObject([{ choices: [{ delta: { content: 'Hello' }, finish_reason: 'stop' }] }]);
+      }
+    },
+  );
+
   it('goes to the fallback where an upstream ends before it said anything', async () => {
     upstream.queue({ chunks: [event({ choices: [] }), event({ error: { message: 'overloaded' } })] });
     const { chunks } = await read(ask({ model: 'acme/chat-1' }));

@@ -13,6 +13,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 /** How JSON begins, and an event stream never does. */
 const OPENING_BRACE = 123;
+/** What may stand before either of them: a byte order mark, which the network may cut, and blanks. */
+const BEFORE_ANSWER = new Set([...Buffer.from('\ufeff\t\n\r ')]);
 
 interface Waiter {
   resolve(chunk: string | null): void;
@@ -89,13 +91,14 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
     this.retryAfter = headers['retry-after'];
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, given: Buffer): void {
     if (this.status >= 300) {
-      if (this.errorBody.length < MAX_ERROR_BYTES) this.errorBody += bytes.toString('utf8');
+      if (this.errorBody.length < MAX_ERROR_BYTES) this.errorBody += given.toString('utf8');
       else this.fail(this.statusError());
       return;
     }
     if (this.ended) return;
+    const bytes = this.size === 0 ? fromItsBeginning(given) : given;
     if (this.size === 0 && bytes[0] === OPENING_BRACE) this.whole = [];
     this.size += bytes.length;
     if (this.whole !== null) {
@@ -180,4 +183,10 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
       secrets: this.secrets,
     });
   }
+}
+
+/** An answer's first bytes, once there are some. */
+function fromItsBeginning(bytes: Buffer): Buffer {
+  const at = bytes.findIndex((byte) => !BEFORE_ANSWER.has(byte));
+  return bytes.subarray(at === -1 ? bytes.length : at);
 }
