@@ -4,6 +4,7 @@ import { ApiError } from '../../src/errors.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
+import { docxOf, wordXml } from '../support/zip.js';
 
 let penstock: TestServer;
 let key: string;
@@ -114,6 +115,22 @@ test('PDF and CSV are read, and a PDF is known by its content whatever it is cal
   expect((await search('rain in Bergen'))[0]?.text).toContain('city: Bergen; rain: 2250');
   expect((await search('who finished the weir'))[0]?.text).toContain('Ada Berg');
   for (const { body } of [table, paper]) await remove(body.file.id);
+});
+
+test('words of a DOCX stay apart where a line, a page or a tab parts them', async () => {
+  const parting = ['<w:br/>', '<w:tab/>', '<w:br w:type="page"/>'].map((mark) => `</w:t>${mark}<w:t>`);
+  const [line, tab, page] = parting;
+  const document = wordXml(`Alpha${line}Bravo${tab}Charlie${page}Delta</w:t></w:r></w:p><w:p><w:r><w:t>Echo`);
+  const { body } = await upload(docxOf(document), 'parts.docx');
+  expect(await finished(body.file.id)).toMatchObject({ status: 'completed' });
+  expect((await search('Charlie'))[0]?.text.split(/\s+/)).toEqual([
+    'Alpha',
+    'Bravo',
+    'Charlie',
+    'Delta',
+    'Echo',
+  ]);
+  await remove(body.file.id);
 });
 
 test.each([

@@ -91,9 +91,31 @@ function checkArchive(bytes: Buffer): Promise<void> {
   });
 }
 
+/** What mammoth makes of a part of a document. */
+interface DocxPart {
+  type: string;
+  value?: string;
+  children?: DocxPart[];
+}
+
+function docxPartText({ type, value, children = [] }: DocxPart): string {
+  if (type === 'text') return value ?? '';
+  if (type === 'tab') return '\t';
+  if (type === 'break') return '\n';
+  return children.map(docxPartText).join('') + (type === 'paragraph' ? '\n\n' : '');
+}
+
+/** The text is taken from the document on its way to HTML: mammoth's own raw text leaves line breaks out, and joins the words beside them. */
 async function docxText(bytes: Buffer): Promise<string> {
   await checkArchive(bytes);
-  return (await mammoth.extractRawText({ buffer: bytes })).value;
+  let text = '';
+  const transformDocument = (document: DocxPart): DocxPart => {
+    text = docxPartText(document);
+    return { ...document, children: [] };
+  };
+  const plain = { includeDefaultStyleMap: false, includeEmbeddedStyleMap: false };
+  await mammoth.convertToHtml({ buffer: bytes }, { ...plain, transformDocument });
+  return text;
 }
 
 /** Each row with its column names, so that a passage makes sense without the head of the table. */
