@@ -153,6 +153,67 @@ test('generate_chart draws a PNG and costs 2 credits', async () => {
   expect(charges).toEqual([2]);
 });
 
+/** Runs a script with one call. @returns the tool's output and what it charged */
+async function scripted(name: string, given: object) {
+  return await ask(name, `@sandbox${JSON.stringify({ tool_call: { name, arguments: given } })}`);
+}
+
+const BEYOND = /^Invalid input: data\.0\.\w+: Too (big|small)/;
+const NO_PIE = 'Invalid input: data: A pie takes values of 0 and more, not all of them 0';
+
+test.each<[string, [string | number, number][], unknown]>([
+  [
+    'pie',
+    [
+      ['a', 5],
+      ['b', -2],
+    ],
+    NO_PIE,
+  ],
+  [
+    'pie',
+    [
+      ['a', 0],
+      ['b', 0],
+    ],
+    NO_PIE,
+  ],
+  [
+    'bar',
+    [
+      ['a', 1e308],
+      ['b', -1e308],
+    ],
+    expect.stringMatching(BEYOND),
+  ],
+  [
+    'line',
+    [
+      ['a', -1e101],
+      ['b', 1],
+    ],
+    expect.stringMatching(BEYOND),
+  ],
+  [
+    'scatter',
+    [
+      [1e308, 1],
+      [-1e308, 2],
+    ],
+    expect.stringMatching(/^Invalid input: data\.0\.label/),
+  ],
+])('a %s chart of %j is refused and costs nothing', async (type, points, error) => {
+  const data = points.map(([label, value]) => ({ label, value }));
+  const { output, charges } = await scripted('generate_chart', { type, data });
+  expect(output).toEqual({ error });
+  expect(charges.every((credits) => credits === 0)).toBe(true);
+});
+
+test('a chart of very large and very small numbers is drawn', async () => {
+  const data = [6.02e23, -1e100, 0].map((value, at) => ({ label: at, value }));
+  expect((await scripted('generate_chart', { type: 'line', data })).charges).toEqual([2]);
+});
+
 test('create_document writes PDF, Markdown and CSV, whose cells are never formulas, and costs 3 credits', async () => {
   const pdf = await ask('create_document', 'Write a PDF report on weirs: Größe, вода, νερό');
   expect((await open(pdf.output['url'])).bytes.subarray(0, 5).toString()).toBe('%PDF-');

@@ -10,11 +10,32 @@ import type { AgentTool } from './tool.types.js';
 const SCALE = 2;
 const MAX_SIDE = 5000;
 
+/** Axes between numbers near the largest that there are have no finite length. */
+const Amount = z.number().min(-1e100).max(1e100);
+
 const Point = z.object({
-  label: z.union([z.string().max(200), z.number()]).describe('Place on the x axis, or name of a slice'),
-  value: z.number().describe('Height, or size of a slice'),
+  label: z.union([z.string().max(200), Amount]).describe('Place on the x axis, or name of a slice'),
+  value: Amount.describe('Height, or size of a slice'),
   series: z.string().max(100).optional().describe('Name of the group, where there are several'),
 });
+
+const Input = z
+  .object({
+    type: z.enum(['bar', 'line', 'area', 'pie', 'scatter']).default('bar'),
+    title: z.string().max(200).default(''),
+    x_label: z.string().max(100).default(''),
+    y_label: z.string().max(100).default(''),
+    data: z.array(Point).min(1).max(500),
+  })
+  .refine(({ type, data }) => type !== 'pie' || isWhole(data), {
+    path: ['data'],
+    message: 'A pie takes values of 0 and more, not all of them 0',
+  });
+
+/** Whether values are parts of something. */
+function isWhole(data: { value: number }[]): boolean {
+  return data.every(({ value }) => value >= 0) && data.some(({ value }) => value > 0);
+}
 
 /** Contract 4.8: a chart as PNG. The specification is ours; the model gives numbers and words only. */
 export function createGenerateChartTool(options: {
@@ -28,13 +49,7 @@ export function createGenerateChartTool(options: {
     description:
       'Draw a chart (bar, line, area, pie or scatter) of given numbers. Answers the address of a PNG.',
     credits: 2,
-    input: z.object({
-      type: z.enum(['bar', 'line', 'area', 'pie', 'scatter']).default('bar'),
-      title: z.string().max(200).default(''),
-      x_label: z.string().max(100).default(''),
-      y_label: z.string().max(100).default(''),
-      data: z.array(Point).min(1).max(500),
-    }),
+    input: Input,
     async run({ type, title, x_label: xLabel, y_label: yLabel, data }, context) {
       const points = data.map(({ series, ...point }) =>
         series === undefined ? point : { ...point, series },
