@@ -232,6 +232,28 @@ test('create_document writes PDF, Markdown and CSV, whose cells are never formul
   expect([...pdf.charges, ...markdown.charges]).toEqual([3, 3]);
 });
 
+const chartOf = (title: string) => ({ type: 'bar', title, data: [{ label: 'a', value: 1 }] });
+const pdfOf = (content: string) => ({ format: 'pdf', title: 'Notes', content });
+
+test.each<[string, string, object, string]>([
+  ['a PDF with Chinese text', 'create_document', pdfOf('Summary: 中文 и ещё'), '中 文'],
+  ['a PDF with a Japanese heading and code', 'create_document', pdfOf('# 日\n\n```\n本\n```'), '日 本'],
+  ['a chart with a Korean title', 'generate_chart', chartOf('Rain in 서울'), '서 울'],
+])('%s, which would come out as boxes, is refused and costs nothing', async (_what, tool, given, lacked) => {
+  const { output, charges } = await scripted(tool, given);
+  const error = `The font has no glyphs for some of these characters: ${lacked}. Leave them out, or use markdown or another format`;
+  expect(output).toEqual({ error });
+  expect(charges.every((credits) => credits === 0)).toBe(true);
+});
+
+test('what the fonts have is drawn: Arabic, Hebrew, emoji with their selectors, code with tabs', async () => {
+  const text = 'مرحبا שלום 😀 ❤️ ✔ a\u200db';
+  const content = `# ${text}\n\n- ${text}\n\n\`\`\`\n\t${text}\n\`\`\``;
+  const pdf = await scripted('create_document', pdfOf(content));
+  const chart = await scripted('generate_chart', chartOf(`${text} \u2900`));
+  expect([...pdf.charges, ...chart.charges]).toEqual([3, 2]);
+});
+
 test('generate_image makes a picture for 15 credits and takes nothing from image_generations', async () => {
   const { output, charges } = await ask('generate_image', 'Draw a picture of a mill');
   expect((await open(output['url'])).type).toBe('image/png');

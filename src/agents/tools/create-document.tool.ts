@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { FileService } from '../../files/index.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
+import { toldWhereRefused } from './refused-work.js';
 import { storeMade } from './stored-file.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
@@ -50,7 +51,8 @@ async function textOf(
   if (content === undefined || content.trim() === '')
     throw new ToolError('Invalid input: content is required');
   const markdown = /^#\s/m.test(content) ? content : `# ${title}\n\n${content}`;
-  return format === 'markdown' ? Buffer.from(markdown) : await work.pdf({ title, markdown }, signal);
+  if (format === 'markdown') return Buffer.from(markdown);
+  return await toldWhereRefused(work.pdf({ title, markdown }, signal));
 }
 
 type Value = string | number | boolean | null;

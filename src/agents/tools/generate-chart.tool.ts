@@ -3,6 +3,7 @@ import type { FileService } from '../../files/index.js';
 import type { Imaging } from '../../imaging/index.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
+import { toldWhereRefused } from './refused-work.js';
 import { storeMade } from './stored-file.js';
 import type { AgentTool } from './tool.types.js';
 
@@ -54,7 +55,8 @@ export function createGenerateChartTool(options: {
       const points = data.map(({ series, ...point }) =>
         series === undefined ? point : { ...point, series },
       );
-      const drawing = await work.chart({ type, title, xLabel, yLabel, data: points }, context.signal);
+      const chart = { type, title, xLabel, yLabel, data: points };
+      const drawing = await toldWhereRefused(work.chart(chart, context.signal));
       const scale = Math.min(SCALE, MAX_SIDE / Math.max(drawing.width, drawing.height));
       const size = { width: Math.round(drawing.width * scale), height: Math.round(drawing.height * scale) };
       const { bytes, width, height } = await imaging.render(drawing.svg, size, context.signal);

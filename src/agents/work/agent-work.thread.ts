@@ -1,5 +1,6 @@
 /** Computes what would hold up the event loop, and what strangers' pages could make endless: the pool ends this thread then. */
 import { parentPort } from 'node:worker_threads';
+import { WorkRefusal } from './work-refusal.js';
 import type { WorkReply, WorkRequest } from './work.types.js';
 
 /** Each kind loads its libraries with its first task. */
@@ -23,10 +24,11 @@ async function run(request: WorkRequest): Promise<WorkReply> {
 
 parentPort?.on('message', (request: WorkRequest) => {
   run(request)
-    .catch((error: unknown): WorkReply => ({
-      id: request.id,
-      failed: error instanceof Error ? error.message : 'failed',
-    }))
+    .catch((error: unknown): WorkReply => {
+      const { id } = request;
+      if (error instanceof WorkRefusal) return { id, refused: error.message };
+      return { id, failed: error instanceof Error ? error.message : 'failed' };
+    })
     .then((reply) => parentPort?.postMessage(reply))
     .catch(() => process.exit(1));
 });

@@ -2,6 +2,7 @@ import { compile } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
 import { parse, View } from 'vega';
 import type { Loader } from 'vega';
+import { lackedBy, pictureFonts, refuseLacked } from './glyphs.js';
 import type { ChartDrawing, ChartInput } from './work.types.js';
 
 const WIDTH = 800;
@@ -37,9 +38,14 @@ function encodingOf({ type, data, xLabel, yLabel }: ChartInput): object {
   };
 }
 
-/** Draws a chart as SVG. */
+function wordsOf({ title, xLabel, yLabel, data }: ChartInput): string {
+  return [title, xLabel, yLabel, ...data.flatMap(({ label, series = '' }) => [label, series])].join(' ');
+}
+
+/** Draws a chart as SVG. @throws WorkRefusal where the fonts lack some of its characters */
 export async function drawChart(chart: ChartInput): Promise<ChartDrawing> {
   const { type, title, data } = chart;
+  refuseLacked(lackedBy(pictureFonts(), wordsOf(chart)));
   const spec = {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
     background: '#ffffff',

@@ -1,12 +1,5 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import PDFDocument from 'pdfkit';
-
-/** An embedded TrueType font: the standard ones know no Greek, Cyrillic or much else. */
-const FONTS = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
-const REGULAR = join(FONTS, 'DejaVuSans.ttf');
-const BOLD = join(FONTS, 'DejaVuSans-Bold.ttf');
-const MONO = join(FONTS, 'DejaVuSansMono.ttf');
+import { BOLD, lackedBy, MONO, refuseLacked, REGULAR } from './glyphs.js';
 
 const HEADING_SIZES = [20, 16, 13, 12, 11, 11];
 const TEXT_SIZE = 10.5;
@@ -20,7 +13,16 @@ function plain(text: string): string {
     .replace(/(^|\s)[*_](\S.*?\S|\S)[*_](?=\s|[.,;:!?)]|$)/g, '$1$2');
 }
 
-/** Sets a text of headings, paragraphs, lists and code as a document of A4 pages. */
+/** A document, and the characters that none of its fonts has. */
+interface Page {
+  document: PDFKit.PDFDocument;
+  lacked: Set<string>;
+}
+
+/**
+ * Sets a text of headings, paragraphs, lists and code as a document of A4 pages.
+ * @throws WorkRefusal where the fonts lack some of its characters
+ */
 export async function renderPdf(title: string, markdown: string): Promise<Uint8Array> {
   const document = new PDFDocument({
     size: 'A4',
@@ -31,37 +33,49 @@ export async function renderPdf(title: string, markdown: string): Promise<Uint8A
   const parts: Buffer[] = [];
   document.on('data', (part: Buffer) => parts.push(part));
   const ended = new Promise<void>((resolve) => document.on('end', () => resolve()));
+  const page = { document, lacked: new Set<string>() };
   let code = false;
-  for (const line of markdown.replace(/\r\n?/g, '\n').split('\n')) {
+  for (const line of linesOf(markdown)) {
     if (/^\s*```/.test(line)) code = !code;
-    else if (code)
-      document
-        .font(MONO)
-        .fontSize(9)
-        .text(line === '' ? ' ' : line);
-    else setLine(document, line);
+    else if (code) setText(page, line === '' ? ' ' : line, { font: MONO, size: 9 });
+    else setLine(page, line);
   }
   document.end();
   await ended;
+  refuseLacked(page.lacked);
   return Buffer.concat(parts);
 }
 
-function setLine(document: PDFKit.PDFDocument, line: string): void {
+/** No font has a glyph for a tab. */
+function linesOf(markdown: string): string[] {
+  return markdown.replace(/\r\n?/g, '\n').replaceAll('\t', '    ').split('\n');
+}
+
+/** Sets a text in its font, or in the regular one, which has the most glyphs. */
+function setText(
+  { document, lacked }: Page,
+  text: string,
+  { font, size, indent = 0 }: { font: string; size: number; indent?: number },
+): void {
+  const fitting = lackedBy([font], text).length === 0 ? font : REGULAR;
+  for (const character of lackedBy([fitting], text)) lacked.add(character);
+  document.font(fitting).fontSize(size).text(text, { indent });
+}
+
+function setLine(page: Page, line: string): void {
+  const { document } = page;
   const heading = /^(#{1,6})\s+(.*)$/.exec(line);
   if (heading) {
     const size = HEADING_SIZES[(heading[1] ?? '#').length - 1] ?? TEXT_SIZE;
-    document
-      .moveDown(0.5)
-      .font(BOLD)
-      .fontSize(size)
-      .text(plain(heading[2] ?? ''))
-      .moveDown(0.3);
+    document.moveDown(0.5);
+    setText(page, plain(heading[2] ?? ''), { font: BOLD, size });
+    document.moveDown(0.3);
     return;
   }
-  document.font(REGULAR).fontSize(TEXT_SIZE);
-  if (line.trim() === '') return void document.moveDown(0.5);
+  const font = { font: REGULAR, size: TEXT_SIZE };
+  if (line.trim() === '') return void document.font(REGULAR).fontSize(TEXT_SIZE).moveDown(0.5);
   const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(.*)$/.exec(line);
-  if (item === null) return void document.text(plain(line));
+  if (item === null) return setText(page, plain(line), font);
   const indent = 14 + Math.min(4, Math.floor((item[1] ?? '').length / 2)) * 14;
-  document.text(`${item[2] ?? '•'} ${plain(item[3] ?? '')}`, { indent });
+  setText(page, `${item[2] ?? '•'} ${plain(item[3] ?? '')}`, { ...font, indent });
 }

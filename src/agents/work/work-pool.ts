@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { WorkRefusal } from './work-refusal.js';
 import type { ChartDrawing, ChartInput, ReadablePage, WorkReply, WorkTask } from './work.types.js';
 
 /** Work of tools in threads: one task at a time in each, each with a deadline. */
 export interface AgentWork {
   /** @throws WorkError for a page that cannot be read in time or at all */
   readablePage(html: string, url: string, signal: AbortSignal): Promise<ReadablePage>;
+  /** @throws WorkRefusal where it cannot be drawn as asked */
   chart(chart: ChartInput, signal: AbortSignal): Promise<ChartDrawing>;
+  /** @throws WorkRefusal where it cannot be set as asked */
   pdf(input: { title: string; markdown: string }, signal: AbortSignal): Promise<Buffer>;
   close(): Promise<void>;
 }
@@ -50,24 +53,27 @@ export function createAgentWork(): AgentWork {
   return {
     async readablePage(html, url, signal) {
       const reply = await pool.run({ kind: 'page', html, url }, signal);
-      if (!('page' in reply)) throw new WorkError(failureOf(reply));
+      if (!('page' in reply)) throw faultOf(reply);
       return reply.page;
     },
     async chart(chart, signal) {
       const reply = await pool.run({ kind: 'chart', chart }, signal);
-      if (!('chart' in reply)) throw new WorkError(failureOf(reply));
+      if (!('chart' in reply)) throw faultOf(reply);
       return reply.chart;
     },
     async pdf(input, signal) {
       const reply = await pool.run({ kind: 'pdf', ...input }, signal);
-      if (!('pdf' in reply)) throw new WorkError(failureOf(reply));
+      if (!('pdf' in reply)) throw faultOf(reply);
       return Buffer.from(reply.pdf);
     },
     close: () => pool.close(),
   };
 }
 
-const failureOf = (reply: WorkReply): string => ('failed' in reply ? reply.failed : 'failed');
+function faultOf(reply: WorkReply): Error {
+  if ('refused' in reply) return new WorkRefusal(reply.refused);
+  return new WorkError('failed' in reply ? reply.failed : 'failed');
+}
 
 class Pool {
   private readonly waiting: Task[] = [];

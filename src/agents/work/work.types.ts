@@ -31,5 +31,7 @@ export type WorkReply =
   | { id: number; page: ReadablePage }
   | { id: number; chart: ChartDrawing }
   | { id: number; pdf: Uint8Array }
+  /** Cannot be done as it was asked for. */
+  | { id: number; refused: string }
   | { id: number; failed: string };
 export type WorkRequest = WorkTask & { id: number };

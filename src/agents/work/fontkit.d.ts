@@ -1,0 +1,5 @@
+/** What is used of the package, which has no types: pdfkit reads its fonts with it too. */
+declare module 'fontkit' {
+  /** A font of a file; `characterSet` is what its cmap maps. */
+  export function openSync(path: string): { characterSet: number[] };
+}
