@@ -9,4 +9,5 @@ export { createNameResolver } from './names.js';
 export type { NameResolver, NameSources } from './names.js';
 export { createOperatorFetch } from './operator-fetch.js';
 export type { OperatorFetch } from './operator-fetch.js';
+export { createRetryingFetch } from './retrying-fetch.js';
 export { parseOutboundUrl } from './url-form.js';

@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { S3mini, S3ServiceError } from 's3mini';
+import { createRetryingFetch } from '../egress/index.js';
 import { FileStoreError } from './installation.js';
 import type { FileKey, FileStore } from './store.types.js';
 
@@ -24,6 +25,23 @@ function absent(error: unknown): null {
   throw error;
 }
 
+/** Null where the bucket is new. @throws FileStoreError for a bucket that cannot be read */
+const absentMarker =
+  (url: string) =>
+  (error: unknown): null => {
+    if (!(error instanceof S3ServiceError) || error.status !== 404) throw unreadable(url, error);
+    if (error.serviceCode !== 'NoSuchBucket') return null;
+    throw new FileStoreError(`FILES_URL: there is no bucket ${new URL(url).hostname} at S3_ENDPOINT`);
+  };
+
+/** What a start or `doctor` tells the operator. */
+function unreadable(url: string, error: unknown): FileStoreError {
+  let reason = error;
+  while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
+  const why = reason instanceof Error ? reason.message : String(reason);
+  return new FileStoreError(`FILES_URL: ${url} cannot be read: ${why}`);
+}
+
 function clientOf({ url, endpoint, region, accessKeyId, secretAccessKey }: S3Settings): S3mini {
   const { hostname: bucket } = new URL(url);
   try {
@@ -32,6 +50,7 @@ function clientOf({ url, endpoint, region, accessKeyId, secretAccessKey }: S3Set
       region,
       accessKeyId,
       secretAccessKey,
+      fetch: createRetryingFetch(),
     });
   } catch {
     throw new FileStoreError('FILES_URL: the bucket, S3_ENDPOINT or the access keys are not usable');
@@ -69,8 +88,9 @@ export function createS3Store(settings: S3Settings): FileStore {
       await client.deleteObject(pathOf(key)).catch(absent);
     },
     async readInstallation() {
-      const text = await client.getObject(place(MARKER)).catch(absent);
-      return text === null ? null : text.trim();
+      // Raw, for the error's code: a bucket that is not there is a 404 too.
+      const answer = await client.getObjectRaw(place(MARKER)).catch(absentMarker(settings.url));
+      return answer === null ? null : (await answer.text()).trim();
     },
     async writeInstallation(id) {
       await client.putObject(place(MARKER), `${id}\n`);

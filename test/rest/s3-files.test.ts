@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config.js';
+import { createS3Store } from '../../src/files/s3-store.js';
 import { startFakeS3 } from '../support/fake-s3.js';
 import type { FakeS3 } from '../support/fake-s3.js';
 import { startPenstock } from '../support/server.js';
@@ -53,6 +54,49 @@ test('a file that is gone from the bucket is 404', async () => {
   const { pathname, search } = new URL(answer.body.data[0]!.url);
   s3.objects.delete(`/media/penstock${pathname.replace('/files', '')}`);
   expect((await fetch(`${penstock.origin}${pathname}${search}`)).status).toBe(404);
+});
+
+test('a bucket that is busy, or cuts a connection, is asked again: no finished work is thrown away', async () => {
+  s3.faults.push({ status: 503, code: 'SlowDown' }, 'reset');
+
+  const answer = await penstock.rest<{ data: { url: string }[] }>('POST', '/images/generations', {
+    key,
+    body: { prompt: 'a sluice', size: '512x512' },
+  });
+
+  expect(answer.status).toBe(200);
+  expect(s3.faults).toEqual([]);
+});
+
+test('a refused write is not asked again', async () => {
+  s3.faults.push({ status: 403, code: 'AccessDenied' });
+
+  const answer = await penstock.rest('POST', '/images/generations', {
+    key,
+    body: { prompt: 'a gate', size: '512x512' },
+  });
+
+  expect(answer.status).toBe(500);
+});
+
+test.each([
+  [{ status: 404, code: 'NoSuchBucket' }, 'FILES_URL: there is no bucket media at S3_ENDPOINT'],
+  [{ status: 403, code: 'AccessDenied' }, /^FILES_URL: s3:\/\/media cannot be read: .*AccessDenied/],
+])('a bucket that answers %o is told to the operator in a sentence', async (fault, told) => {
+  s3.faults.push(fault);
+  const store = createS3Store({
+    url: 's3://media',
+    endpoint: s3.endpoint,
+    region: 'us-east-1',
+    accessKeyId: 'test',
+    secretAccessKey: 'secret',
+  });
+  await expect(store.readInstallation()).rejects.toThrow(told);
+});
+
+test.each(['s3://', 's3:///prefix'])('%s names no bucket, which is a fault of the configuration', (url) => {
+  const env = { FILES_URL: url, S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
+  expect(() => loadConfig(env)).toThrow(/FILES_URL: must name a bucket/);
 });
 
 test('a bucket without its keys is a fault of the configuration', () => {

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface FakeS3 {
   endpoint: string;
   objects: Map<string, Buffer>;
+  /** Answers that the next requests get, first in first out: an error's status and code, or a reset connection. */
+  faults: ({ status: number; code: string } | 'reset')[];
   close(): Promise<void>;
 }
 
@@ -24,10 +26,14 @@ function send(request: IncomingMessage, response: ServerResponse, bytes: Buffer)
 /** As much of S3 as a store needs, over real HTTP: objects in memory, signatures demanded but not checked. */
 export async function startFakeS3(): Promise<FakeS3> {
   const objects = new Map<string, Buffer>();
+  const faults: FakeS3['faults'] = [];
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent((request.url ?? '').split('?')[0] ?? '');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
+    const fault = faults.shift();
+    if (fault === 'reset') return void request.socket.resetAndDestroy();
+    if (fault !== undefined) return refuse(response, fault.status, fault.code);
     if (!(request.headers.authorization ?? '').startsWith('AWS4-HMAC-SHA256 Credential=test/'))
       return refuse(response, 403, 'AccessDenied');
     if (request.method === 'PUT') {
@@ -46,6 +52,7 @@ export async function startFakeS3(): Promise<FakeS3> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     objects,
+    faults,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
