@@ -99,6 +99,12 @@ const integer = (min: number, max: number, fallback: number) =>
 const url = (protocols: string[], what: string) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), what);
 
+/** What is put behind it must be its path. */
+const baseUrl = (value: string): boolean => {
+  const { username, password } = new URL(value);
+  return username === '' && password === '' && !/[?#]/.test(value);
+};
+
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform((value) =>
   value.replace(/\/+$/, ''),
 );
@@ -176,6 +182,14 @@ function isDatabaseUrl(value: string): boolean {
   return /^postgres(ql)?:\/\/\S+$/.test(value) && URL.canParse(value.replace('@/', '@socket/'));
 }
 
+/** What the client knows; of others it would make the strictest. */
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+function hasKnownSslMode(value: string): boolean {
+  const mode = /[?&]sslmode=([^&]*)/.exec(value)?.[1];
+  return mode === undefined || SSL_MODES.includes(mode);
+}
+
 /** An IPv6 address in brackets. A port that cannot be would only be told by the client's attempts, for ever. */
 function isHostAndPort(value: string): boolean {
   const [, port] = /^(?:[^\s:/]+|\[[^\]]+\]):(\d{1,5})$/.exec(value) ?? [];
@@ -185,9 +199,13 @@ function isHostAndPort(value: string): boolean {
 const Environment = z.object({
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
-  PUBLIC_URL: httpUrl.optional(),
+  PUBLIC_URL: httpUrl.refine(baseUrl, 'must have no user, query or fragment').optional(),
   DATA_DIR: z.string().default('./.data'),
-  DATABASE_URL: z.string().refine(isDatabaseUrl, 'must be a postgresql:// URL').optional(),
+  DATABASE_URL: z
+    .string()
+    .refine(isDatabaseUrl, 'must be a postgresql:// URL')
+    .refine(hasKnownSslMode, `sslmode must be one of ${SSL_MODES.join(', ')}`)
+    .optional(),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
   KAFKA_BROKERS: list
     .pipe(z.array(z.string().refine(isHostAndPort, 'must be host:port, separated by commas')))
@@ -214,7 +232,12 @@ const Environment = z.object({
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
   NATIVE_CODECS: boolean.default(true),
-  FILES_URL: url(['s3:'], 'must be an s3:// URL').optional(),
+  FILES_URL: url(['s3:'], 'must be an s3:// URL')
+    .refine(
+      (value) => !URL.canParse(value) || new URL(value).hostname !== '',
+      'must name a bucket: s3://bucket or s3://bucket/prefix',
+    )
+    .optional(),
   S3_ENDPOINT: httpUrl.optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_ACCESS_KEY_ID: z.string().optional(),

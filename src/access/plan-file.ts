@@ -62,7 +62,8 @@ function merge(base: unknown, over: unknown): unknown {
 
 async function readJson(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    // Editors on Windows put a mark at the beginning.
+    return JSON.parse((await readFile(file, 'utf8')).replace(/^\uFEFF/, ''));
   } catch (error) {
     throw new ConfigError([`PLANS_FILE: ${file}: ${(error as Error).message}`]);
   }

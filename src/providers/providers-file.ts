@@ -292,7 +292,8 @@ export function parseProvidersFile(
 ): ProvidersFile {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    // Editors on Windows put a mark at the beginning.
+    json = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
     throw new ProvidersFileError([`is not JSON: ${(error as Error).message}`]);
   }

@@ -80,6 +80,10 @@ test.each([
   expect(await faultsOf(content)).not.toEqual([]);
 });
 
+test('a file may begin with the mark that editors on Windows put there', async () => {
+  expect(await faultsOf('\uFEFF{"plans": {"free": {"limits": {"credits": 9}}}}')).toEqual([]);
+});
+
 test('a missing file ends the start', async () => {
   await expect(loadPlans(join(folder, 'nowhere.json'))).rejects.toThrow('PLANS_FILE');
 });

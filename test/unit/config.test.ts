@@ -76,6 +76,23 @@ test.each(['kafka', 'kafka:0', 'kafka:99999', '::1:9092', 'kafka:9092,http://kaf
   },
 );
 
+test.each(['http://x/base?q=1', 'https://x/#top', 'https://me:secret@x'])(
+  'PUBLIC_URL %s, to which no path can be added, is refused',
+  (url) => {
+    expect(faultsOf({ PUBLIC_URL: url })).toEqual(['PUBLIC_URL: must have no user, query or fragment']);
+  },
+);
+
+test('an unknown sslmode is refused, not taken for the strictest', () => {
+  const url = 'postgresql://u@db/x?sslmode=';
+  const faults = (mode: string) =>
+    faultsOf({ DATABASE_URL: url + mode, PUBLIC_URL: 'https://api.example.com' });
+  expect(faults('allow')).toEqual([
+    'DATABASE_URL: sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify',
+  ]);
+  expect(faults('verify-full&sslrootcert=/ca.pem')).toEqual([]);
+});
+
 test('PUBLIC_URL is required with DATABASE_URL', () => {
   expect(faultsOf({ DATABASE_URL: 'postgresql://db/x' })).toEqual([
     'PUBLIC_URL: is required with DATABASE_URL',
