@@ -27,6 +27,8 @@ const WRITE_RETRY_MS = 1000;
 const MAX_WAIT = 10;
 /** How long a caller who is told 503 waits for the key to be given back. */
 const LEAVE_MS = 250;
+/** How long a charge waits for its answer to be kept. */
+const KEEP_MS = 500;
 const DEFAULT_MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 export interface IdempotencyDependencies {
@@ -261,11 +263,13 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
   const { seal, processId, database, logger } = kept;
   return createMadeAnswers(sealed && seal.openBytes(sealed), async (bytes) => {
     if (bytes.length > kept.maxBodyBytes) return;
-    try {
-      await queries.keepMade(database.system, { rowId, processId, made: seal.sealBytes(bytes) });
-    } catch (error) {
-      logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
-    }
+    const written = queries
+      .keepMade(database.system, { rowId, processId, made: seal.sealBytes(bytes) })
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
+      });
+    // A database that is away is waited for by the charge.
+    await Promise.race([written, sleep(KEEP_MS, undefined, { ref: false })]);
   });
 }
 
