@@ -13,7 +13,10 @@ function plain(text: string): string {
     .replace(/(^|\s)[*_](\S.*?\S|\S)[*_](?=\s|[.,;:!?)]|$)/g, '$1$2');
 }
 
-/** A document, and the characters that none of its fonts has. */
+/** Without these a text says something else; without a picture (emoji) it says the same. */
+const WRITTEN = /[\p{L}\p{M}\p{N}]/u;
+
+/** A document, and the letters that none of its fonts has. */
 interface Page {
   document: PDFKit.PDFDocument;
   lacked: Set<string>;
@@ -58,8 +61,12 @@ function setText(
   { font, size, indent = 0 }: { font: string; size: number; indent?: number },
 ): void {
   const fitting = lackedBy([font], text).length === 0 ? font : REGULAR;
-  for (const character of lackedBy([fitting], text)) lacked.add(character);
-  document.font(fitting).fontSize(size).text(text, { indent });
+  let shown = text;
+  for (const character of lackedBy([fitting], text)) {
+    if (WRITTEN.test(character)) lacked.add(character);
+    else shown = shown.replaceAll(character, '');
+  }
+  document.font(fitting).fontSize(size).text(shown, { indent });
 }
 
 function setLine(page: Page, line: string): void {
