@@ -106,6 +106,27 @@ test('an uploaded text goes from pending to completed, is listed, found, and gon
   expect(await search('spare rotor')).toEqual([]);
 });
 
+test('texts in scripts without spaces are found by words within a sentence', async () => {
+  const texts = {
+    'zh.txt': '公司的退款政策：顾客可以在三十天内申请退款。三峡大坝在湖北省。',
+    'ja.txt': '返品は購入から三十日以内に受け付けます。社員には年に二十日の有給休暇があります。',
+    'en.txt': 'Our refund policy allows returns within thirty days.',
+  };
+  const files = await Promise.all(Object.entries(texts).map(([name, text]) => upload(text, name)));
+  for (const { body } of files) expect((await finished(body.file.id)).status).toBe('completed');
+
+  const asked = {
+    退款: 'zh.txt',
+    '退款政策是什么？': 'zh.txt',
+    '三峡大坝在哪里？': 'zh.txt',
+    有給休暇は何日ですか: 'ja.txt',
+    'refund policy': 'en.txt',
+  };
+  for (const [query, filename] of Object.entries(asked))
+    expect((await search(query))[0], query).toMatchObject({ filename });
+  for (const { body } of files) await remove(body.file.id);
+});
+
 test('PDF and CSV are read, and a PDF is known by its content whatever it is called', async () => {
   const table = await upload('city;rain\nBergen;2250\nOslo;763\n', 'rain.csv');
   const paper = await upload(await pdf('The weir was finished in 1911 by Ada Berg.'), 'report.txt');

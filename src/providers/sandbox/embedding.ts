@@ -27,6 +27,18 @@ function stem(word: string): string {
   return cut.length >= 3 ? cut : word;
 }
 
+/** Runs of scripts that are written without spaces. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{2,}/gu;
+
+/** A run as overlapping pairs of signs: most words of such scripts are two, and where one ends nobody says. */
+function inPairs(run: string): string {
+  const signs = [...run];
+  return ` ${signs
+    .slice(1)
+    .map((sign, at) => `${signs[at]}${sign}`)
+    .join(' ')} `;
+}
+
 /** Features of a text with their weights: stemmed words first, then word pairs, then letter groups for typos and inflections. */
 function features(text: string): Map<string, number> {
   const counts = new Map<string, number>();
@@ -38,6 +50,7 @@ function features(text: string): Map<string, number> {
       .slice(0, MAX_CHARACTERS)
       .normalize('NFKC')
       .toLowerCase()
+      .replace(UNSPACED, inPairs)
       .match(/[\p{L}\p{N}]+/gu) ?? [];
   let previous = '';
   for (const word of words) {
