@@ -7,10 +7,11 @@ import {
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { createOperatorFetch } from '../../egress/index.js';
 import type { McpServerSettings } from './mcp-file.js';
+import { inputCheckOf } from './mcp-schema.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
 
@@ -35,6 +36,13 @@ function distinct(tools: AgentTool[]): AgentTool[] {
 }
 
 type Tool = Awaited<ReturnType<Client['listTools']>>['tools'][number];
+/** Outputs are text for the model: no expression of an `outputSchema` is run on what the same server answers. */
+const UNCHECKED: jsonSchemaValidator = {
+  getValidator<T>(): JsonSchemaValidator<T> {
+    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
+  },
+};
+
 type CallResult = Awaited<ReturnType<Client['callTool']>>;
 
 /** One MCP server: connected as long as it lets itself be connected to, its tools as agents use them. */
@@ -65,7 +73,7 @@ export class McpServer {
   }
 
   private async open(): Promise<void> {
-    const client = new Client({ name: 'penstock', version: '1' });
+    const client = new Client({ name: 'penstock', version: '1' }, { jsonSchemaValidator: UNCHECKED });
     try {
       await client.connect(this.transport(), { timeout: CONNECT_TIMEOUT_MS });
       const tools = await listTools(client);
@@ -127,7 +135,7 @@ export class McpServer {
     const { tools, credits = DEFAULT_CREDITS } = this.settings;
     const own = tools?.[name];
     if (tools !== undefined && own === undefined) return [];
-    const schema = schemaOf(inputSchema);
+    const check = inputCheckOf(inputSchema);
     return [
       {
         id: `mcp:${this.name}/${name}`,
@@ -137,7 +145,7 @@ export class McpServer {
         inputSchema: inputSchema as Record<string, unknown>,
         timeoutMs: CALL_TIMEOUT_MS,
         parse(input) {
-          const parsed = schema.safeParse(input);
+          const parsed = check.safeParse(input);
           if (parsed.success) return input;
           const faults = parsed.error.issues.map(
             ({ path, message }) => `${path.join('.') || 'input'}: ${message}`,
@@ -220,13 +228,4 @@ function neverArrived(error: unknown): boolean {
   for (let fault = error; fault instanceof Error; fault = fault.cause)
     if ((fault as NodeJS.ErrnoException).code === 'ECONNREFUSED') return true;
   return false;
-}
-
-/** The tool's JSON Schema; where it cannot be read, any object. The server checks again. */
-function schemaOf(schema: object): z.ZodType {
-  try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch {
-    return z.record(z.string(), z.unknown());
-  }
 }
