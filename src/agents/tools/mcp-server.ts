@@ -6,10 +6,11 @@ import {
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import type { Logger } from 'pino';
-import { createOperatorFetch } from '../../egress/index.js';
+import { createOperatorFetch, EgressError } from '../../egress/index.js';
+import { createMcpFetch, TOO_LARGE } from './mcp-fetch.js';
 import type { McpServerSettings } from './mcp-file.js';
 import { inputCheckOf } from './mcp-schema.js';
 import { ToolError } from './tool.types.js';
@@ -110,10 +111,9 @@ export class McpServer {
     const { settings } = this;
     if ('url' in settings) {
       const requestInit = { headers: settings.headers ?? {} };
-      const send: FetchLike = this.outbound.fetch.bind(this.outbound);
       return new StreamableHTTPClientTransport(new URL(settings.url), {
         requestInit,
-        fetch: send,
+        fetch: createMcpFetch((url, init) => this.outbound.fetch(url, init)),
       }) as Transport;
     }
     const { command, args = [], env } = settings;
@@ -173,6 +173,7 @@ export class McpServer {
       return await client.callTool(call, undefined, { signal, timeout: CALL_TIMEOUT_MS });
     } catch (error) {
       if (signal.aborted) throw error;
+      if (error instanceof EgressError) throw new ToolError(TOO_LARGE, error);
       const retried = again && neverArrived(error);
       if (retried || isBroken(error)) await this.drop(client);
       if (retried) return await this.request(call, signal, false);
