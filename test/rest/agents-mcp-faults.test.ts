@@ -42,7 +42,17 @@ const tools = [
     inputSchema: { type: 'object' },
     outputSchema: { type: 'object', properties: { word: matching } },
   },
-  ...['spaces', 'events', 'silent'].map((name) => ({ name, inputSchema: { type: 'object' } })),
+  ...['spaces', 'events', 'silent', 'refused', 'resources'].map((name) => ({
+    name,
+    inputSchema: { type: 'object' },
+  })),
+];
+
+const uri = 'file:///notes.md';
+const RESOURCES = [
+  { type: 'resource', resource: { uri, mimeType: 'text/markdown', text: '# Weirs' } },
+  { type: 'resource', resource: { uri: 'file:///weir.png', blob: 'AAAA' } },
+  { type: 'resource_link', name: 'notes', uri },
 ];
 
 /** Far more than is read, but no more, so that what reads it whole comes to an end too. */
@@ -71,6 +81,8 @@ function flood(response: ServerResponse, { type, part }: { type: string; part: s
   return new Promise((resolve) => response.once('close', () => resolve(sent)));
 }
 
+/** The methods of all messages to the server. */
+const heard: string[] = [];
 /** How much was taken of the answers that never end, by tool. */
 const taken = new Map<string, Promise<number>>();
 /** Those who asked for the rest of an answer that was cut. */
@@ -86,6 +98,9 @@ function answerTo({ params }: McpMessage, response: ServerResponse): object | un
     response.writeHead(200, { 'content-type': 'application/json' });
     return void response.write(' ', () => silent.begun.resolve());
   }
+  if (name === 'refused')
+    return { error: { code: -32_000, message: `server said no ${'y'.repeat(10_000)}` } };
+  if (name === 'resources') return { result: { content: RESOURCES } };
   if (name === 'structured') return { result: { content: [], structuredContent: { word: WORD } } };
   return { result: { content: [{ type: 'text', text: 'taken' }] } };
 }
@@ -119,18 +134,21 @@ function unendingEvent(_request: IncomingMessage, response: ServerResponse): voi
 let server: ScriptedMcpServer;
 let chatty: ScriptedMcpServer;
 let penstock: TestServer;
-let key: string;
 let folder: string;
 
 beforeAll(async () => {
-  server = await startMcpServer({ tools, call: answerTo, stream: ownMessages });
+  server = await startMcpServer({
+    tools,
+    call: answerTo,
+    stream: ownMessages,
+    heard: ({ method }) => void heard.push(method),
+  });
   chatty = await startMcpServer({ tools: [], call: answerTo, stream: unendingEvent });
   folder = await mkdtemp(join(tmpdir(), 'penstock-mcp-'));
   const file = join(folder, 'mcp.json');
   const servers = { odd: { url: server.url, credits: 0 }, chatty: { url: chatty.url } };
   await writeFile(file, JSON.stringify({ servers }));
   penstock = await startPenstock({ env: { MCP_FILE: file } });
-  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
 afterAll(async () => {
   await penstock?.close();
@@ -145,6 +163,7 @@ const scripted = (name: string, given: object) => ({
 
 /** What a model is told that calls the tool. */
 async function outcomeOf(name: string, given: object = {}): Promise<unknown> {
+  const { key } = await penstock.createOrg({ plan: 'business_monthly' });
   const id = await makeAgent(penstock, key, { tools: [`mcp:odd/${name}`] });
   const run = await runAgent(penstock, key, id, scripted(name, given));
   return run.steps.find(({ type }) => type === 'tool_result')?.tool_output;
@@ -179,6 +198,7 @@ test.each(['spaces', 'events'])(
 );
 
 test('nothing more is read of the answer to a call whose run was cancelled', async () => {
+  const { key } = await penstock.createOrg({ plan: 'business_monthly' });
   const id = await makeAgent(penstock, key, { tools: ['mcp:odd/silent'] });
   const run = runAgent(penstock, key, id, scripted('silent', {}));
   await silent.begun.promise;
@@ -196,4 +216,18 @@ test("the stream of a server's own messages stays open, however much it was", as
 
 test('one message of that stream that never ends is broken off', async () => {
   expect(await event.promise).toBeLessThan(FAR_TOO_MUCH);
+});
+
+test('the text of a resource is the text of its result, a link has its name and address', async () => {
+  expect(await outcomeOf('resources')).toEqual({ text: `# Weirs\n[resource]\nnotes: ${uri}` });
+});
+
+test('an error that a server answers with is told to the model in short, and is no end of the connection', async () => {
+  const connections = () => heard.filter((method) => method === 'initialize').length;
+  const before = connections();
+  const { error } = (await outcomeOf('refused')) as { error: string };
+  expect(error).toMatch(/^MCP error -32000: server said no y+$/);
+  expect(error.length).toBeLessThan(1000);
+  await outcomeOf('resources');
+  expect(connections()).toBe(before);
 });

@@ -5,8 +5,9 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import type { Logger } from 'pino';
 import { createOperatorFetch, EgressError } from '../../egress/index.js';
@@ -21,6 +22,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 60_000;
 const RECONNECT_MS = 15_000;
 const MAX_TEXT = 50_000;
+/** Characters that a model is told of an error of the server's. */
+const MAX_REFUSAL = 500;
 const MAX_NAME = 64;
 /** Pages of a server's list, and tools, that are read of it. */
 const MAX_PAGES = 20;
@@ -175,10 +178,12 @@ export class McpServer {
       if (signal.aborted) throw error;
       if (error instanceof EgressError) throw new ToolError(TOO_LARGE, error);
       const retried = again && neverArrived(error);
-      if (retried || isBroken(error)) await this.drop(client);
+      // The code of a connection that was closed (-32000) is one that servers give their own refusals, too.
+      const refused = error instanceof McpError && client.transport !== undefined;
+      if (retried || !refused) await this.drop(client);
       if (retried) return await this.request(call, signal, false);
       this.logger.warn({ err: error, server: this.name, tool: call.name }, 'an MCP tool failed');
-      throw new ToolError('The MCP server failed', error);
+      throw new ToolError(refused ? error.message.slice(0, MAX_REFUSAL) : 'The MCP server failed', error);
     }
   }
 
@@ -190,10 +195,7 @@ export class McpServer {
 
   private async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<string> {
     const result = await this.request({ name, arguments: input }, signal);
-    const content = Array.isArray(result.content)
-      ? (result.content as { type: string; text?: unknown }[])
-      : [];
-    const texts = content.map((part) => (typeof part.text === 'string' ? part.text : `[${part.type}]`));
+    const texts = Array.isArray(result.content) ? (result.content as ContentBlock[]).map(textOf) : [];
     const structured =
       result.structuredContent === undefined ? [] : [JSON.stringify(result.structuredContent)];
     const text = (texts.length > 0 ? texts : structured).join('\n').slice(0, MAX_TEXT);
@@ -201,6 +203,13 @@ export class McpServer {
       throw new ToolError(text === '' ? 'The MCP tool failed' : text.slice(0, 2000));
     return text;
   }
+}
+
+/** What a model reads of it. */
+function textOf(block: ContentBlock): string {
+  if (block.type === 'text') return block.text;
+  if (block.type === 'resource_link') return `${block.name}: ${block.uri}`;
+  return block.type === 'resource' && 'text' in block.resource ? block.resource.text : `[${block.type}]`;
 }
 
 /** All that a server offers, within reason. */
@@ -216,11 +225,6 @@ async function listTools(client: Client): Promise<Tool[]> {
     if (cursor === undefined) break;
   }
   return tools.slice(0, MAX_TOOLS);
-}
-
-/** The connection's fault, and not an answer of the server's to the call. */
-function isBroken(error: unknown): boolean {
-  return !(error instanceof McpError) || error.code === (ErrorCode.ConnectionClosed as number);
 }
 
 /** A server that was started anew does not know the session any more, or was not there at all: it never saw the call. */
