@@ -31,7 +31,12 @@ const EXPRESSIONS: [string, object, Record<string, unknown>][] = [
   ['named', { patternProperties: { '!$': {}, [ENDLESS]: {} }, additionalProperties: false }, { [WORD]: 1 }],
 ];
 
-const tools = [
+const FAULTY = [
+  { name: 'no-object', inputSchema: { type: 'string' } },
+  { name: 'no-description', description: null, inputSchema: { type: 'object' } },
+];
+const tools: object[] = [
+  ...FAULTY,
   ...EXPRESSIONS.map(([name, schema]) => ({ name, inputSchema: { type: 'object', ...schema } })),
   {
     name: 'called-pattern',
@@ -230,4 +235,9 @@ test('an error that a server answers with is told to the model in short, and is 
   expect(error.length).toBeLessThan(1000);
   await outcomeOf('resources');
   expect(connections()).toBe(before);
+});
+
+test('a tool whose entry is faulty cannot be granted, and takes no other one away', async () => {
+  for (const { name } of FAULTY) await expect(outcomeOf(name)).rejects.toThrow('Invalid tools');
+  expect(await outcomeOf('called-pattern', { pattern: 7 })).toEqual({ text: 'taken' });
 });

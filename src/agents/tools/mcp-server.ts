@@ -5,11 +5,12 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ListToolsResultSchema, McpError, ToolSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { ContentBlock } from '@modelcontextprotocol/sdk/types.js';
+import type { ContentBlock, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { createOperatorFetch, EgressError } from '../../egress/index.js';
 import { createMcpFetch, TOO_LARGE } from './mcp-fetch.js';
 import type { McpServerSettings } from './mcp-file.js';
@@ -39,7 +40,9 @@ function distinct(tools: AgentTool[]): AgentTool[] {
   });
 }
 
-type Tool = Awaited<ReturnType<Client['listTools']>>['tools'][number];
+/** The library's own refuses a whole list for one faulty entry. */
+const ToolEntries = ListToolsResultSchema.extend({ tools: z.array(z.unknown()) });
+
 /** Outputs are text for the model: no expression of an `outputSchema` is run on what the same server answers. */
 const UNCHECKED: jsonSchemaValidator = {
   getValidator<T>(): JsonSchemaValidator<T> {
@@ -80,11 +83,12 @@ export class McpServer {
     const client = new Client({ name: 'penstock', version: '1' }, { jsonSchemaValidator: UNCHECKED });
     try {
       await client.connect(this.transport(), { timeout: CONNECT_TIMEOUT_MS });
-      const tools = await listTools(client);
+      const { tools, faulty } = await listTools(client);
       if (this.closed) return await client.close();
       this.client = client;
       this.listed = distinct(tools.flatMap((tool) => this.toolOf(tool)));
       client.onclose = () => this.lost(client);
+      if (faulty.length > 0) this.tellOf(faulty);
     } catch (error) {
       await client.close().catch(() => undefined);
       this.logger.warn(
@@ -93,6 +97,14 @@ export class McpServer {
       );
       this.lost(this.client);
     }
+  }
+
+  private tellOf(faulty: unknown[]): void {
+    const tools = faulty.slice(0, 10).map((entry) => (entry as { name?: unknown } | null)?.name);
+    this.logger.warn(
+      { server: this.name, tools, faulty: faulty.length },
+      'an MCP server offers faulty tools, which are left out',
+    );
   }
 
   async close(): Promise<void> {
@@ -212,19 +224,23 @@ function textOf(block: ContentBlock): string {
   return block.type === 'resource' && 'text' in block.resource ? block.resource.text : `[${block.type}]`;
 }
 
-/** All that a server offers, within reason. */
-async function listTools(client: Client): Promise<Tool[]> {
+/** All that a server offers, within reason, and what of it is no tool by the protocol. */
+async function listTools(client: Client): Promise<{ tools: Tool[]; faulty: unknown[] }> {
   const tools: Tool[] = [];
+  const faulty: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES && tools.length < MAX_TOOLS; page++) {
-    const answer = await client.listTools(cursor === undefined ? undefined : { cursor }, {
-      timeout: CONNECT_TIMEOUT_MS,
-    });
-    tools.push(...answer.tools);
+    const list = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
+    const answer = await client.request(list, ToolEntries, { timeout: CONNECT_TIMEOUT_MS });
+    for (const entry of answer.tools.slice(0, MAX_TOOLS)) {
+      const tool = ToolSchema.safeParse(entry);
+      if (tool.success) tools.push(tool.data);
+      else faulty.push(entry);
+    }
     cursor = answer.nextCursor;
     if (cursor === undefined) break;
   }
-  return tools.slice(0, MAX_TOOLS);
+  return { tools: tools.slice(0, MAX_TOOLS), faulty };
 }
 
 /** A server that was started anew does not know the session any more, or was not there at all: it never saw the call. */
