@@ -10,13 +10,17 @@ import type { KafkaSettings } from './client.js';
 import { superviseConsumer } from './consumer.js';
 import { createDeadLetters } from './dead-letters.js';
 import type { DeadLetters } from './dead-letters.js';
+import { isTopicUnknown } from './lost-topic.js';
 import { decode, encode, inRequests } from './message.js';
 import { byTopic, createKafkaProducer } from './producer.js';
 import type { KafkaProducer } from './producer.js';
-import { createTopics, isTopicUnknown, topicName, topicOf } from './topics.js';
+import { createTopics, topicName, topicOf } from './topics.js';
 
 /** How long a publication waits for the topics of a process that has just started. */
 const READY_MS = 3_000;
+
+/** How long topics that a broker lost stay away, so that every consumer finds them so and drops its positions in them. */
+const AWAY_MS = 1_500;
 
 /**
  * The bus on Kafka. Nothing here waits for the broker: topics are made in the background, consumers join when it is there, and a
@@ -110,7 +114,7 @@ class KafkaBus implements Bus {
     try {
       await this.producer.send(messages);
     } catch (error) {
-      if (isTopicUnknown(error)) this.ready = this.makeTopics();
+      if (isTopicUnknown(error)) this.ready = this.makeTopics(AWAY_MS);
       throw error;
     }
   }
@@ -119,8 +123,9 @@ class KafkaBus implements Bus {
     return topicName(this.config.prefix, topic);
   }
 
-  private async makeTopics(): Promise<void> {
+  private async makeTopics(awayMs = 0): Promise<void> {
     const { signal } = this.stop;
+    await sleep(awayMs, undefined, { signal }).catch(() => undefined);
     for (let delay = 250; !signal.aborted; delay = Math.min(delay * 2, 2_000)) {
       try {
         await createTopics(this.config, this.logger);

@@ -5,6 +5,7 @@ import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
 import { patchIdleTimer } from './idle-timer.js';
 import { createKafkaLog } from './log.js';
+import { patchLostTopic } from './lost-topic.js';
 import { patchProduce } from './produce-request.js';
 
 /** How to reach a cluster: the `kafka` part of the configuration. */
@@ -23,6 +24,7 @@ export interface KafkaSettings {
  */
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
   patchIdleTimer();
+  patchLostTopic();
   patchProduce();
   return new Kafka({
     ...kafkaOptions(settings),

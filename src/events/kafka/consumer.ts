@@ -3,6 +3,7 @@ import type { Consumer, EachMessagePayload, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { BusSubscription } from '../events.types.js';
 import { disconnect } from './client.js';
+import { isTopicUnknown } from './lost-topic.js';
 
 /** One member of a consumer group, kept alive. */
 export interface ConsumerOptions {
@@ -10,7 +11,8 @@ export interface ConsumerOptions {
   logger: Logger;
   groupId: string;
   topics: string[];
-  /** Named groups start with what is there and keep their offsets; broadcasts hear what comes from now on and keep nothing. */
+  /** Named groups start with what is there and keep their offsets; broadcasts hear what comes from now on and keep nothing. Both hear all
+   * of a topic that was made again. */
   durable: boolean;
   /** Resolves once the topics exist. */
   ready: Promise<void>;
@@ -32,6 +34,8 @@ const BACKOFF_MS = [250, 500, 1_000, 2_000];
 export function superviseConsumer(options: ConsumerOptions): BusSubscription {
   const { kafka, logger, groupId, topics, durable, ready, onMessage } = options;
   const stop = new AbortController();
+  /** The broker had no such topic: all that one has which is made in its place is news. */
+  let lost = false;
 
   /** Resolves when the consumer crashed or the subscription was closed. */
   async function runOnce(): Promise<void> {
@@ -46,13 +50,13 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
     });
     try {
       await consumer.connect();
-      await consumer.subscribe({ topics, fromBeginning: durable });
+      await consumer.subscribe({ topics, fromBeginning: durable || lost });
       const crashed = crashOf(consumer, stop.signal);
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
         options.onLag?.(payload.topic, payload.partition, Number(payload.offsetLag)),
       );
       await consumer.run({ autoCommit: durable, eachMessage: onMessage });
-      await crashed;
+      lost = isTopicUnknown(await crashed);
     } finally {
       await disconnect(consumer, logger);
     }
@@ -65,6 +69,7 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
       try {
         await runOnce();
       } catch (error) {
+        lost ||= isTopicUnknown(error);
         logger.info({ err: error, groupId }, 'a Kafka consumer could not run');
       }
       failures = Date.now() - began > 30_000 ? 0 : failures + 1;
@@ -92,9 +97,10 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-function crashOf(consumer: Consumer, signal: AbortSignal): Promise<void> {
-  const crash = new Promise<void>((resolve) => {
-    consumer.on(consumer.events.CRASH, () => resolve());
+/** The fault that ended a consumer; none where the subscription was closed. */
+function crashOf(consumer: Consumer, signal: AbortSignal): Promise<unknown> {
+  const crash = new Promise<unknown>((resolve) => {
+    consumer.on(consumer.events.CRASH, ({ payload }) => resolve(payload.error));
   });
   return Promise.race([crash, aborted(signal)]);
 }

@@ -20,13 +20,6 @@ export function topicOf(prefix: string, name: string): Topic {
   return topic;
 }
 
-/** Whether the broker refused because it has no such topic. Looks through what kafkajs wraps around its answer. */
-export function isTopicUnknown(error: unknown): boolean {
-  for (let fault = error; fault instanceof Error; fault = fault.cause)
-    if ('type' in fault && fault.type === 'UNKNOWN_TOPIC_OR_PARTITION') return true;
-  return false;
-}
-
 /**
  * Makes the topics that do not exist yet (`topics create`, the start of every process with Kafka, and whoever misses one); never by the first message
  * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name.
