@@ -43,31 +43,49 @@ async function reach(
 /** SQLSTATE of what the operator can mend: a refused login (class 28), a database that is not there, a right that the user lacks. */
 const REFUSED = /^(?:28...|3D000|42501)$/;
 
+/** What PostgreSQL says itself has a code of five characters. Those of the system's faults begin with E and are longer. */
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
 /** At a start the operator reads the message, who can do something about the reason. */
 function explainStart(error: unknown): never {
   const reason = error instanceof ApiError ? error.cause : error;
   if (!(reason instanceof Error)) throw error;
   const { message, code = '' } = reason as NodeJS.ErrnoException;
-  if (error instanceof ApiError)
-    throw new ApiError('unavailable', `PostgreSQL does not answer: ${message || code}`, error.details);
+  if (error instanceof ApiError) {
+    const said = SQLSTATE.test(code) ? 'takes no work' : 'does not answer';
+    throw new ApiError('unavailable', `PostgreSQL ${said}: ${message || code}`, error.details);
+  }
   if (!REFUSED.test(code)) throw error;
   const hint = 'docs/operations.md says what the user of DATABASE_URL needs';
   throw new ApiError('unavailable', `PostgreSQL refuses: ${message} (${hint})`, { cause: error });
 }
 
+const CONNECTION = `
+SELECT current_user AS role, current_setting('server_encoding') AS encoding, current_setting('transaction_read_only') = 'on' AS "readOnly"`;
+
 /**
  * Everything rests on connections taking their role. A pooler between us and PostgreSQL may drop start-up options without a word, and
- * every tenant would then see all rows.
- * @throws Error
+ * every tenant would then see all rows. An encoding other than UTF-8 has no room for most of what callers write.
+ * @throws ApiError unavailable
  */
-async function checkRole(pool: Pool, role: string): Promise<void> {
+async function checkConnections(pool: Pool, role: string): Promise<void> {
   const { rows } = await pool.use(({ client }) =>
-    client.query<{ role: string }>('SELECT current_user AS role'),
+    client.query<{ role: string; encoding: string; readOnly: boolean }>(CONNECTION),
   );
-  if (rows[0]?.role === role) return;
-  throw new Error(
-    `DATABASE_URL: connections act as ${rows[0]?.role} instead of ${role}; connect to PostgreSQL itself`,
-  );
+  const [found] = rows;
+  const refuse = (message: string): never => {
+    throw new ApiError('unavailable', message);
+  };
+  if (found?.role !== role)
+    return refuse(
+      `DATABASE_URL: connections act as ${found?.role} instead of ${role}; connect to PostgreSQL itself`,
+    );
+  if (found.encoding !== 'UTF8')
+    refuse(`DATABASE_URL: the database's encoding is ${found.encoding}; Penstock needs one in UTF8`);
+  if (found.readOnly)
+    refuse(
+      'DATABASE_URL: connections may only read; connect to the primary, as a user without default_transaction_read_only',
+    );
 }
 
 /** Readiness is asked for often and must not wait as patiently as calls do. */
@@ -95,9 +113,10 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
   const max = config.database.poolSize;
   const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });
-  await Promise.all([checkRole(systemPool, SYSTEM_ROLE), checkRole(tenantPool, TENANT_ROLE)]).catch(
-    explainStart,
-  );
+  await Promise.all([
+    checkConnections(systemPool, SYSTEM_ROLE),
+    checkConnections(tenantPool, TENANT_ROLE),
+  ]).catch(explainStart);
   const system = systemSql(systemPool);
   const connection = { ...reached, role: SYSTEM_ROLE, logger };
   const hints = await createHints({ ...connection, sql: system });

@@ -1,43 +1,16 @@
 import { createServer } from 'node:net';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cloneDatabase } from '../support/database.js';
-import { childEnv, createInstallation, freePort, type Installation } from '../support/installation.js';
+import { createInstallation, freePort, type Installation } from '../support/installation.js';
+import { runToEnd } from '../support/run-to-end.js';
 import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
-
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-
-/** Runs the program to its end, with a reader of what it writes or without one. */
-async function runToEnd(
-  env: Record<string, string>,
-  isRead = true,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN], {
-    env: childEnv(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
-    killSignal: 'SIGKILL',
-  });
-  const output = { stdout: '', stderr: '' };
-  if (isRead) {
-    child.stdout.on('data', (part: Buffer) => (output.stdout += part.toString()));
-    child.stderr.on('data', (part: Buffer) => (output.stderr += part.toString()));
-  } else {
-    child.stdout.destroy();
-    child.stderr.destroy();
-  }
-  const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
-  return { code, ...output };
-}
 
 describe('a start', () => {
   test('of a checkout that its user may not write to says so in a sentence', async () => {
@@ -102,31 +75,6 @@ describe('a start', () => {
       }
     },
   );
-
-  test('on a database that refuses it ends with 1 and says in a sentence why', async () => {
-    const clone = await cloneDatabase();
-    const admin = new pg.Client({ connectionString: clone.url });
-    await admin.connect();
-    const stranger = `stranger_${process.pid}`;
-    await admin.query(`CREATE ROLE ${stranger} LOGIN PASSWORD 'x'`);
-    const missing = new URL(clone.url);
-    missing.pathname = '/no_such_database';
-    const foreign = new URL(clone.url);
-    [foreign.username, foreign.password] = [stranger, 'x'];
-    const start = (url: URL) => runToEnd({ PORT: '0', DATABASE_URL: url.href, PUBLIC_URL: 'http://a.test' });
-    try {
-      const told = await Promise.all([missing, foreign].map(start));
-      for (const [index, reason] of ['database "no_such_database" does not exist', 'denied'].entries()) {
-        expect(told[index]).toMatchObject({ code: 1, stdout: '' });
-        expect(told[index]?.stderr).toMatch(/^PostgreSQL refuses: .*docs\/operations\.md.*\n$/);
-        expect(told[index]?.stderr).toContain(reason);
-      }
-    } finally {
-      await admin.query(`DROP ROLE ${stranger}`);
-      await admin.end();
-      await clone.drop();
-    }
-  });
 
   test('that fails ends with 1, also where nobody reads its log any more', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-unread-'));
