@@ -65,8 +65,10 @@ export function createRestHandler(options: RestOptions): RestHandler {
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
   const { call, endpoint, path, query, bytes, idempotencyKey: key } = rest;
   const { edge } = options;
-  const passed = options.guard(endpoint.document.field, rest.context);
-  if (passed) await passed;
+  const passing = options.guard(endpoint.document.field, rest.context);
+  const early = passing && isReadBeside(rest) ? answerOf(options, rest) : null;
+  early?.catch(() => undefined);
+  if (passing) await passing;
   if (rest.fault !== null) {
     await options.takeSlots(endpoint.document.field, rest);
     throw rest.fault;
@@ -78,7 +80,7 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   const asked = isStreaming(options, rest);
   const streams = typeof asked === 'boolean' ? asked : await asked;
   if (!streams && !idempotent && isWhole(endpoint)) {
-    const answer = await answerOf(options, rest);
+    const answer = await (early ?? answerOf(options, rest));
     const rate = call.rate ?? (await rateFor(edge, call));
     return sendDressed(response, { requestId: call.requestId, rate }, answer);
   }
@@ -89,6 +91,14 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   if (idempotent)
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
   return streamOperation({ options, rest, response });
+}
+
+/**
+ * One row of a table, read while the call's slot is taken instead of after: one round trip to PostgreSQL instead of two. The slot's refusal
+ * comes before whatever was read.
+ */
+function isReadBeside({ endpoint, query, fault }: RestRequest): boolean {
+  return endpoint.route.beside === true && query === '' && fault === null;
 }
 
 /** Answered in one piece, unless its caller asks otherwise. */

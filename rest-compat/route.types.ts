@@ -76,6 +76,8 @@ export interface Route {
   alsoAnswers?: readonly string[];
   /** Headers of the answer that only this row has. */
   headers?: Record<string, JsonSchema>;
+  /** The document reads one row and does nothing else: without a query string it runs while the call's slot is taken. */
+  beside?: true;
   /** Name of the answer's schema in the description. */
   schemaName: string;
   /** The answer's schema where `respond` rewrites the answer: from that of the document. */

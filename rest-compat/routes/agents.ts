@@ -118,6 +118,7 @@ export const agentRoutes: Route[] = [
     document: `query ($id: ID!) { body: agent(id: $id) { ${AGENT} } }`,
     parameters: ID,
     ...wrapped('agent'),
+    beside: true,
     schemaName: 'AgentAnswer',
   },
   {

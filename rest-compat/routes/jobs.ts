@@ -38,6 +38,7 @@ export const jobRoutes: Route[] = [
     summary: 'Read a job',
     document: `query ($jobId: ID!, $poll: Boolean = false) { body: job(id: $jobId, poll: $poll) { ${JOB} } }`,
     parameters: { ...JOB_ID, poll: { description: 'True waits up to 30 seconds for the job to finish.' } },
+    beside: true,
     schemaName: 'Job',
   },
   {

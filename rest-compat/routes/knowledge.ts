@@ -55,6 +55,7 @@ export const knowledgeRoutes: Route[] = [
     document: `query ($id: ID!, $fileId: ID!) { body: knowledgeFile(agentId: $id, id: $fileId) { ${FILE} } }`,
     parameters: { ...ID, ...FILE_ID },
     ...wrapped('file'),
+    beside: true,
     schemaName: 'KnowledgeFileAnswer',
   },
   {

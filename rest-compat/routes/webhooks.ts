@@ -59,6 +59,7 @@ export const webhookRoutes: Route[] = [
     document: `query ($id: ID!) { body: webhook(id: $id) { ${WEBHOOK} } }`,
     parameters: ID,
     ...wrapped('webhook'),
+    beside: true,
     schemaName: 'WebhookAnswer',
   },
   {

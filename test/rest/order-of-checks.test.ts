@@ -100,3 +100,26 @@ describe('a body that is JSON and no object', () => {
     expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
   });
 });
+
+describe('a key whose window is full', () => {
+  it('is told of that alone by a GET of one thing, whether there is such a thing or not', async () => {
+    const { key } = await server.createOrg({ plan: 'pro_monthly' });
+    const job = await server.rest<{ id: string }>('POST', '/images/generations?async=true', {
+      key,
+      body: { prompt: 'x', size: '512x512', model: 'sandbox/image-basic' },
+    });
+    const paths = [`/jobs/${job.body.id}`, '/jobs/job_00000000000000000000000000', '/jobs/x', '/webhooks/x'];
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, at) => server.rest('GET', paths[at % 4] ?? '', { key })),
+    );
+    const told = answers.filter(({ status }) => status !== 429);
+    // Of 120 slots the job took one.
+    expect(told).toHaveLength(119);
+    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200, 404]));
+    for (const { status, body, headers } of answers) {
+      if (status !== 429) continue;
+      expect(body).toMatchObject({ error: 'Rate limit exceeded', code: 'rate_limited' });
+      expect(headers).toMatchObject({ 'x-ratelimit-remaining': '0' });
+    }
+  });
+});
