@@ -60,16 +60,16 @@ test('a consumer that crashed is never restarted by the library: a new one takes
   const kafka = {
     consumer(config: ConsumerConfig) {
       const nth = configs.push(config);
-      let crash: () => void = () => undefined;
+      let crash: (event: object) => void = () => undefined;
       return {
         events: { CRASH: 'crash', END_BATCH_PROCESS: 'end' },
-        on(event: string, listener: () => void) {
+        on(event: string, listener: (event: object) => void) {
           if (event === 'crash') crash = listener;
         },
         connect: async () => undefined,
         subscribe: async () => undefined,
         run: async () => {
-          if (nth === 1) setImmediate(() => crash());
+          if (nth === 1) setImmediate(() => crash({ payload: { error: new Error('crash') } }));
         },
         disconnect: async () => void ended.push(nth),
       };
