@@ -14,6 +14,9 @@ import {
   isNonNullType,
   isUnionType,
   Kind,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
 } from 'graphql';
 import type { GraphQLCompositeType, GraphQLField, GraphQLOutputType } from 'graphql';
 import { guardOf } from '../guard.js';
@@ -28,7 +31,8 @@ export const LIMITS = {
   depth: 16,
   /** Directives in the whole document. */
   directives: 50,
-  /** Times that one root field may stand in an operation, aliases and fragments counted; aliases that any other field may have there. */
+  /** Times that one root field may stand in an operation, aliases and fragments counted; aliases that any other field may have there (one of
+   * introspection: times that it may stand there with an alias). */
   repeats: 15,
   /** References that the `_entities` of an operation hold together. */
   references: 1000,
@@ -37,7 +41,7 @@ export const LIMITS = {
 } as const;
 
 /** Prices by which an operation is measured: what a field costs to answer, times the size of the lists around it. */
-const COST = { metered: 50, root: 10, object: 1, leaf: 0 } as const;
+const COST = { introspection: 100, metered: 50, root: 10, object: 1, leaf: 0 } as const;
 /** What a list without `first` counts as. */
 const LIST_SIZE = 20;
 const MAX_PAGE = 100;
@@ -54,7 +58,7 @@ interface Measure {
   visited: number;
   /** Of `_entities`. */
   references: number;
-  rootFields: Map<string, number>;
+  repeats: Map<string, number>;
   /** Of each type's fields. */
   aliases: Map<string, Set<string>>;
 }
@@ -88,7 +92,7 @@ export function checkLimits(
         path: [],
         visited: 0,
         references: 0,
-        rootFields: new Map(),
+        repeats: new Map(),
         aliases: new Map(),
       };
       const cost = costOf(measure, { type: root, set: definition.selectionSet, depth: 1 });
@@ -160,10 +164,10 @@ function costOfField(
   at: { type: GraphQLCompositeType; node: FieldNode; depth: number },
 ): number {
   const { type, node, depth } = at;
-  const field = fieldOf(type, node.name.value);
+  const field = fieldOf(measure, type, node.name.value);
   if (!field)
     return node.selectionSet ? costOf(measure, { type, set: node.selectionSet, depth: depth + 1 }) : 0;
-  const isRoot = depth === 1 && !field.name.startsWith('__');
+  const isRoot = depth === 1 && field !== TypeNameMetaFieldDef;
   if (isRoot) countRepeat(measure, field.name);
   else countAlias(measure, type, node);
   if (field.name === '_entities') countReferences(measure, node);
@@ -174,20 +178,23 @@ function costOfField(
   return own + nested * multiplier(measure, field, node);
 }
 
-function countRepeat({ rootFields }: Measure, name: string): void {
-  const times = (rootFields.get(name) ?? 0) + 1;
-  rootFields.set(name, times);
+function countRepeat({ repeats }: Measure, name: string): void {
+  const times = (repeats.get(name) ?? 0) + 1;
+  repeats.set(name, times);
   if (times > LIMITS.repeats)
     throw limitError(`Field ${name} stands more than ${LIMITS.repeats} times in the operation`);
 }
 
 /**
  * What an object's field says is written once for each alias, and costs no more for it: three hundred aliases of a long text make a
- * gigabyte of a page. Counted over the operation, as selections of one object may stand in many places of it.
+ * gigabyte of a page. Counted over the operation, as selections of one object may stand in many places of it. The schema's own lists have no
+ * price either, so that there each place counts: no tool that asks for them needs an alias.
  */
-function countAlias({ aliases }: Measure, type: GraphQLCompositeType, { name, alias }: FieldNode): void {
-  if (alias === undefined || type.name.startsWith('__') || name.value.startsWith('__')) return;
+function countAlias(measure: Measure, type: GraphQLCompositeType, { name, alias }: FieldNode): void {
+  if (alias === undefined) return;
   const field = `${type.name}.${name.value}`;
+  if (type.name.startsWith('__')) return countRepeat(measure, field);
+  const { aliases } = measure;
   const names = aliases.get(field) ?? new Set();
   aliases.set(field, names.add(alias.value));
   if (names.size > LIMITS.repeats)
@@ -209,10 +216,21 @@ function countReferences(measure: Measure, node: FieldNode): void {
 }
 
 function rootCost(field: GraphQLField<unknown, unknown>): number {
+  // A whole schema is a hundred times as much text as other answers, and one at a time is what tools ask for.
+  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return COST.introspection;
   return guardOf(field).admittedByService ? COST.metered : COST.root;
 }
 
-function fieldOf(type: GraphQLCompositeType, name: string): GraphQLField<unknown, unknown> | undefined {
+function fieldOf(
+  { schema }: Measure,
+  type: GraphQLCompositeType,
+  name: string,
+): GraphQLField<unknown, unknown> | undefined {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef;
+  if (type === schema.getQueryType()) {
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
+  }
   return isUnionType(type) ? undefined : type.getFields()[name];
 }
 

@@ -52,6 +52,13 @@ const refused: [string, () => string][] = [
     () =>
       `{ jobs { nodes { ${aliases(8, 'inputParams')} } nodes { ${aliases(16, 'inputParams').slice(8)} } } }`,
   ],
+  ['asks for its own type under 16 names', () => `{ jobs { nodes { ${aliases(16, '__typename')} } } }`],
+  ['asks for the schema ten times', () => `{ ${aliases(10, '__schema { types { name } }')} }`],
+  ["repeats the schema's types", () => `{ __schema { ${aliases(16, 'types { name }')} } }`],
+  [
+    "repeats the fields of the schema's types, wherever they stand",
+    () => `{ __schema { ${aliases(4, `types { ${aliases(4, 'fields { name }')} }`)} } }`,
+  ],
   ['holds 60 directives', () => `{ version { ${'api @skip(if: false) '.repeat(60)} } }`],
   ['has over 1,000 tokens', () => `{ ${'version { api } '.repeat(260)} }`],
   ['has over 10,000 lines', () => `{ version { api } } ${'#\r\n'.repeat(10_000)}`],
