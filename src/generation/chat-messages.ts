@@ -118,7 +118,7 @@ class MessageReader {
 
   private countImages(parts: number, listed: number): void {
     if (parts + listed > MAX_IMAGES)
-      throw invalid(`A message can have at most ${MAX_IMAGES} images`, 'images');
+      throw invalid(`A message can have at most ${MAX_IMAGES} images`, listed === 0 ? 'image_url' : 'images');
   }
 
   private part(part: unknown, where: string): Fields {

@@ -40,6 +40,22 @@ describe('a refused chat', () => {
       'images',
     ],
     [
+      'five images as parts',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: Array.from({ length: 5 }, () => ({
+              type: 'image_url',
+              image_url: { url: 'https://example.com/a.png' },
+            })),
+          },
+        ],
+      },
+      'A message can have at most 4 images',
+      'image_url',
+    ],
+    [
       'a private image',
       { messages: [{ role: 'user', content: 'x', images: ['http://127.0.0.1/a.png'] }] },
       'Invalid URL',
