@@ -176,17 +176,14 @@ export const agentRoutes: Route[] = [
     path: '/agents/{id}/runs',
     operationId: 'listAgentRuns',
     summary: "List an agent's runs, newest first",
-    document: `query ($id: ID!, $status: String, $limit: Int = 20, $cursor: String) {
+    document: `query ($id: ID!, $status: AgentRunStatus, $limit: Int = 20, $cursor: String) {
       body: agentRuns(agentId: $id, status: $status, first: $limit, after: $cursor) {
         runs: nodes { ${RUN} } next_cursor: nextCursor
       }
     }`,
     parameters: {
       ...ID,
-      status: {
-        description: 'Only runs in this state.',
-        enum: ['running', 'completed', 'failed', 'cancelled'],
-      },
+      status: { description: 'Only runs in this state.' },
       ...page('run'),
     },
     schemaName: 'AgentRunList',

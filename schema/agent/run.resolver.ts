@@ -1,8 +1,9 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
-import type { AgentRun, RunStep } from '../../src/agents/agents.types.js';
+import type { AgentRun, RunStatus, RunStep } from '../../src/agents/agents.types.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
+import { AgentRunStatus } from '../enums.js';
 import { Metered, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { RunAgentInput } from './agent.input.js';
@@ -35,11 +36,8 @@ export class AgentRunResolver {
   async agentRuns(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
-    @Arg('status', () => String, {
-      nullable: true,
-      description: 'Only runs that are running, completed, failed or cancelled.',
-    })
-    status: string | null | undefined,
+    @Arg('status', () => AgentRunStatus, { nullable: true, description: 'Only runs in this state.' })
+    status: RunStatus | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<Connection<AgentRun>> {

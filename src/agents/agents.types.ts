@@ -137,7 +137,7 @@ export interface AgentRunService {
   list(
     principal: Principal,
     agentId: string,
-    query: { status?: string; first: number; after?: string },
+    query: { status?: RunStatus; first: number; after?: string },
   ): Promise<Page<AgentRun>>;
   /** @throws ApiError not_found `Run not found`; its steps by `steps` */
   get(principal: Principal, agentId: string | null, runId: string): Promise<AgentRun>;

@@ -94,3 +94,22 @@ test('a run can be joined from its start, from any event, and after its end', as
   const beyond = await penstock.rest('GET', path, { key, headers: { 'last-event-id': '99' } });
   expect(beyond.status).toBe(400);
 });
+
+test('runs are listed by their state, which has the same words on both faces', async () => {
+  const id = await makeAgent(penstock, key);
+  const { runId } = await runAgent(penstock, key, id, { input: 'x' });
+  const byState = `query ($id: ID!, $status: AgentRunStatus) { agentRuns(agentId: $id, status: $status) { nodes { id } } }`;
+  for (const [status, ids] of [
+    ['completed', [{ id: runId }]],
+    ['running', []],
+  ] as const) {
+    const listed = await penstock.rest('GET', `/agents/${id}/runs?status=${status}`, { key });
+    expect(listed.body).toMatchObject({ runs: ids, next_cursor: null });
+    const { data } = await penstock.graphql(byState, { key, variables: { id, status } });
+    expect(data).toEqual({ agentRuns: { nodes: ids } });
+  }
+  expect(await penstock.rest('GET', `/agents/${id}/runs?status=done`, { key })).toMatchObject({
+    status: 400,
+    body: { error: 'status must be one of running, completed, failed, cancelled', param: 'status' },
+  });
+});
