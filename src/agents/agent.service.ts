@@ -100,23 +100,29 @@ class Agents implements AgentService {
     const { principal } = call;
     agentPlanOf(principal.plan);
     const name = parseDuplicate(body);
-    const made = takeBound(call, 'agt');
-    if (made !== null) return await this.get(principal, made);
-    const source = await this.get(principal, id);
-    const input = { ...source, isPublic: false, name: name ?? copyName(source.name) };
-    // Another organisation's files stay where they are: only its runs use them.
-    if (source.orgId !== principal.orgId) return await this.insert(call, input);
-    // A retry must not be given a copy that has not all of its files: the key learns of it last.
-    const copy = await this.insert({ principal, idempotencyKey: null }, input);
+    const copy = (await this.begunCopy(call)) ?? (await this.insertCopy(call, id, name));
     try {
+      // Another organisation's files stay where they are: only its runs use them.
       await this.options.knowledge.copy({ orgId: principal.orgId, fromAgentId: id, toAgentId: copy.id });
-      await bindToKey(this.options.database.system, call, copy.id);
     } catch (error) {
       // Half a copy would be one agent more for each retry; what else it left the sweeps remove.
       await this.delete(principal, copy.id).catch(() => undefined);
       throw error;
     }
     return copy;
+  }
+
+  /** That of an earlier request with the key, which may not have all of its files yet. */
+  private async begunCopy(call: KeyedCall): Promise<Agent | null> {
+    const made = takeBound(call, 'agt');
+    if (made === null) return null;
+    const [row] = await this.rows(call.principal, queries.FIND_OWN_AGENT, [made]);
+    return row === undefined ? null : queries.toAgent(row);
+  }
+
+  private async insertCopy(call: KeyedCall, id: string, name: string | null): Promise<Agent> {
+    const source = await this.get(call.principal, id);
+    return await this.insert(call, { ...source, isPublic: false, name: name ?? copyName(source.name) });
   }
 
   private rules(principal: Principal): AgentRules {

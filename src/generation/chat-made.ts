@@ -19,7 +19,7 @@ export interface MadeChat {
 
 type Body = Record<string, unknown>;
 
-/** Keeps an answer for a retry with the call's Idempotency-Key, before the charge. */
+/** Keeps an answer for a retry with the call's Idempotency-Key, before the charge. @throws ApiError conflict: it must not be charged */
 export type KeepMade = (operationId: string, made: MadeChat) => Promise<void>;
 
 const inputOf = (body: Body): unknown => ['chat', body];

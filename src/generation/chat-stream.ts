@@ -222,13 +222,12 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     if (keepMade !== null && !this.ending) {
       const texts = [...this.written, ...this.lastTexts(finish, {})];
       const { reported } = this;
-      await keepMade(chat.operationId, {
-        texts,
-        priced: texts.length - 1,
-        tokens,
-        reported,
-        model: chat.model.id,
-      });
+      const priced = texts.length - 1;
+      await keepMade(chat.operationId, { texts, priced, tokens, reported, model: chat.model.id }).catch(
+        async (lost: unknown) => {
+          throw await this.failed(lost, true);
+        },
+      );
     }
     if (this.ending) return null;
     let usage: Record<string, unknown> | null = null;
@@ -248,17 +247,16 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
   }
 
-  /** The upstream failed: what was delivered is charged, nothing where nothing was. */
-  private async failed(error: unknown): Promise<ApiError> {
+  /** The upstream failed: what was delivered is charged, nothing where nothing was. Or the answer is another process's to give. */
+  private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
     if (!this.ending) {
       const { chat, settlement } = this.options;
       this.fault = answerOfFault(error);
       this.release();
       this.options.chunks.cancel();
-      this.ending =
-        this.delivered.length === 0
-          ? settlement.fail(chat, error).then(() => undefined)
-          : this.deliveredTokens().then((tokens) => settlement.charge(chat, tokens));
+      this.ending = isFree
+        ? settlement.fail(chat, error).then(() => undefined)
+        : this.deliveredTokens().then((tokens) => settlement.charge(chat, tokens));
     }
     await this.ending;
     return this.fault ?? answerOfFault(error);

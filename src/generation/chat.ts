@@ -120,7 +120,9 @@ async function finished(
     chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations });
   if (keepMade !== null) {
     const made = { texts: [written({})], priced: 0, tokens, reported, model: chat.model.id };
-    await keepMade(chat.operationId, made);
+    await keepMade(chat.operationId, made).catch(async (lost: unknown) => {
+      throw await parts.settlement.fail(chat, lost);
+    });
   }
   const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
   return { text: written(chatUsage({ tokens, reported, settlement: settled, model: chat.model })) };

@@ -145,7 +145,12 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
         model_tier: asked.tier,
         usage: { prompt_tokens: tokens, total_tokens: tokens },
       };
-      await call.madeAnswers?.keep(inputOf(body), { operationId, value: made });
+      await call.madeAnswers
+        ?.keep(inputOf(body), { operationId, value: made })
+        .catch(async (lost: unknown) => {
+          await metering.release(operationId);
+          throw lost;
+        });
       return priced(made, await metering.settleUnseen(operationId, amounts));
     },
     async estimate(call, body) {

@@ -105,12 +105,15 @@ function partValues({ rowId, processId, status, headers, body, scopes, jobs }: P
   return [rowId, processId, status, JSON.stringify(headers), body, scopes, jobs];
 }
 
-/** An answer that is about to be charged; the one before it has become part of the whole. */
+/**
+ * An answer that is about to be charged, null for one too long; the one before it has become part of the whole.
+ * @returns false where the key is another process's by now
+ */
 export async function keepMade(
   sql: Sql,
-  input: { rowId: string; processId: string; made: Buffer },
-): Promise<void> {
-  await sql.query(KEEP_MADE, [input.rowId, input.processId, input.made]);
+  input: { rowId: string; processId: string; made: Buffer | null },
+): Promise<boolean> {
+  return (await sql.query(KEEP_MADE, [input.rowId, input.processId, input.made])).length > 0;
 }
 
 export async function made(sql: Sql, rowId: string): Promise<Buffer | null> {

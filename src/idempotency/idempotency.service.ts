@@ -196,7 +196,13 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
     return { kind: 'join', answer: joined };
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
-  throw new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', { retryAfter: 1 });
+  throw inFlight();
+}
+
+function inFlight(): ApiError {
+  return new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', {
+    retryAfter: 1,
+  });
 }
 
 type Work = Omit<Asked, 'request'> & { call: CallContext };
@@ -262,14 +268,14 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
 function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
   const { seal, processId, database, logger } = kept;
   return createMadeAnswers(sealed && seal.openBytes(sealed), async (bytes) => {
-    if (bytes.length > kept.maxBodyBytes) return;
-    const written = queries
-      .keepMade(database.system, { rowId, processId, made: seal.sealBytes(bytes) })
-      .catch((error: unknown) => {
-        logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
-      });
+    const made = bytes.length > kept.maxBodyBytes ? null : seal.sealBytes(bytes);
+    const written = queries.keepMade(database.system, { rowId, processId, made }).catch((error: unknown) => {
+      logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
+      return true;
+    });
     // A database that is away is waited for by the charge.
-    await Promise.race([written, sleep(KEEP_MS, undefined, { ref: false })]);
+    const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
+    if (!isOurs) throw inFlight();
   });
 }
 

@@ -11,7 +11,7 @@ function digestOf(input: unknown): string {
 
 /**
  * @param left what an earlier request with the key had kept, as this wrote it
- * @param write puts it where a retry finds it; never rejects
+ * @param write puts it where a retry finds it. @throws ApiError conflict
  */
 export function createMadeAnswers(left: Buffer | null, write: (made: Buffer) => Promise<void>): MadeAnswers {
   let earlier = left && (JSON.parse(left.toString()) as Kept);

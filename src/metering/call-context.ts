@@ -17,7 +17,11 @@ export interface MadeAnswer {
 export interface MadeAnswers {
   /** What an earlier request with the key left for the same input, once; null: nothing. */
   take(input: unknown): MadeAnswer | null;
-  /** Before the charge. Never rejects: the answer is worth more than its copy. */
+  /**
+   * Before the charge. A copy that cannot be kept is no fault: the answer is worth more.
+   * @throws ApiError conflict where another process took the key over, for which this one was away too long: what was made must be neither
+   * charged nor shown
+   */
   keep(input: unknown, answer: MadeAnswer): Promise<void>;
 }
 

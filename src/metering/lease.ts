@@ -25,7 +25,7 @@ export interface LeaseOptions {
 
 /** This process's lease in `processes`, and the sweep of those that lost theirs. Faults are logged; the next beat tries again. */
 export function createLease({ database, processId, role, logger }: LeaseOptions) {
-  let timers: NodeJS.Timeout[] = [];
+  let timer: NodeJS.Timeout | undefined;
   const running = new Set<Promise<void>>();
 
   const beat = async (leaseMs: number): Promise<void> => {
@@ -45,20 +45,18 @@ export function createLease({ database, processId, role, logger }: LeaseOptions)
   };
   return {
     start(): void {
-      if (timers.length > 0) return;
-      const renew = guarded(() => beat(LEASE_MS), 'the process could not renew its lease');
-      renew();
-      timers = [
-        setInterval(renew, HEARTBEAT_MS),
-        setInterval(guarded(sweep, 'the sweep of reservations failed'), HEARTBEAT_MS),
-      ];
-      for (const timer of timers) timer.unref();
+      if (timer !== undefined) return;
+      const renew = () => beat(LEASE_MS);
+      guarded(renew, 'the process could not renew its lease')();
+      // One after the other: a process that was frozen would sweep what it holds itself.
+      const both = guarded(() => renew().then(sweep), 'the lease or the sweep of reservations failed');
+      timer = setInterval(both, HEARTBEAT_MS).unref();
     },
     /** Ends the lease, so that nobody waits for this process. */
     async close(): Promise<void> {
-      const started = timers.length > 0;
-      for (const timer of timers) clearInterval(timer);
-      timers = [];
+      const started = timer !== undefined;
+      clearInterval(timer);
+      timer = undefined;
       await Promise.all(running);
       if (started)
         await beat(0).catch((error: unknown) => logger.debug({ err: error }, 'the lease runs out by itself'));

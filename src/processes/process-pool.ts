@@ -98,7 +98,9 @@ export class ProcessPool {
 
   private start(): Worker {
     const { entry, args = [], environment = {}, stderr = 'inherit', heapMb } = this.options;
+    // A session of its own: Ctrl-C in the terminal is for the parent, which gives its work back first.
     const child = fork(entry, [...args], {
+      detached: true,
       env: environment,
       execArgv: [`--max-old-space-size=${heapMb}`],
       serialization: 'advanced',

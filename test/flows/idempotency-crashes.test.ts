@@ -235,3 +235,73 @@ interface SaidChunk {
 interface Said {
   choices: { message: { content: string } }[];
 }
+
+test.each([false, true])(
+  'a chat whose key another process took over meanwhile, for this one was away too long, is neither answered nor charged (streamed: %s)',
+  async (stream) => {
+    const { key } = await installation.createOrg();
+    const name = `lost ${stream}`;
+    const content = 'x @sandbox{"tokens":20,"chunk_ms":50,"delay_ms":500}';
+    const ask = async () => {
+      const answer = await fetch(`${other.origin}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'idempotency-key': name,
+        },
+        body: JSON.stringify({ stream, messages: [{ role: 'user', content }] }),
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const asked = ask();
+    // As a process takes over that found the lease of the first run out.
+    const takeOver = `UPDATE idempotency_keys SET process_id = 'another' WHERE key = $1 AND state = 'in_flight' RETURNING id`;
+    await eventually(async () => (await installation.sql(takeOver, [name])).length === 1);
+    const lost = await asked;
+    expect(lost.status).toBe(stream ? 200 : 409);
+    expect(lost.text).toContain('A request with this Idempotency-Key is still in flight');
+    expect(lost.text).not.toContain('[DONE]');
+
+    const retry = await ask();
+    expect(retry.status).toBe(200);
+    const records = await other.graphql<{ usageRecords: { nodes: { state: string }[] } }>(
+      '{ usageRecords(first: 10) { nodes { state } } }',
+      { key },
+    );
+    const states = records.data?.usageRecords.nodes.map(({ state }) => state) ?? [];
+    expect(states.filter((state) => state !== 'released')).toEqual(['settled']);
+  },
+);
+
+test('half a duplicate, whose process died, is finished by the retry', async () => {
+  const { key } = await installation.createOrg();
+  const made = await other.rest<{ agent: { id: string } }>('POST', '/agents', {
+    key,
+    body: { name: 'Own', system_prompt: 'x' },
+  });
+  const path = `/agents/${made.body.agent.id}`;
+  for (const text of ['weir', 'lock']) {
+    const form = new FormData();
+    form.append('file', new Blob([`About a ${text}.`]), `${text}.txt`);
+    const headers = { authorization: `Bearer ${key}` };
+    const { ok } = await fetch(`${other.origin}/api/v1${path}/knowledge`, {
+      method: 'POST',
+      headers,
+      body: form,
+    });
+    expect(ok).toBe(true);
+  }
+  const headers = { 'idempotency-key': 'half a copy' };
+  const duplicate = () =>
+    other.rest<{ agent: { id: string } }>('POST', `${path}/duplicate`, { key, headers, body: {} });
+  const first = await duplicate();
+  const copy = first.body.agent.id;
+  await installation.sql(`DELETE FROM knowledge_files WHERE agent_id = $1 AND filename = 'lock.txt'`, [copy]);
+  await forgetAnswer('half a copy');
+  expect((await duplicate()).body.agent.id).toBe(copy);
+  const listed = await other.rest<{ files: { filename: string }[] }>('GET', `/agents/${copy}/knowledge`, {
+    key,
+  });
+  expect(listed.body.files.map(({ filename }) => filename).toSorted()).toEqual(['lock.txt', 'weir.txt']);
+});

@@ -54,6 +54,8 @@ export async function extractText(bytes: Buffer, kind: FileKind, signal?: AbortS
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind], {
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
+    // As all children: Ctrl-C in the terminal is for the parent.
+    detached: true,
     env: {},
   });
   let reason: string | null = null;

@@ -104,13 +104,24 @@ class Knowledge implements KnowledgeService {
 
   async copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void> {
     const { orgId, fromAgentId, toAgentId } = input;
-    const rows = await this.options.database.tenantQuery<KnowledgeRow>(
+    const rows = await this.filesOf(orgId, fromAgentId);
+    const there = await this.filesOf(orgId, toAgentId);
+    for (const row of rows) {
+      const copied = there.findIndex(
+        ({ filename, size_bytes: size }) => filename === row.filename && size === row.size_bytes,
+      );
+      if (copied === -1) await this.copyFile(orgId, toAgentId, row);
+      else there.splice(copied, 1);
+    }
+    if (rows.length > 0) await this.options.database.hints.send('knowledge', toAgentId);
+  }
+
+  private async filesOf(orgId: string, agentId: string): Promise<KnowledgeRow[]> {
+    return await this.options.database.tenantQuery<KnowledgeRow>(
       orgId,
       `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id`,
-      [orgId, fromAgentId],
+      [orgId, agentId],
     );
-    for (const row of rows) await this.copyFile(orgId, toAgentId, row);
-    if (rows.length > 0) await this.options.database.hints.send('knowledge', toAgentId);
   }
 
   search(input: Parameters<KnowledgeService['search']>[0]): ReturnType<KnowledgeService['search']> {
