@@ -199,6 +199,27 @@ describe('a stop', () => {
     await server.close();
   }, 90_000);
 
+  test('by Ctrl-C, which reaches its children too, fails no job', async () => {
+    const own = await createInstallation();
+    const server = await spawnPenstock(own, { role: 'all', ownGroup: true });
+    const { key } = await own.createOrg();
+    const body = { prompt: 'a river', duration_seconds: 10 };
+    const made = await Promise.all(
+      [1, 2, 3].map(() =>
+        server.rest<{ id: string }>('POST', '/videos/generations?async=true', { key, body }),
+      ),
+    );
+    const states = async () =>
+      (await own.sql<{ status: string }>('SELECT status FROM jobs')).map((job) => job.status);
+    await eventually(async () => (await states()).includes('processing'), { everyMs: 10 });
+    await sleep(200);
+    expect(await server.interrupt()).toBe(0);
+    expect(await states()).not.toContain('failed');
+    expect(made.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await server.close();
+    await own.close();
+  }, 90_000);
+
   test('answers long polls with the job as it is, and is not held by them', async () => {
     const server = await spawnPenstock(installation, { role: 'api' });
     const { key } = await installation.createOrg();

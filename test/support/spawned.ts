@@ -19,6 +19,8 @@ export interface SpawnedServer extends TestClient {
   output(): string;
   /** Sends a signal and waits for the end (not for SIGSTOP and SIGCONT). @returns its exit code, null where a signal ended it */
   signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>;
+  /** As Ctrl-C in a terminal: all processes of its group get it. Needs `ownGroup`. */
+  interrupt(): Promise<number | null>;
   pause(): void;
   resume(): void;
   /** SIGTERM, then the end. @throws Error when it had to be killed */
@@ -26,6 +28,7 @@ export interface SpawnedServer extends TestClient {
 }
 
 export interface SpawnOptions {
+  ownGroup?: boolean;
   role?: 'all' | 'api' | 'worker';
   env?: Record<string, string>;
   port?: number;
@@ -51,6 +54,7 @@ export async function spawnPenstock(
   const child = spawn(process.execPath, [...FLAGS, MAIN], {
     env: childEnv(env),
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.ownGroup === true,
   });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
@@ -73,6 +77,10 @@ export async function spawnPenstock(
     pid: child.pid ?? 0,
     output: () => output.join(''),
     signal,
+    interrupt() {
+      process.kill(-child.pid!, 'SIGINT');
+      return ended;
+    },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     async close() {
