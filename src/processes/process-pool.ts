@@ -36,6 +36,8 @@ export interface TaskOptions {
 interface Waiting {
   task: object;
   options: TaskOptions;
+  /** No other process gets it: one died under it, or it took too long. */
+  last: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
   /** Listens to the signal until the task begins. */
@@ -62,16 +64,28 @@ export class ProcessPool {
 
   constructor(private readonly options: ProcessPoolOptions) {}
 
-  /** @throws TaskError what the task threw; the signal's reason; Error where the process died */
+  /**
+   * A task whose process dies is done anew by another, once: whoever killed that process (the system, short of memory; an operator) said
+   * nothing about the task; one that ends two is at fault.
+   * @throws TaskError what the task threw; the signal's reason; ProcessDiedError where it took too long, or ended its process twice
+   */
   run(task: object, options: TaskOptions = {}): Promise<unknown> {
     if (this.closed) return Promise.reject(new Error('The process pool is closed'));
     if (options.signal?.aborted === true) return Promise.reject(options.signal.reason as Error);
     return new Promise((resolve, reject) => {
-      const entry: Waiting = { task, options, resolve, reject, leave: () => this.leave(entry) };
+      const entry: Waiting = {
+        ...{ task, options, resolve, reject },
+        last: false,
+        leave: () => this.leave(entry),
+      };
       this.waiting.push(entry);
-      options.signal?.addEventListener('abort', entry.leave, { once: true });
-      this.next();
+      this.wait(entry);
     });
+  }
+
+  private wait({ options, leave }: Waiting): void {
+    options.signal?.addEventListener('abort', leave, { once: true });
+    this.next();
   }
 
   close(): void {
@@ -142,16 +156,27 @@ export class ProcessPool {
     worker.process.kill(signal);
   }
 
-  private work(worker: Worker, { task, options, resolve, reject, leave }: Waiting): void {
+  private retry(entry: Waiting): void {
+    entry.last = true;
+    this.waiting.unshift(entry);
+    this.wait(entry);
+  }
+
+  private work(worker: Worker, entry: Waiting): void {
+    const { task, options, resolve, reject } = entry;
     const { signal, onProgress } = options;
-    signal?.removeEventListener('abort', leave);
+    signal?.removeEventListener('abort', entry.leave);
     const child = worker.process;
     const id = this.nextId++;
     clearTimeout(worker.idle);
     child.ref();
     child.channel?.ref();
     const stop = () => this.end(worker, 'SIGKILL');
-    const deadline = setTimeout(stop, this.options.taskTimeoutMs);
+    const late = () => {
+      entry.last = true;
+      stop();
+    };
+    const deadline = setTimeout(late, this.options.taskTimeoutMs);
     const finish = (settle: () => void, reuse: boolean) => {
       clearTimeout(deadline);
       signal?.removeEventListener('abort', stop);
@@ -168,8 +193,11 @@ export class ProcessPool {
       else if ('result' in reply) finish(() => resolve(reply.result), true);
       else finish(() => reject(new TaskError(reply.fault)), true);
     };
-    const onExit = () =>
-      finish(() => reject(signal?.aborted === true ? signal.reason : new ProcessDiedError()), false);
+    const onExit = () => {
+      if (signal?.aborted === true) finish(() => reject(signal.reason), false);
+      else if (entry.last || this.closed) finish(() => reject(new ProcessDiedError()), false);
+      else finish(() => this.retry(entry), false);
+    };
     child.on('message', onReply).once('exit', onExit).once('error', onExit);
     signal?.addEventListener('abort', stop, { once: true });
     child.send({ id, task }, (error) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -68,6 +69,27 @@ async function stored(): Promise<string[]> {
   return found.flatMap((entry) => (entry.isFile() && entry.name !== 'installation' ? [entry.name] : []));
 }
 
+/** Processes of this one that read a document now. */
+function readers(): number[] {
+  const listed = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' });
+  return listed.split('\n').flatMap((line) => {
+    const [pid, ppid, ...args] = line.trim().split(/\s+/);
+    return Number(ppid) === process.pid && args.join(' ').includes('extract.child.js') ? [Number(pid)] : [];
+  });
+}
+
+/** Kills those who read until `end` has come, at most `times`. @returns how many it killed */
+async function killReaders(times: number, end: Promise<unknown>): Promise<number> {
+  const killed = new Set<number>();
+  let over = false;
+  void end.finally(() => (over = true));
+  while (!over && killed.size < times) {
+    for (const pid of readers()) if (!killed.has(pid) && process.kill(pid, 'SIGKILL')) killed.add(pid);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  return killed.size;
+}
+
 function pdfOf(content: Buffer): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -83,6 +105,21 @@ function pdfOf(content: Buffer): Buffer {
     Buffer.from('\nendstream\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n'),
   ]);
 }
+
+test('a document whose reader is killed is read by another one; one that ends two readers has failed', async () => {
+  const large = 'a,b,c\n' + 'one,two,three\n'.repeat(100_000);
+  const once = outcomeOf(large, 'once.csv');
+  expect(await killReaders(1, once)).toBe(1);
+  expect(await once).toMatchObject({ status: 'completed', error_message: null });
+  const twice = outcomeOf(large, 'twice.csv');
+  expect(await killReaders(2, twice)).toBe(2);
+  expect(await twice).toMatchObject({ status: 'failed', error_message: 'The file cannot be read' });
+});
+
+test('a CSV that repeats a long name in each row has failed, and says why', async () => {
+  const wide = await outcomeOf(`${'n'.repeat(1000)}\n${'1\n'.repeat(30_000)}`, 'wide.csv');
+  expect(wide).toMatchObject({ status: 'failed', error_message: 'The file has too much text' });
+});
 
 describe('a hostile document ends as failed, and says why', () => {
   const flood = (bytes: number) => Buffer.from(wordXml('a'.repeat(bytes)));

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
@@ -17,6 +17,19 @@ process.on('SIGTERM', () => process.removeAllListeners('message') && setTimeout(
 
 /** What comes in the meantime lies in its pipe. */
 const hearNothing = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+/** Notes each beginning of a task, and dies under the first `deaths` of them. */
+const mortal = join(folder, 'mortal.mjs');
+writeFileSync(
+  mortal,
+  `import { appendFileSync, readFileSync } from 'node:fs';
+process.on('message', ({ id, task }) => {
+  appendFileSync(task.log, 'begun\\n');
+  const begun = readFileSync(task.log, 'utf8').split('\\n').length - 1;
+  if (begun <= task.deaths) process.kill(process.pid, 'SIGKILL');
+  else setTimeout(() => process.send({ id, result: begun }), task.forMs ?? 0);
+});`,
+);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -67,6 +80,21 @@ it('a task that was aborted before it came shortens no rest: the next one is not
     await pool.run({ warm: true });
     await expect(pool.run({}, { signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone');
     expect(await pool.run({ forMs: 150 })).toEqual({ forMs: 150 });
+  } finally {
+    pool.close();
+  }
+});
+
+it('a task whose process is killed is done by another one, once; one that takes too long is not', async () => {
+  const pool = new ProcessPool({ entry: mortal, size: 1, heapMb: 64, taskTimeoutMs: 1500 });
+  const run = (name: string, task: object) => pool.run({ log: join(folder, name), ...task });
+  const begun = (name: string) => readFileSync(join(folder, name), 'utf8').split('\n').length - 1;
+  try {
+    expect(await run('killed', { deaths: 1 })).toBe(2);
+    await expect(run('deadly', { deaths: 9 })).rejects.toThrow('The working process died');
+    expect(begun('deadly')).toBe(2);
+    await expect(run('late', { deaths: 0, forMs: 60_000 })).rejects.toThrow('The working process died');
+    expect(begun('late')).toBe(1);
   } finally {
     pool.close();
   }

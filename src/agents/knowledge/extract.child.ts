@@ -13,12 +13,6 @@ const MAX_UNPACKED = 60 * 1024 * 1024;
 const MAX_PARTS = 5000;
 const MAX_TEXT = 20 * 1024 * 1024;
 
-function fail(message: string): never {
-  process.stdout.write(JSON.stringify({ error: message }), () => process.exit(0));
-  // Nothing after this runs before the write is out.
-  throw new Error(message);
-}
-
 async function readInput(): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of process.stdin) parts.push(part as Buffer);
@@ -148,7 +142,7 @@ const kind = process.argv[2] as FileKind;
 process.on('disconnect', () => process.exit(0));
 try {
   const text = await READERS[kind](await readInput());
-  if (text.length > MAX_TEXT) fail('The file has too much text');
+  if (text.length > MAX_TEXT) throw new Error('The file has too much text');
   process.stdout.write(JSON.stringify({ text }), () => process.exit(0));
 } catch (error) {
   const known =

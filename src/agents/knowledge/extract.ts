@@ -32,9 +32,9 @@ async function residentBytes(pid: number): Promise<number | null> {
   return pages === undefined ? null : Number(pages) * 4096;
 }
 
-/** Kills the process when it takes too long or too much, and says why. */
-function guard(child: ChildProcess, stop: (reason: string) => void): () => void {
-  const timer = setTimeout(() => stop('The file takes too long to read'), TIME_LIMIT_MS);
+/** Kills the process when it takes too long (`until`, by the process's clock) or too much, and says why. */
+function guard(child: ChildProcess, until: number, stop: (reason: string) => void): () => void {
+  const timer = setTimeout(() => stop('The file takes too long to read'), until - performance.now());
   const look = setInterval(() => {
     void residentBytes(child.pid ?? 0).then((bytes) => {
       if (bytes !== null && bytes > MEMORY_LIMIT_BYTES) stop('The file needs too much memory to read');
@@ -47,10 +47,24 @@ function guard(child: ChildProcess, stop: (reason: string) => void): () => void 
 }
 
 /**
- * The text of a document, read in a process of its own with bounded time and memory.
+ * The text of a document, read in a process of its own with bounded time and memory. Whoever kills that process (the system, short of
+ * memory; an operator) says nothing about the document, so another one reads it; a document that ends two cannot be read.
  * @throws ExtractionError
  */
 export async function extractText(bytes: Buffer, kind: FileKind, signal?: AbortSignal): Promise<string> {
+  const attempt = { bytes, kind, signal, until: performance.now() + TIME_LIMIT_MS };
+  return parseOutput((await readOnce(attempt)) ?? (await readOnce(attempt)) ?? '');
+}
+
+interface Attempt {
+  bytes: Buffer;
+  kind: FileKind;
+  signal: AbortSignal | undefined;
+  until: number;
+}
+
+/** @returns null: the process was killed, and not by this one */
+async function readOnce({ bytes, kind, signal, until }: Attempt): Promise<string | null> {
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind], {
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
@@ -63,13 +77,13 @@ export async function extractText(bytes: Buffer, kind: FileKind, signal?: AbortS
     reason ??= why;
     child.kill('SIGKILL');
   };
-  const release = guard(child, stop);
+  const release = guard(child, until, stop);
   const aborted = (): void => stop('Aborted');
   signal?.addEventListener('abort', aborted, { once: true });
   try {
     const output = await outputOf(child, bytes, stop);
     if (reason !== null) throw new ExtractionError(reason);
-    return parseOutput(output);
+    return child.signalCode === null ? output : null;
   } finally {
     release();
     signal?.removeEventListener('abort', aborted);
