@@ -1,23 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../folders.js';
+import { absent } from './absent.js';
 import type { FileKey, FileStore } from './store.types.js';
 
 const MARKER = 'installation';
-/** Half-written files; a process that died leaves them here, and the next start removes those older than an hour. */
-export const INCOMING = 'incoming';
-const STALE_MS = 3_600_000;
 
-function absent<T>(value: T): (error: unknown) => T {
-  return (error) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return value;
-    throw error;
-  };
+export interface DiskStoreOptions {
+  folder: string;
+  /** On the same file system. */
+  spoolFolder: string;
 }
 
-/** Files under a folder: `<organisation>/<two characters of the id>/<id>.<extension>`, written beside it and renamed into place. */
-export function createDiskStore(folder: string): FileStore & { open(): Promise<void> } {
+/** Files under a folder: `<organisation>/<two characters of the id>/<id>.<extension>`, written in the spool folder and renamed into place. */
+export function createDiskStore({ folder, spoolFolder }: DiskStoreOptions): FileStore {
   // An id ends in randomness, so that its last two characters spread the files evenly.
   const pathOf = (key: FileKey) => join(folder, key.orgId, key.id.slice(-2), `${key.id}.${key.extension}`);
 
@@ -29,7 +25,7 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
   };
 
   const write = async (path: string, bytes: Uint8Array): Promise<void> => {
-    const temporary = join(folder, INCOMING, randomBytes(12).toString('hex'));
+    const temporary = join(spoolFolder, randomBytes(12).toString('hex'));
     try {
       const file = await open(temporary, 'wx');
       try {
@@ -47,10 +43,6 @@ export function createDiskStore(folder: string): FileStore & { open(): Promise<v
 
   return {
     location: folder,
-    async open() {
-      makeFolder(join(folder, INCOMING));
-      await removeStale(join(folder, INCOMING));
-    },
     put: async (key, bytes) => await write(pathOf(key), bytes),
     async adopt(key, path) {
       await syncFile(path);
@@ -88,13 +80,5 @@ async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } finally {
     await folder.close();
-  }
-}
-
-async function removeStale(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const found = await stat(join(folder, name)).catch(absent(null));
-    if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
-      await rm(join(folder, name), { force: true });
   }
 }

@@ -54,13 +54,11 @@ export function createFileService({ database, store, signer, publicUrl }: FileSe
     url,
     async save({ jobId = null, runId = null, ...input }) {
       const file = describe(input);
+      // The row first: nobody would know of bytes that a process wrote before it died. A row whose bytes did not come goes as any other.
+      await database.tenantQuery(file.orgId, INSERT, [...valuesOf(file), jobId, runId]);
       await ('bytes' in input ? store.put(file, input.bytes) : store.adopt(file, input.path));
-      try {
-        await database.tenantQuery(file.orgId, INSERT, [...valuesOf(file), jobId, runId]);
-      } catch (error) {
-        await store.remove(file);
-        throw error;
-      }
+      // The agent whose run makes it may have been deleted meanwhile, with all of its files.
+      if ((await find(file.orgId, file.id)) === null) await store.remove(file);
       return file;
     },
     async read(orgId, id) {

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.types.js';
-import { createDiskStore, INCOMING } from './disk-store.js';
+import { makeFolder } from '../folders.js';
+import { createDiskStore } from './disk-store.js';
 import { createFileHandler } from './file-handler.js';
 import type { FileHandler } from './file-handler.js';
 import { createFileService } from './file.service.js';
@@ -10,6 +11,7 @@ import type { FileService } from './files.types.js';
 import { bindStore } from './installation.js';
 import { startFileRetention } from './retention.js';
 import { createUrlSigner } from './signed-url.js';
+import { tidySpoolFolder } from './spool-folder.js';
 import type { FileStore } from './store.types.js';
 
 export interface FilesOptions {
@@ -26,7 +28,7 @@ export interface Files {
   /** For GET and HEAD under `/files/`. */
   handler: FileHandler;
   store: FileStore;
-  /** Where uploads lie until they are kept; what a process that died left there goes at the next start. */
+  /** Where uploads lie until they are kept; what a process that died left there goes after an hour. */
   spoolFolder: string;
   /** Starts removing files of forgotten jobs. Workers do this. */
   startRetention(): void;
@@ -38,30 +40,37 @@ export interface Files {
  * @throws FileStoreError with a message for the operator
  */
 export async function openFiles({ config, database, signing, logger }: FilesOptions): Promise<Files> {
-  const store = await openStore(config);
+  const spoolFolder = join(config.dataDir, 'files', 'incoming');
+  const store = await openStore(config, spoolFolder);
   await bindStore(database, store);
+  const stopTidying = await tidySpoolFolder(spoolFolder, logger);
   const signer = createUrlSigner(signing);
   let stop = (): void => undefined;
   return {
     service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl }),
     handler: createFileHandler({ store, signer, logger }),
     store,
-    spoolFolder: join(config.dataDir, 'files', INCOMING),
+    spoolFolder,
     startRetention() {
       stop();
       stop = startFileRetention({ database, store, logger });
     },
-    close: () => stop(),
+    close() {
+      stop();
+      stopTidying();
+    },
   };
 }
 
 /** A bucket where `FILES_URL` names one, else `DATA_DIR/files`. */
-async function openStore({ dataDir, files }: Pick<Config, 'dataDir' | 'files'>): Promise<FileStore> {
+async function openStore(
+  { dataDir, files }: Pick<Config, 'dataDir' | 'files'>,
+  spoolFolder: string,
+): Promise<FileStore> {
   if (files.s3 !== null) {
     const { createS3Store } = await import('./s3-store.js'); // a client to load, only where there is a bucket
     return createS3Store(files.s3);
   }
-  const store = createDiskStore(join(dataDir, 'files'));
-  await store.open();
-  return store;
+  makeFolder(spoolFolder);
+  return createDiskStore({ folder: join(dataDir, 'files'), spoolFolder });
 }

@@ -125,6 +125,25 @@ describe.each([
   });
 
   describe('a stored file', () => {
+    it('has its row before its bytes, and no bytes once its row is gone: whoever dies or deletes meanwhile', async () => {
+      const { put } = files.store;
+      const rows: unknown[] = [];
+      const spied = vi.spyOn(files.store, 'put');
+      spied.mockImplementation(async (key, bytes) => {
+        rows.push((await files.service.get(org, key.id)).id);
+        if (rows.length === 2) await files.service.remove(org, [key.id]);
+        await put(key, bytes);
+      });
+      try {
+        const [kept, deleted] = [await save(), await save()];
+        expect(rows).toEqual([kept.id, deleted.id]);
+        expect(await files.store.size(kept)).toBe(PNG.length);
+        expect(await files.store.size(deleted)).toBeNull();
+      } finally {
+        spied.mockRestore();
+      }
+    });
+
     it('opens under its signed address without a key, as what it is and nothing more', async () => {
       const file = await save();
       const answer = await fetch(files.service.url(file));

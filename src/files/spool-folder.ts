@@ -1,0 +1,30 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { absent } from './absent.js';
+
+/** So long nobody writes to a file that is still to be kept. */
+const STALE_MS = 3_600_000;
+
+/**
+ * Where half-written files lie; a process that died leaves them there. Those that nobody has written to for an hour go now, and every hour.
+ * @returns a function that stops it
+ */
+export async function tidySpoolFolder(folder: string, logger: Logger): Promise<() => void> {
+  await removeStale(folder);
+  const sweep = () =>
+    removeStale(folder).catch((error: unknown) =>
+      logger.error({ err: error }, 'half-written files could not be removed'),
+    );
+  const timer = setInterval(() => void sweep(), STALE_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function removeStale(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(absent([]))) {
+    const found = await stat(join(folder, name)).catch(absent(null));
+    if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
+      await rm(join(folder, name), { force: true });
+  }
+}
