@@ -30,6 +30,7 @@ import { Migration0027 } from './0027_event_traces.js';
 import { Migration0028 } from './0028_covered_units.js';
 import { Migration0029 } from './0029_webhooks_gone.js';
 import { Migration0030 } from './0030_made_answers.js';
+import { Migration0031 } from './0031_fenced_keys.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -65,6 +66,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0028_covered_units': Migration0028,
   '0029_webhooks_gone': Migration0029,
   '0030_made_answers': Migration0030,
+  '0031_fenced_keys': Migration0031,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -33,6 +33,7 @@ export const MIGRATION_NAMES = [
   '0028_covered_units',
   '0029_webhooks_gone',
   '0030_made_answers',
+  '0031_fenced_keys',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

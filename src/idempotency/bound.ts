@@ -1,15 +1,33 @@
 import type { Sql } from '../database/database.types.js';
+import { ApiError } from '../errors.js';
+import { inFlight } from './idempotency.key.js';
 import type { KeyedCall } from './idempotency.types.js';
 
 const BIND = { name: 'idempotency_bind', text: 'SELECT penstock_idempotency_bind($1, $2)' };
 
-/** In the transaction that makes something: from its commit on, a retry with the call's Idempotency-Key finds it, whoever dies. */
+/** SQLSTATE of `penstock_idempotency_bind`. */
+const LOST = 'PSKEY';
+
+/** What the caller is told where the making of something failed: 409 where another request has the call's Idempotency-Key by now. */
+export function orKeyLost(error: unknown): unknown {
+  for (let fault = error; fault instanceof Error && !(fault instanceof ApiError); fault = fault.cause)
+    if ((fault as NodeJS.ErrnoException).code === LOST) return inFlight();
+  return error;
+}
+
+/**
+ * In the transaction that makes something: from its commit on, a retry with the call's Idempotency-Key finds it, whoever dies.
+ * @throws ApiError conflict: another request has the key by now, and nothing is made here
+ */
 export async function bindToKey(
   sql: Sql,
   { idempotencyKey }: Pick<KeyedCall, 'idempotencyKey'>,
   id: string,
 ): Promise<void> {
-  if (idempotencyKey !== null) await sql.query(BIND, [idempotencyKey, id]);
+  if (idempotencyKey === null) return;
+  await sql.query(BIND, [idempotencyKey, id]).catch((error: unknown) => {
+    throw orKeyLost(error);
+  });
 }
 
 /** Takes the first thing of its kind that an earlier request with the call's key made; null: it made none, or died before. */

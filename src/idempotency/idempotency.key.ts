@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { invalid } from '../errors.js';
+import { ApiError, invalid } from '../errors.js';
 import type { IdempotentRequest } from './idempotency.types.js';
 
 const MAX_KEY_LENGTH = 255;
@@ -21,4 +21,10 @@ export function fingerprintOf(
     hash.update(`${Buffer.byteLength(part)}:`).update(part);
   }
   return hash.update(`${request.body.length}:`).update(request.body).digest();
+}
+
+export function inFlight(): ApiError {
+  return new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', {
+    retryAfter: 1,
+  });
 }

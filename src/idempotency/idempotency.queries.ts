@@ -47,6 +47,7 @@ const PURGE: Statement = {
 export interface BeginRow {
   outcome: 'run' | 'mismatch' | 'done' | 'in_flight';
   row_id: string;
+  /** Of `run`: null where the key was another request's before. */
   owner: string | null;
   jobs: string[];
   granted: string[];

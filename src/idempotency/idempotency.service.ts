@@ -6,7 +6,7 @@ import { newId } from '../ids.js';
 import type { Scope } from '../vocabulary.js';
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
-import { checkIdempotencyKey, fingerprintOf } from './idempotency.key.js';
+import { checkIdempotencyKey, fingerprintOf, inFlight } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
 import type {
@@ -106,7 +106,7 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   }
   try {
     // Only who takes a key over finds anything.
-    const isTakenOver = row.outcome === 'run' && row.row_id !== id;
+    const isTakenOver = row.outcome === 'run' && row.owner === null;
     const made = isTakenOver ? await queries.made(system, row.row_id) : null;
     const outcome = outcomeOf(kept, { request, row, hold, made });
     if (outcome.kind !== 'run') hold.release();
@@ -197,12 +197,6 @@ function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): Id
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
   throw inFlight();
-}
-
-function inFlight(): ApiError {
-  return new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', {
-    retryAfter: 1,
-  });
 }
 
 type Work = Omit<Asked, 'request'> & { call: CallContext };

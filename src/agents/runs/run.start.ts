@@ -3,6 +3,7 @@ import type { Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
 import { admitCall, isTierAllowed } from '../../generation/index.js';
+import { orKeyLost } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering } from '../../metering/metering.types.js';
@@ -139,7 +140,7 @@ async function create(options: RunStartOptions, call: CallContext, draft: Draft)
     return toRun(created);
   } catch (error) {
     await undo(options, call, { draft, error });
-    throw error;
+    throw orKeyLost(error);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
+import { orKeyLost } from '../../idempotency/index.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
 import type { Job, NewJob } from '../jobs.types.js';
 
@@ -91,7 +92,10 @@ function byOrganisation({ principal: a }: NewJob, { principal: b }: NewJob): num
   return a.orgId < b.orgId ? -1 : 1;
 }
 
-/** (none) → pending. Concurrent creates share a transaction. @throws ApiError rate_limited `Too many pending jobs` */
+/**
+ * (none) → pending. Concurrent creates share a transaction.
+ * @throws ApiError rate_limited `Too many pending jobs`; conflict where another request has the call's Idempotency-Key by now
+ */
 export function createJobCreation(database: Pick<Database, 'system'>): (input: NewJob) => Promise<Job> {
   const batcher = createBatcher<NewJob, Answer | undefined>({
     maxBatch: 32,
@@ -106,7 +110,9 @@ export function createJobCreation(database: Pick<Database, 'system'>): (input: N
     },
   });
   return async (input) => {
-    const answer = await batcher.add(input);
+    const answer = await batcher.add(input).catch((error: unknown) => {
+      throw orKeyLost(error);
+    });
     if (!answer?.createdAt) throw tooMany();
     return toCreated(input, answer.createdAt);
   };
