@@ -56,7 +56,8 @@ function explain(error: unknown, config: Config): string | null {
   if ('code' in error && error.code === 'EADDRINUSE') {
     return `Port ${config.http.port} on ${config.http.host} is taken by another process. Set PORT to a free one.`;
   }
-  if ('syscall' in error && error.syscall === 'listen') {
+  const { syscall, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
+  if (syscall === 'listen' || (syscall === 'getaddrinfo' && hostname === config.http.host)) {
     return `Cannot listen on port ${config.http.port} of ${config.http.host}: ${error.message}. Set PORT and HOST to what this machine has.`;
   }
   const known = ['ConfigError', 'ProvidersFileError', 'FileStoreError', 'ApiError'];

@@ -76,9 +76,21 @@ describe('a start', () => {
     },
   );
 
+  test.each(['no-such-host.invalid', '192.0.2.1'])(
+    'on a HOST that this machine does not have, %s, ends with 1 and says so',
+    async (host) => {
+      const { code, stderr } = await runToEnd({ PORT: '0', HOST: host });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^Cannot listen on port 0 of .* Set PORT and HOST to what this machine has\.\n$/,
+      );
+    },
+  );
+
   test('that fails ends with 1, also where nobody reads its log any more', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-unread-'));
-    const env = { PORT: '0', HOST: '999.1.1.1', DATA_DIR: join(folder, 'data') };
+    await mkdir(join(folder, 'data', 'postgres.log'), { recursive: true });
+    const env = { PORT: '0', DATA_DIR: join(folder, 'data') };
     const [told, unread] = await Promise.all([runToEnd(env), runToEnd(env, false)]);
     expect(told.stdout).toContain('the start failed');
     expect([told.code, unread.code]).toEqual([1, 1]);
