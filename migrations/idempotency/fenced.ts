@@ -1,6 +1,6 @@
 /**
- * As before, and the row gets the name that its new owner brings: who had the key before writes to a row that is no more. An owner is told
- * of with `run` only where the key is new.
+ * As before, and the row gets the name that its new owner brings: who had the key before writes to a row that is no more. A process takes
+ * no key over from itself, however long it was away: it knows what it works on. An owner is told of with `run` only where the key is new.
  */
 export const IDEMPOTENCY_BEGIN_FENCED = `
 CREATE OR REPLACE FUNCTION penstock_idempotency_begin(
@@ -30,7 +30,8 @@ BEGIN
     RETURN QUERY SELECT 'mismatch', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
   ELSIF r.state = 'done' THEN
     RETURN QUERY SELECT 'done', r.id, r.process_id, r.job_ids, r.scopes, r.status, r.headers, r.body;
-  ELSIF EXISTS (SELECT 1 FROM processes p WHERE p.id = r.process_id AND p.lease_until > clock_timestamp()) THEN
+  ELSIF r.process_id = p_process
+    OR EXISTS (SELECT 1 FROM processes p WHERE p.id = r.process_id AND p.lease_until > clock_timestamp()) THEN
     RETURN QUERY SELECT 'in_flight', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
   ELSE
     UPDATE idempotency_keys k SET id = p_id, process_id = p_process WHERE k.id = r.id;
