@@ -22,7 +22,7 @@ export function topicOf(prefix: string, name: string): Topic {
 
 /**
  * Makes the topics that do not exist yet (`topics create`, the start of every process with Kafka, and whoever misses one); never by the first message
- * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name.
+ * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name, once all of them take messages.
  */
 export async function createTopics(settings: KafkaSettings, logger: Logger): Promise<string[]> {
   const admin = createKafkaClient(settings, logger).admin();
@@ -35,6 +35,8 @@ export async function createTopics(settings: KafkaSettings, logger: Logger): Pro
       const made = topics.map((topic) => ({ topic, numPartitions: PARTITIONS }));
       await admin.createTopics({ topics: made, waitForLeaders: true, timeout: 10_000 });
     }
+    // A leader that was named may not serve its partition yet. It tells the offsets from when on it takes messages.
+    for (const name of names) await admin.fetchTopicOffsets(name);
     return names;
   } finally {
     await disconnect(admin, logger);
