@@ -1,3 +1,4 @@
+import type { Admin } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { Topic } from '../events.types.js';
 import { createKafkaClient, disconnect } from './client.js';
@@ -35,10 +36,16 @@ export async function createTopics(settings: KafkaSettings, logger: Logger): Pro
       const made = topics.map((topic) => ({ topic, numPartitions: PARTITIONS }));
       await admin.createTopics({ topics: made, waitForLeaders: true, timeout: 10_000 });
     }
-    // A leader that was named may not serve its partition yet. It tells the offsets from when on it takes messages.
-    for (const name of names) await admin.fetchTopicOffsets(name);
+    await untilServed(admin, names).catch((error: unknown) =>
+      logger.warn({ err: error }, 'not every Kafka partition is served; its messages wait'),
+    );
     return names;
   } finally {
     await disconnect(admin, logger);
   }
+}
+
+/** A leader that was named may not serve its partition yet. It tells the offsets from when on it takes messages. */
+async function untilServed(admin: Admin, names: string[]): Promise<void> {
+  for (const name of names) await admin.fetchTopicOffsets(name);
 }
