@@ -17,7 +17,7 @@ import { isTemplateId } from './templates.js';
 export interface AgentServiceOptions {
   database: Database;
   models: ModelCatalogue;
-  knowledge: Pick<KnowledgeService, 'copy' | 'forgetAgent'>;
+  knowledge: Pick<KnowledgeService, 'copyBytes' | 'attach' | 'forgetAgent'>;
   memory: Pick<MemoryService, 'forgetAgent'>;
   /** Ids of all tools that may be granted now. */
   knownTools(): ReadonlySet<string>;
@@ -100,49 +100,39 @@ class Agents implements AgentService {
     const { principal } = call;
     agentPlanOf(principal.plan);
     const name = parseDuplicate(body);
-    const copy = (await this.begunCopy(call)) ?? (await this.insertCopy(call, id, name));
-    try {
-      // Another organisation's files stay where they are: only its runs use them.
-      await this.options.knowledge.copy({ orgId: principal.orgId, fromAgentId: id, toAgentId: copy.id });
-    } catch (error) {
-      // Half a copy would be one agent more for each retry; what else it left the sweeps remove.
-      await this.delete(principal, copy.id).catch(() => undefined);
-      throw error;
-    }
-    return copy;
-  }
-
-  /** That of an earlier request with the key, which may not have all of its files yet. */
-  private async begunCopy(call: KeyedCall): Promise<Agent | null> {
     const made = takeBound(call, 'agt');
-    if (made === null) return null;
-    const [row] = await this.rows(call.principal, queries.FIND_OWN_AGENT, [made]);
-    return row === undefined ? null : queries.toAgent(row);
-  }
-
-  private async insertCopy(call: KeyedCall, id: string, name: string | null): Promise<Agent> {
-    const source = await this.get(call.principal, id);
-    return await this.insert(call, { ...source, isPublic: false, name: name ?? copyName(source.name) });
+    if (made !== null) return await this.get(principal, made);
+    const source = await this.get(principal, id);
+    const input = { ...source, isPublic: false, name: name ?? copyName(source.name) };
+    const { orgId } = principal;
+    const { knowledge, database } = this.options;
+    await requireRoom(database.system, principal);
+    // Another organisation's files stay where they are: only its runs use them.
+    const copies = await knowledge.copyBytes(orgId, id);
+    // The agent with all of its files, or none: a retry may be given it from then on.
+    return await this.insert(call, input, (sql, agentId) =>
+      knowledge.attach(sql, { orgId, agentId }, copies),
+    );
   }
 
   private rules(principal: Principal): AgentRules {
     return { plan: principal.plan, models: this.options.models, knownTools: this.options.knownTools() };
   }
 
-  private async insert(call: KeyedCall, input: AgentInput): Promise<Agent> {
+  private async insert(
+    call: KeyedCall,
+    input: AgentInput,
+    also: (sql: Sql, agentId: string) => Promise<void> = async () => undefined,
+  ): Promise<Agent> {
     const { principal } = call;
-    const { maxAgents } = agentPlanOf(principal.plan);
     return await this.options.database.transaction(async (sql: Sql) => {
       // Creations of one organisation wait for each other, so that the plan's number holds.
       await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7308))', [principal.orgId]);
-      const [count] = await sql.query<{ n: number }>(
-        'SELECT count(*)::int AS n FROM agents WHERE org_id = $1 AND deleted_at IS NULL',
-        [principal.orgId],
-      );
-      if ((count?.n ?? 0) >= maxAgents) throw new ApiError('quota_exceeded', 'Agent limit reached');
+      await requireRoom(sql, principal);
       const values = queries.insertValues(newId('agt'), principal, input);
       const [row] = await sql.query<AgentRow>(queries.INSERT_AGENT, values);
       await bindToKey(sql, call, row!.id);
+      await also(sql, row!.id);
       return queries.toAgent(row!);
     });
   }
@@ -157,6 +147,16 @@ class Agents implements AgentService {
     if (row === undefined) throw agentNotFound();
     return row;
   }
+}
+
+/** @throws ApiError quota_exceeded `Agent limit reached` */
+async function requireRoom(sql: Sql, { orgId, plan }: Principal): Promise<void> {
+  const [count] = await sql.query<{ n: number }>(
+    'SELECT count(*)::int AS n FROM agents WHERE org_id = $1 AND deleted_at IS NULL',
+    [orgId],
+  );
+  if ((count?.n ?? 0) >= agentPlanOf(plan).maxAgents)
+    throw new ApiError('quota_exceeded', 'Agent limit reached');
 }
 
 function copyName(name: string): string {

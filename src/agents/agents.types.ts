@@ -1,4 +1,5 @@
 import type { Principal } from '../access/access.types.js';
+import type { Sql } from '../database/database.types.js';
 import type { FileSource } from '../files/files.types.js';
 import type { KeyedCall } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
@@ -185,6 +186,12 @@ export interface GivenDocument {
   signal: AbortSignal;
 }
 
+/** A knowledge file, and the stored copy of its bytes. */
+export interface CopiedFile {
+  sourceId: string;
+  fileId: string;
+}
+
 export interface KnowledgeService {
   /**
    * Keeps an upload, from memory or from the spool (then its bytes are never whole in memory).
@@ -200,8 +207,13 @@ export interface KnowledgeService {
   delete(principal: Principal, agentId: string, fileId: string): Promise<void>;
   /** All files of an agent that is deleted; one that somebody else deletes meanwhile is gone all the same. */
   forgetAgent(orgId: string, agentId: string): Promise<void>;
-  /** Files of the agent, copied for a duplicate of the same organisation. */
-  copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void>;
+  /**
+   * Bytes of the organisation's files of an agent, copied for a duplicate: either may delete its own. Whoever does not attach them leaves
+   * them to the sweep.
+   */
+  copyBytes(orgId: string, agentId: string): Promise<CopiedFile[]>;
+  /** In the transaction that makes the duplicate: its files, with the passages of those that were read. */
+  attach(sql: Sql, to: { orgId: string; agentId: string }, copies: CopiedFile[]): Promise<void>;
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
   search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;
   /**

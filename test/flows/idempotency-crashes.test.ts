@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { spawnPenstock, type SpawnedServer } from '../support/spawned.js';
@@ -274,34 +275,38 @@ test.each([false, true])(
   },
 );
 
-test('half a duplicate, whose process died, is finished by the retry', async () => {
+test('a duplicate is whole from when it is there: retries that come while its files are copied are given the same one', async () => {
   const { key } = await installation.createOrg();
   const made = await other.rest<{ agent: { id: string } }>('POST', '/agents', {
     key,
     body: { name: 'Own', system_prompt: 'x' },
   });
   const path = `/agents/${made.body.agent.id}`;
-  for (const text of ['weir', 'lock']) {
+  const names = Array.from({ length: 8 }, (_, nth) => `${nth}.txt`);
+  for (const name of names) {
     const form = new FormData();
-    form.append('file', new Blob([`About a ${text}.`]), `${text}.txt`);
+    form.append('file', new Blob([`About ${name}.`]), name);
     const headers = { authorization: `Bearer ${key}` };
-    const { ok } = await fetch(`${other.origin}/api/v1${path}/knowledge`, {
-      method: 'POST',
-      headers,
-      body: form,
-    });
-    expect(ok).toBe(true);
+    const upload = { method: 'POST', headers, body: form };
+    expect((await fetch(`${other.origin}/api/v1${path}/knowledge`, upload)).ok).toBe(true);
   }
-  const headers = { 'idempotency-key': 'half a copy' };
+  const headers = { 'idempotency-key': 'at once' };
   const duplicate = () =>
     other.rest<{ agent: { id: string } }>('POST', `${path}/duplicate`, { key, headers, body: {} });
-  const first = await duplicate();
-  const copy = first.body.agent.id;
-  await installation.sql(`DELETE FROM knowledge_files WHERE agent_id = $1 AND filename = 'lock.txt'`, [copy]);
-  await forgetAnswer('half a copy');
+  const answers = [duplicate()];
+  for (let retries = 0; retries < 6; retries++) {
+    await sleep(10);
+    answers.push(duplicate());
+  }
+  const all = await Promise.all(answers);
+  const copy = all[0]!.body.agent.id;
+  for (const { status, body } of all)
+    expect([status, body.agent?.id]).toEqual(status === 409 ? [409, undefined] : [200, copy]);
   expect((await duplicate()).body.agent.id).toBe(copy);
   const listed = await other.rest<{ files: { filename: string }[] }>('GET', `/agents/${copy}/knowledge`, {
     key,
   });
-  expect(listed.body.files.map(({ filename }) => filename).toSorted()).toEqual(['lock.txt', 'weir.txt']);
+  expect(listed.body.files.map(({ filename }) => filename).toSorted()).toEqual(names);
+  const agents = await other.rest<Listed>('GET', '/agents', { key });
+  expect(agents.body.agents).toHaveLength(2);
 });

@@ -8,10 +8,10 @@ import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
-import type { GivenDocument, KnowledgeFile, KnowledgeService } from '../agents.types.js';
+import type { CopiedFile, GivenDocument, KnowledgeFile, KnowledgeService } from '../agents.types.js';
 import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
-import { COLUMNS, INSERT, toKnowledgeFile } from './knowledge.queries.js';
+import { COLUMNS, COPY, INSERT, NOTIFY, toKnowledgeFile } from './knowledge.queries.js';
 import type { KnowledgeRow } from './knowledge.queries.js';
 import { ReadingPlaces } from './reading-places.js';
 import { Retrieval } from './retrieval.js';
@@ -102,26 +102,27 @@ class Knowledge implements KnowledgeService {
     await this.options.files.remove(orgId, files);
   }
 
-  async copy(input: { orgId: string; fromAgentId: string; toAgentId: string }): Promise<void> {
-    const { orgId, fromAgentId, toAgentId } = input;
-    const rows = await this.filesOf(orgId, fromAgentId);
-    const there = await this.filesOf(orgId, toAgentId);
-    for (const row of rows) {
-      const copied = there.findIndex(
-        ({ filename, size_bytes: size }) => filename === row.filename && size === row.size_bytes,
-      );
-      if (copied === -1) await this.copyFile(orgId, toAgentId, row);
-      else there.splice(copied, 1);
-    }
-    if (rows.length > 0) await this.options.database.hints.send('knowledge', toAgentId);
-  }
-
-  private async filesOf(orgId: string, agentId: string): Promise<KnowledgeRow[]> {
-    return await this.options.database.tenantQuery<KnowledgeRow>(
+  async copyBytes(orgId: string, agentId: string): Promise<CopiedFile[]> {
+    const { database, files } = this.options;
+    const rows = await database.tenantQuery<{ id: string; file_id: string }>(
       orgId,
-      `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id`,
+      'SELECT id, file_id FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id',
       [orgId, agentId],
     );
+    const copies: CopiedFile[] = [];
+    for (const { id, file_id: fileId } of rows) {
+      const source = await this.stored(orgId, fileId);
+      if (source === null) continue;
+      const copy = await files.save({ orgId, ...source });
+      copies.push({ sourceId: id, fileId: copy.id });
+    }
+    return copies;
+  }
+
+  async attach(sql: Sql, { orgId, agentId }: { orgId: string; agentId: string }, copies: CopiedFile[]) {
+    for (const { sourceId, fileId } of copies)
+      await sql.query(COPY, [sourceId, orgId, newId('kf'), agentId, fileId]);
+    if (copies.length > 0) await sql.query(NOTIFY, [agentId]);
   }
 
   search(input: Parameters<KnowledgeService['search']>[0]): ReturnType<KnowledgeService['search']> {
@@ -137,26 +138,6 @@ class Knowledge implements KnowledgeService {
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;
     }
-  }
-
-  /** A copy has bytes and passages of its own, so that either agent may delete its file. */
-  private async copyFile(orgId: string, toAgentId: string, row: KnowledgeRow): Promise<void> {
-    const { database, files } = this.options;
-    const source = await this.stored(orgId, row.file_id);
-    if (source === null) return;
-    const copy = await files.save({ orgId, ...source });
-    const id = newId('kf');
-    // One that is still being read is read again; a finished one takes its passages along.
-    await database.system.query(
-      `WITH source AS (SELECT * FROM knowledge_files WHERE id = $1 AND org_id = $2), made AS (
-         INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes, status, error_message, chunk_count)
-         SELECT $3, org_id, $4, $5, filename, content_type, size_bytes,
-           CASE status WHEN 'processing' THEN 'pending' ELSE status END, error_message, chunk_count FROM source RETURNING id
-       )
-       INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
-       SELECT made.id, c.org_id, $4, c.position, c.text, c.embedding FROM made, knowledge_chunks c WHERE c.file_id = $1`,
-      [row.id, orgId, id, toAgentId, copy.id],
-    );
   }
 
   /** Null: deleted since it was listed. */
@@ -185,7 +166,7 @@ class Knowledge implements KnowledgeService {
       if ((count?.n ?? 0) >= max) throw new ApiError('quota_exceeded', 'Knowledge file limit reached');
       const [row] = await sql.query<KnowledgeRow>(INSERT, values);
       await bindToKey(sql, call, row!.id);
-      await sql.query(`SELECT pg_notify('penstock_knowledge', $1)`, [agentId]);
+      await sql.query(NOTIFY, [agentId]);
       return toKnowledgeFile(row!);
     });
   }
