@@ -43,8 +43,8 @@ async function reach(
 /** SQLSTATE of what the operator can mend: a refused login (class 28), a database that is not there, a right that the user lacks. */
 const REFUSED = /^(?:28...|3D000|42501)$/;
 
-/** What PostgreSQL says itself has a code of five characters. Those of the system's faults begin with E and are longer. */
-const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** What PostgreSQL says itself has a code of five characters, and none of its classes begins with E, as all of the system's faults do. */
+const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
 
 /** At a start the operator reads the message, who can do something about the reason. */
 function explainStart(error: unknown): never {

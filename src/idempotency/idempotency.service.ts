@@ -267,7 +267,7 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
       logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
       return true;
     });
-    // A database that is away is waited for by the charge.
+    // A database that is away is waited for by the charge. Who asks in vain may have lost the key: only a fence in the charge could tell.
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
   });

@@ -251,7 +251,7 @@ test('what the fonts have is drawn: Arabic, Hebrew, emoji with their selectors, 
   const content = `# ${text}\n\n- ${text}\n\n\`\`\`\n\t${text}\n\`\`\``;
   const pdf = await scripted('create_document', pdfOf(content));
   const chart = await scripted('generate_chart', chartOf(`${text} \u2900`));
-  const without = await scripted('create_document', pdfOf('Done 👍 and ✅ checked'));
+  const without = await scripted('create_document', pdfOf('Done 👍 and ✅ checked, 1️⃣ first,\u3000then'));
   expect([...pdf.charges, ...chart.charges, ...without.charges]).toEqual([3, 2, 3]);
 });
 

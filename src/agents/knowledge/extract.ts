@@ -68,7 +68,7 @@ async function readOnce({ bytes, kind, signal, until }: Attempt): Promise<string
   signal?.throwIfAborted();
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind], {
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
-    // As all children: Ctrl-C in the terminal is for the parent.
+    // As all children of our own: Ctrl-C in the terminal is for the parent.
     detached: true,
     env: {},
   });

@@ -13,8 +13,9 @@ function plain(text: string): string {
     .replace(/(^|\s)[*_](\S.*?\S|\S)[*_](?=\s|[.,;:!?)]|$)/g, '$1$2');
 }
 
-/** Without these a text says something else; without a picture (emoji) it says the same. */
-const WRITTEN = /[\p{L}\p{M}\p{N}]/u;
+/** Without these a text says something else; without a picture (emoji, or the frame around one) it says the same. */
+const WRITTEN = /[\p{L}\p{Mn}\p{Mc}\p{N}]/u;
+const BLANK = /\p{Zs}/u;
 
 /** A document, and the letters that none of its fonts has. */
 interface Page {
@@ -64,7 +65,7 @@ function setText(
   let shown = text;
   for (const character of lackedBy([fitting], text)) {
     if (WRITTEN.test(character)) lacked.add(character);
-    else shown = shown.replaceAll(character, '');
+    else shown = shown.replaceAll(character, BLANK.test(character) ? ' ' : '');
   }
   document.font(fitting).fontSize(size).text(shown, { indent });
 }

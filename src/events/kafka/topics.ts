@@ -23,7 +23,8 @@ export function topicOf(prefix: string, name: string): Topic {
 
 /**
  * Makes the topics that do not exist yet (`topics create`, the start of every process with Kafka, and whoever misses one); never by the first message
- * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name, once all of them take messages.
+ * (kafkajs issue 1520). The broker's default replication holds. Answers every topic's name, once all of them take
+ * messages or, with a warning, one does not.
  */
 export async function createTopics(settings: KafkaSettings, logger: Logger): Promise<string[]> {
   const admin = createKafkaClient(settings, logger).admin();
