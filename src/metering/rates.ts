@@ -15,8 +15,16 @@ export interface WindowRule {
 const MAX_EXACT = 600;
 const MAX_STAMPS = 200;
 
+/** What the grain does not divide is never given out: one that divides the limit is taken, or leaves least, where it keeps no more than {@link MAX_EXACT} stamps. */
+function grainOf(limit: number): number {
+  let best = Math.ceil(limit / MAX_STAMPS);
+  for (let finer = best - 1; finer * MAX_EXACT >= limit; finer--)
+    if (limit % finer < limit % best) best = finer;
+  return best;
+}
+
 function rule(limit: number, lengthUs: number): WindowRule {
-  const grain = limit <= MAX_EXACT ? 1 : Math.ceil(limit / MAX_STAMPS);
+  const grain = limit <= MAX_EXACT ? 1 : grainOf(limit);
   return { limit, lengthUs, grain, stamps: Math.max(1, Math.floor(limit / grain)) };
 }
 

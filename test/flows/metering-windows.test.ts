@@ -105,6 +105,16 @@ describe('the key’s window', () => {
     expect((await call(await bench.principalOf(principal.keyId), 150)).admitted).toHaveLength(100);
   });
 
+  it.each([999, 1500])(
+    'of %i slots gives out each of them, though it keeps no time for each',
+    async (burst) => {
+      const principal = await bench.createOrg('free');
+      const sized = { ...principal, plan: { ...principal.plan, rate: { rpm: burst, burst } } };
+      expect((await call(sized, 1)).admitted[0]?.rate).toMatchObject({ limit: burst, remaining: burst - 1 });
+      expect((await call(sized, burst)).admitted).toHaveLength(burst - 1);
+    },
+  );
+
   it('is never over in a size that no longer counts each slot by itself', async () => {
     const plan = bench.plans.plans.cli_team;
     plan.rate = { rpm: 1000, burst: 1000 };
