@@ -31,6 +31,7 @@ import { Migration0028 } from './0028_covered_units.js';
 import { Migration0029 } from './0029_webhooks_gone.js';
 import { Migration0030 } from './0030_made_answers.js';
 import { Migration0031 } from './0031_fenced_keys.js';
+import { Migration0032 } from './0032_filled_windows.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -67,6 +68,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0029_webhooks_gone': Migration0029,
   '0030_made_answers': Migration0030,
   '0031_fenced_keys': Migration0031,
+  '0032_filled_windows': Migration0032,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -34,6 +34,7 @@ export const MIGRATION_NAMES = [
   '0029_webhooks_gone',
   '0030_made_answers',
   '0031_fenced_keys',
+  '0032_filled_windows',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -49,10 +49,13 @@ BEGIN
   gains_at := log[least(p_stamps, greatest(1, expired - fresh + 1))] + p_length;
 END $$;`;
 
+const RESIZED = 'penstock_window_resize(w.stamps, w.grain, p_grain, p_stamps)';
+const RESIZED_BY_FILL = 'penstock_window_resize(w.stamps, w.grain, w.fill, p_grain, p_stamps)';
+
 /**
  * Locks a window's row, made or brought to another limit where need be, and answers where it stands: slots left, when it gains one.
  */
-const OPEN = `
+const open = (resized: string) => `
 CREATE OR REPLACE FUNCTION penstock_window_open(
   p_key text, p_name text, p_grain int, p_stamps int, p_length bigint,
   OUT slots int, OUT gains_at bigint, OUT now_us bigint
@@ -69,7 +72,7 @@ BEGIN
   END IF;
   now_us := ${NOW};
   IF w.grain <> p_grain OR cardinality(w.stamps) <> p_stamps THEN
-    w.stamps := penstock_window_resize(w.stamps, w.grain, p_grain, p_stamps);
+    w.stamps := ${resized};
     w.fill := p_grain;
     UPDATE rate_windows q SET stamps = w.stamps, grain = p_grain, fill = p_grain WHERE q.key_id = p_key AND q.name = p_name;
   END IF;
@@ -92,4 +95,7 @@ RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
     GROUP BY covers.nth) s ON s.nth = n.nth
 $$;`;
 
-export const WINDOWS = [RESIZE, OPEN, TAKE];
+export const WINDOWS = [RESIZE, open(RESIZED), TAKE];
+
+/** Opens a window by what was taken of its newest stamp. */
+export const OPEN_BY_FILL = open(RESIZED_BY_FILL);
