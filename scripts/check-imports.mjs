@@ -23,6 +23,7 @@ const ENGINE = [
     'sealer',
     'slab',
     'gone-signal',
+    'json',
     'watched-source',
   ],
   ['config', 'processes', 'telemetry'],

@@ -69,10 +69,15 @@ function isUnixTime(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31;
 }
 
+/** An answer's id is told in events too, which PostgreSQL keeps: it takes neither NUL nor half a surrogate pair. */
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.isWellFormed() && !value.includes('\0');
+}
+
 /** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */
 export function missingHead(parsed: Fields, object: string): Record<string, string> {
   const edits: Record<string, string> = {};
-  if (typeof parsed['id'] !== 'string' || parsed['id'] === '') {
+  if (!isId(parsed['id'])) {
     edits['id'] = JSON.stringify(newId('chatcmpl').replace('_', '-'));
   }
   if (parsed['object'] !== object) edits['object'] = JSON.stringify(object);

@@ -1,3 +1,4 @@
+import { parseShallow } from '../json.js';
 import { brokenAnswer, spliceObject } from '../providers/index.js';
 import { StreamedCalls } from './chat-calls.js';
 import { finishes, finishReason, missingHead } from './chat-answer.js';
@@ -56,7 +57,7 @@ function isSame(choice: Fields, mended: Choice): boolean {
 export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(raw);
+    parsed = parseShallow(raw);
   } catch {
     throw brokenAnswer('a chunk of broken JSON');
   }

@@ -9,17 +9,19 @@ export function isFields(value: unknown): value is Fields {
 function textsOf(parts: unknown[], field: 'text' | 'thinking'): string {
   return parts
     .map((part) => {
-      const said = isFields(part) ? part[field] : '';
+      const said = isFields(part) ? part[field] : field === 'text' ? part : '';
       if (typeof said === 'string') return said;
       return Array.isArray(said) ? textsOf(said, 'text') : '';
     })
     .join('');
 }
 
-/** Content that came as a list of parts, as the string that the contract has (2.3); what was thought stands beside it. */
+/** Content that came as a part or a list of them, as the string that the contract has (2.3); what was thought stands beside it. */
 export function withPlainContent(message: Fields): Fields {
-  const { content } = message;
-  if (!Array.isArray(content)) return message;
+  const { content: given } = message;
+  if (typeof given === 'string' || given == null) return message;
+  if (typeof given !== 'object') return { ...message, content: String(given) };
+  const content = Array.isArray(given) ? (given as unknown[]) : [given];
   const thought = textsOf(content, 'thinking');
   return {
     ...message,

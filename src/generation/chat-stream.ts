@@ -125,6 +125,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
         chunk =
           raw === undefined ? await this.pull() : raw === null ? null : parseChunk(raw, this.options.calls);
         raw = undefined;
+        if (typeof chunk === 'object' && chunk !== null) this.take(chunk);
       } catch (error) {
         if (!this.held || this.ending) throw await this.failed(error);
         // The answer was whole already; only its end was missing.
@@ -132,7 +133,6 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       }
       if (chunk === null) return await this.end();
       if (typeof chunk === 'string') return chunk;
-      this.take(chunk);
       const out = this.ready.shift();
       if (out !== undefined) return out;
     }

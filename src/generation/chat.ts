@@ -113,16 +113,17 @@ async function finished(
     completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
     generated: texts.some((said) => said !== ''),
   });
-  const tokens = counted instanceof Promise ? await counted : counted;
+  const unsettled = async (lost: unknown): Promise<never> => {
+    throw await parts.settlement.fail(chat, lost);
+  };
+  const tokens = counted instanceof Promise ? await counted.catch(unsettled) : counted;
   const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
   const { citations } = chat;
   const written = (usage: Record<string, unknown>): string =>
     chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations });
   if (keepMade !== null) {
     const made = { texts: [written({})], priced: 0, tokens, reported, model: chat.model.id };
-    await keepMade(chat.operationId, made).catch(async (lost: unknown) => {
-      throw await parts.settlement.fail(chat, lost);
-    });
+    await keepMade(chat.operationId, made).catch(unsettled);
   }
   const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
   return { text: written(chatUsage({ tokens, reported, settlement: settled, model: chat.model })) };

@@ -2,6 +2,7 @@ import type { EditedImage, EditOperation, Imaging } from '../imaging/index.js';
 import { UpstreamError } from '../providers/index.js';
 import type { ImageEditor, OrderLog } from '../providers/index.js';
 import type { ImageEditInput } from './image-edit-input.js';
+import { asUpstreamImage } from './upstream-image.js';
 
 interface UpstreamEdit {
   imaging: Imaging;
@@ -33,7 +34,7 @@ function bordersOf({ operation, direction = 'all', expand_pixels: by = 0 }: Imag
 /**
  * One edit by an upstream. It gets the picture with a hole where it may paint, and what lay outside the hole is put back over its answer:
  * such models redraw everything. The answer is brought to the size that the operation promises.
- * @throws UpstreamError, UnreadableImageError
+ * @throws UpstreamError; UnreadableImageError where the caller's picture is none
  */
 export async function editUpstream(
   { imaging, editor, image, mask, signal, orders }: UpstreamEdit,
@@ -67,5 +68,6 @@ export async function editUpstream(
     signal,
     orders,
   });
-  return await imaging.finishEdit({ bytes, width, height, transparent, ...(kept ? { kept } : {}) }, signal);
+  const made = { bytes, width, height, transparent, ...(kept ? { kept } : {}) };
+  return await asUpstreamImage(() => imaging.finishEdit(made, signal));
 }

@@ -1,5 +1,6 @@
 import type { ImageModelV4Result } from '@ai-sdk/provider';
 import { ApiError } from '../errors.js';
+import type { RasterImage } from '../imaging/index.js';
 import type { JobOrders } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 import { UpstreamError } from '../providers/index.js';
@@ -11,8 +12,12 @@ import type { Router } from './routing.js';
 /** What one provider made; `model` is the one that answered. */
 export interface ImagesMade {
   model: Model;
-  providerId: string;
-  images: { bytes: Uint8Array; revisedPrompt: string | null }[];
+  images: (RasterImage & { revisedPrompt: string | null })[];
+}
+
+interface RawImage {
+  bytes: Uint8Array;
+  revisedPrompt: string | null;
 }
 
 /** `orders` are those of the part of the work that a call is for. */
@@ -21,6 +26,8 @@ type AskOptions = Omit<ImageCallOptions, 'orders'> & { abortSignal: AbortSignal;
 type MakeImagesOptions = AskOptions & {
   /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
+  /** Brings an image to what was asked for. @throws UpstreamError where it is none: then the fallbacks are asked */
+  finish: (bytes: Uint8Array, providerId: string) => Promise<RasterImage>;
 };
 
 /**
@@ -30,15 +37,18 @@ type MakeImagesOptions = AskOptions & {
 export async function makeImages(
   router: Router,
   asked: Model,
-  { check, ...options }: MakeImagesOptions,
+  { check, finish, ...options }: MakeImagesOptions,
 ): Promise<ImagesMade> {
   try {
     const { value, model } = await router.route(asked, options.abortSignal, async (provider, target) => {
       if (target.id !== asked.id && check !== undefined)
         assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
-      return { providerId: provider.id, images: await ask(provider, target, options) };
+      const images: ImagesMade['images'] = [];
+      for (const { bytes, revisedPrompt } of await ask(provider, target, options))
+        images.push({ ...(await finish(bytes, provider.id)), revisedPrompt });
+      return images;
     });
-    return { model, ...value };
+    return { model, images: value };
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
     throw new ApiError('invalid_request', error.message, { cause: error });
@@ -50,12 +60,12 @@ async function ask(
   provider: Provider,
   target: Model,
   { jobOrders, ...options }: AskOptions,
-): Promise<ImagesMade['images']> {
+): Promise<RawImage[]> {
   const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
   if (model === undefined)
     throw new UpstreamError('The provider makes no images', { status: null, retryable: false });
   const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;
-  const images: ImagesMade['images'] = [];
+  const images: RawImage[] = [];
   while (images.length < options.n) {
     const name = engineName(provider, target, images.length);
     const n = Math.min(limit, options.n - images.length);
@@ -70,7 +80,7 @@ async function ask(
 const ordersOf = (orders: JobOrders | undefined, engine: string): { orders?: OrderLog } =>
   orders === undefined ? {} : { orders: orderLogOf(orders, engine) };
 
-function imagesOf(result: ImageModelV4Result): ImagesMade['images'] {
+function imagesOf(result: ImageModelV4Result): RawImage[] {
   const [facts] = Object.values(result.providerMetadata ?? {});
   return result.images.map((image, index) => {
     const revised = (facts?.images[index] as { revisedPrompt?: unknown } | null | undefined)?.revisedPrompt;

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
-import { UnreadableImageError } from '../imaging/index.js';
 import type { Imaging, RasterImage } from '../imaging/index.js';
 import { fileReference } from '../files/index.js';
 import type { FileService, StoredFile } from '../files/index.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import { SANDBOX_ID, UpstreamError } from '../providers/index.js';
+import { SANDBOX_ID } from '../providers/index.js';
 import type { ProviderRegistry } from '../providers/index.js';
 import { engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './image-input.js';
 import type { ImageInput } from './image-input.js';
+import { asUpstreamImage } from './upstream-image.js';
 import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
 import { easeProgress } from './image-progress.js';
@@ -84,6 +84,8 @@ async function run(
       jobOrders: context.orders,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
+      finish: (bytes, providerId) =>
+        toExactSize(options.imaging, { bytes, input, providerId, signal: context.signal }),
     });
   } finally {
     progress.stop();
@@ -124,7 +126,7 @@ interface StoredItem {
   shown: ImageItem;
 }
 
-/** Brings each image to its exact size and stores it. What was stored is removed again where the job fails. */
+/** Stores the images. What was stored is removed again where the job fails. */
 async function storeAll(
   options: ImageKindOptions,
   { job, signal, progress }: JobContext,
@@ -132,13 +134,11 @@ async function storeAll(
 ): Promise<StoredItem[]> {
   const stored: StoredItem[] = [];
   try {
-    for (const { bytes, revisedPrompt } of made.images) {
-      const image = await toExactSize(options.imaging, { bytes, input, made, signal });
+    for (const { bytes, width, height, revisedPrompt } of made.images) {
       signal.throwIfAborted();
-      const { width, height } = image;
       const file = await options.files.save({
         orgId: job.orgId,
-        bytes: image.bytes,
+        bytes,
         contentType: 'image/png',
         width,
         height,
@@ -168,25 +168,19 @@ async function storeAll(
 interface Sizing {
   bytes: Uint8Array;
   input: ImageInput;
-  made: ImagesMade;
+  providerId: string;
   signal: AbortSignal;
 }
 
 /** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
-async function toExactSize(imaging: Imaging, { bytes, input, made, signal }: Sizing): Promise<RasterImage> {
+async function toExactSize(
+  imaging: Imaging,
+  { bytes, input, providerId, signal }: Sizing,
+): Promise<RasterImage> {
   const { base, result } = dimensionsOf(input);
-  const exact = made.providerId === SANDBOX_ID && base.width === result.width;
+  const exact = providerId === SANDBOX_ID && base.width === result.width;
   if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
-  try {
-    return await imaging.fit(bytes, result, signal);
-  } catch (error) {
-    if (!(error instanceof UnreadableImageError)) throw error;
-    throw new UpstreamError('Upstream made no readable image', {
-      status: null,
-      retryable: false,
-      cause: error,
-    });
-  }
+  return await asUpstreamImage(() => imaging.fit(bytes, result, signal));
 }
 
 /** `response_format: b64_json`: the bytes in the place of the URL. */

@@ -4,7 +4,7 @@ import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import type { MusicMade, ProviderRegistry } from '../providers/index.js';
+import type { ProviderRegistry } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { easeProgress } from './image-progress.js';
@@ -14,7 +14,8 @@ import type { MusicInput } from './music-input.js';
 import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
-import { storeSound } from './sound-output.js';
+import { inFormat, storeSound } from './sound-output.js';
+import type { SoundInFormat } from './sound-output.js';
 import { priceOfUnits } from './unit-price.js';
 
 export interface MusicKindOptions {
@@ -91,7 +92,7 @@ async function run(
   try {
     const { value: made, model: player } = await play(options, context, { ...work, report: easing.report });
     const stored = { made, format: input.output_format, share: PLAYING_SHARE + 4 };
-    const { reference: url, seconds, fileId } = await storeSound(options, context, stored);
+    const { reference: url, seconds, fileId } = await storeSound(options.files, context, stored);
     return {
       outputData: { audio: { url, duration_seconds: seconds } },
       result: { data: { audio_url: url, duration_seconds: seconds }, model: player.id },
@@ -108,7 +109,7 @@ async function play(
   options: MusicKindOptions & { router: Router },
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<MusicMade>> {
+): Promise<Routed<SoundInFormat>> {
   const { job, signal } = context;
   const given = input.source_audio;
   const bytes = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
@@ -118,17 +119,20 @@ async function play(
     kind: 'music',
     job: context,
     check: (target, { capabilities: can }) => checkMusicInput(input, { model: target, can }),
-    ask: (music, orders) =>
-      music.generate({
+    ask: async (music, orders) => {
+      const format = input.output_format;
+      const made = await music.generate({
         prompt: input.prompt,
         negativePrompt: input.negative_prompt ?? null,
         durationSeconds: input.duration_seconds,
-        format: input.output_format,
+        format,
         source,
         modelInputs: input.model_inputs ?? {},
         signal,
         onProgress: report,
         orders,
-      }),
+      });
+      return await inFormat(options.audio, made, { format, signal });
+    },
   });
 }

@@ -19,6 +19,11 @@ export interface SoundMade {
   durationSeconds: number | null;
 }
 
+export interface SoundInFormat {
+  bytes: Uint8Array;
+  durationSeconds: number;
+}
+
 export interface StoredSound {
   fileId: string;
   reference: { $file: string };
@@ -26,12 +31,15 @@ export interface StoredSound {
   seconds: number;
 }
 
-/** A sound is looked at before it is believed; what came in another format is brought to the one that was asked for. */
-async function inFormat(
+/**
+ * A sound is looked at before it is believed; what came in another format is brought to the one that was asked for.
+ * @throws UpstreamError where it cannot be read: then the fallbacks are asked
+ */
+export async function inFormat(
   audio: Audio,
   { bytes, durationSeconds }: SoundMade,
   { format, signal }: { format: AudioFormat; signal: AbortSignal },
-): Promise<{ bytes: Uint8Array; durationSeconds: number }> {
+): Promise<SoundInFormat> {
   try {
     const facts = await audio.probe(bytes, { signal });
     if (facts.contentType === CONTENT_TYPES[format])
@@ -47,13 +55,13 @@ async function inFormat(
   }
 }
 
-/** Stores a job's sound in the format that was asked for. */
+/** Stores a job's sound, which is in the format that was asked for. */
 export async function storeSound(
-  { audio, files }: { audio: Audio; files: FileService },
+  files: FileService,
   { job, signal, progress }: JobContext,
-  { made, format, share }: { made: SoundMade; format: AudioFormat; share: number },
+  { made, format, share }: { made: SoundInFormat; format: AudioFormat; share: number },
 ): Promise<StoredSound> {
-  const { bytes, durationSeconds } = await inFormat(audio, made, { format, signal });
+  const { bytes, durationSeconds } = made;
   progress(share);
   const seconds = Math.round(durationSeconds * 1000) / 1000;
   signal.throwIfAborted();

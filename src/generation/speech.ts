@@ -15,8 +15,8 @@ import { easeProgress } from './image-progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
-import { storeSound } from './sound-output.js';
-import type { SoundMade } from './sound-output.js';
+import { inFormat, storeSound } from './sound-output.js';
+import type { SoundInFormat, SoundMade } from './sound-output.js';
 import { checkSpeechInput, parseSpeechInput } from './speech-input.js';
 import type { SpeechInput } from './speech-input.js';
 import type { SpokenTexts } from './spoken-texts.js';
@@ -96,7 +96,7 @@ async function run(
   try {
     const { value: made, model: speaker } = await speak(options, context, { ...work, report: easing.report });
     const format = input.response_format;
-    const stored = await storeSound(options, context, { made, format, share: SPEAKING_SHARE + 5 });
+    const stored = await storeSound(options.files, context, { made, format, share: SPEAKING_SHARE + 5 });
     if (made.known !== null) await options.spoken.remember(context.job.orgId, context.job.id, made.known);
     const shown = { audio_url: stored.reference, duration_seconds: stored.seconds };
     const count = characterCount(input.input);
@@ -116,7 +116,7 @@ async function speak(
   options: SpeechKindOptions & { router: Router },
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<SpeechMade>> {
+): Promise<Routed<SoundInFormat & SpeechKnown>> {
   const { job, signal } = context;
   const sample = input.reference_audio;
   const reference =
@@ -128,22 +128,22 @@ async function speak(
       kind: 'speech',
       job: context,
       check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
-      ask: async (speech, orders) =>
-        soundOf(
-          await speech.doGenerate({
-            orders,
-            text: input.input,
-            voice: input.voice,
-            outputFormat: input.response_format,
-            speed: input.speed,
-            ...(reference === undefined ? {} : { reference }),
-            ...(input.model_inputs === undefined
-              ? {}
-              : { providerOptions: { penstock: input.model_inputs } }),
-            abortSignal: signal,
-            onProgress: report,
-          }),
-        ),
+      ask: async (speech, orders) => {
+        const made = await speech.doGenerate({
+          orders,
+          text: input.input,
+          voice: input.voice,
+          outputFormat: input.response_format,
+          speed: input.speed,
+          ...(reference === undefined ? {} : { reference }),
+          ...(input.model_inputs === undefined ? {} : { providerOptions: { penstock: input.model_inputs } }),
+          abortSignal: signal,
+          onProgress: report,
+        });
+        const { known, ...sound } = soundOf(made);
+        const format = input.response_format;
+        return { known, ...(await inFormat(options.audio, sound, { format, signal })) };
+      },
     });
   } catch (error) {
     if (error instanceof UnreadableAudioError)
@@ -153,12 +153,14 @@ async function speak(
 }
 
 /** What the sandbox tells of its voice is remembered, so that it is known again. */
-type SpeechMade = SoundMade & { known: KnownSpeech | null };
+interface SpeechKnown {
+  known: KnownSpeech | null;
+}
 
 function soundOf({
   audio,
   providerMetadata,
-}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SpeechMade {
+}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade & SpeechKnown {
   const { durationSeconds, soundPrint, said } = providerMetadata?.['penstock'] ?? {};
   const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
   const isKnown = seconds !== null && typeof soundPrint === 'string' && typeof said === 'string';

@@ -8,6 +8,7 @@ import type { Model, ModelCatalogue } from '../models/models.types.js';
 import type { ProviderRegistry, Transcription } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
+import { withinSound } from './heard-times.js';
 import { easeProgress } from './image-progress.js';
 import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
 import { createWithdrawal } from './orders.js';
@@ -147,8 +148,8 @@ async function listen(
     kind: 'transcription',
     job: context,
     check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
-    ask: async (transcription, orders) =>
-      await transcription.transcribe({
+    ask: async (transcription, orders) => {
+      const heard = await transcription.transcribe({
         orders,
         audio: bytes,
         mediaType: facts.contentType,
@@ -163,7 +164,9 @@ async function listen(
           : {}),
         signal,
         onProgress: report,
-      }),
+      });
+      return withinSound(heard, facts.durationSeconds);
+    },
   });
 }
 

@@ -95,8 +95,8 @@ async function run(
   const { job, signal, progress } = context;
   const easing = easeProgress((percent) => progress((percent * FILMING_SHARE) / 100));
   try {
-    const { value: bytes, model } = await make(options, context, { ...work, report: easing.report });
-    const { width, height, durationSeconds } = await factsOf(options.video, bytes, signal);
+    const { value: made, model } = await make(options, context, { ...work, report: easing.report });
+    const { bytes, width, height, durationSeconds } = made;
     const seconds = Math.round(durationSeconds * 1000) / 1000;
     signal.throwIfAborted();
     const file = await options.files.save({
@@ -165,10 +165,10 @@ async function callOptions(files: FileService, orgId: string, input: VideoInput)
 }
 
 async function make(
-  { files, router }: VideoKindOptions & { router: Router },
+  { files, video, router }: VideoKindOptions & { router: Router },
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<Uint8Array>> {
+): Promise<Routed<FilmMade>> {
   const { signal } = context;
   const options = await callOptions(files, context.job.orgId, input);
   try {
@@ -179,7 +179,8 @@ async function make(
       ask: async (engine, orders) => {
         const call = { ...options, abortSignal: signal, onProgress: report, orders };
         const { videos } = await engine.doGenerate(call);
-        return bytesOf(videos[0]);
+        const bytes = bytesOf(videos[0]);
+        return { bytes, ...(await factsOf(video, bytes, signal)) };
       },
     });
   } catch (error) {
@@ -190,6 +191,7 @@ async function make(
   }
 }
 
+type FilmMade = VideoFacts & { bytes: Uint8Array };
 type Made = Awaited<ReturnType<Engine<'video'>['doGenerate']>>['videos'][number];
 
 function bytesOf(made: Made | undefined): Uint8Array {
@@ -198,7 +200,7 @@ function bytesOf(made: Made | undefined): Uint8Array {
   throw new UpstreamError('Upstream made no video', { status: null, retryable: false });
 }
 
-/** An upstream's video is looked at before it is believed. */
+/** An upstream's video is looked at before it is believed; the fallbacks are asked where it is none. */
 async function factsOf(video: Video, bytes: Uint8Array, signal: AbortSignal): Promise<VideoFacts> {
   try {
     const facts = await video.probe(bytes, { signal });

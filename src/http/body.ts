@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { ApiError, invalid } from '../errors.js';
+import { isDeeper } from '../json.js';
 import { checkShape, MAX_DEPTH, tooDeep } from './json-shape.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
@@ -160,14 +161,6 @@ export function checkJson(value: unknown, text: string, paramOf: ParamOf): void 
 export function checkText(text: string, param?: string): void {
   if (text.includes('\0') || LONE_SURROGATE.test(text))
     throw invalid('Strings must not contain \\u0000 or lone surrogates', param);
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (levels === 0) return true;
-  for (const item of Array.isArray(value) ? (value as unknown[]) : Object.values(value))
-    if (isDeeper(item, levels - 1)) return true;
-  return false;
 }
 
 type ParamOf = (path: string[]) => string | undefined;

@@ -77,7 +77,8 @@ export class RunningJob {
       const outcome = await this.handle();
       clearTimeout(timer);
       // The work is done: neither the clock nor a stopping process takes the result away, only who took the job does.
-      await this.write(() => this.options.complete(this.job, outcome));
+      const refused = await this.write(() => this.options.complete(this.job, outcome));
+      if (refused) await this.fail(this.options.handler.failureMessage, 'server_error');
     } catch (error) {
       await this.failed(error);
     } finally {
@@ -138,10 +139,13 @@ export class RunningJob {
     await forgetOrders(this.options.sql, this.job.id).catch(() => undefined);
   }
 
-  /** Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone. */
-  private async write(move: () => Promise<boolean>): Promise<void> {
+  /**
+   * Tries until the database has decided: repeating is safe, since the move happens once or finds the attempt gone.
+   * @returns whether what is written cannot be stored: another attempt would come to the same
+   */
+  private async write(move: () => Promise<boolean>): Promise<boolean> {
     const { logger, held } = this.options;
-    if (!(await held)) return;
+    if (!(await held)) return false;
     for (;;) {
       try {
         const moved = await move();
@@ -150,19 +154,25 @@ export class RunningJob {
             { jobId: this.job.id, fence: this.job.fence },
             'an attempt ended after its job had moved on',
           );
-        return;
+        return false;
       } catch (error) {
         logger.error({ err: error, jobId: this.job.id }, 'the end of a job could not be written');
+        if (isOfData(error)) return true;
         if (!isTransient(error) || this.stopping || this.reason === 'lost' || this.reason === 'cancelled')
-          return;
+          return false;
         await sleep(WRITE_RETRY_MS);
       }
     }
   }
 }
 
-/** What PostgreSQL refused for the statement's own sake stays refused: the lease then runs out and the sweep decides. */
-function isTransient(error: unknown): boolean {
+const sqlStateOf = (error: unknown): string => {
   const code = (error as { code?: unknown } | null)?.code;
-  return !(typeof code === 'string' && /^(22|23|42|P0)/.test(code) && code.length === 5);
-}
+  return typeof code === 'string' && code.length === 5 ? code : '';
+};
+
+/** What is written cannot be stored. */
+const isOfData = (error: unknown): boolean => /^2[23]/.test(sqlStateOf(error));
+
+/** What PostgreSQL refused for the statement's own sake stays refused: the lease then runs out and the sweep decides. */
+const isTransient = (error: unknown): boolean => !/^(22|23|42|P0)/.test(sqlStateOf(error));

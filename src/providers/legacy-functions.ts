@@ -1,3 +1,4 @@
+import { parseShallow } from '../json.js';
 import type { ChatAnswer, ChatBody, ChatCall, ChatChunks, ChatProvider } from './providers.types.js';
 
 type Fields = Record<string, unknown>;
@@ -40,11 +41,20 @@ function translated(answer: { choices?: unknown }, member: 'message' | 'delta'):
   };
 }
 
+/** What is no chunk goes on as it came: who reads it says so. */
+function translatedChunk(raw: string): string {
+  try {
+    return JSON.stringify(translated(parseShallow(raw) as Fields, 'delta'));
+  } catch {
+    return raw;
+  }
+}
+
 function translatedChunks(chunks: ChatChunks): ChatChunks {
   return {
     async next() {
       const raw = await chunks.next();
-      return raw === null ? null : JSON.stringify(translated(JSON.parse(raw) as Fields, 'delta'));
+      return raw === null ? null : translatedChunk(raw);
     },
     cancel: () => chunks.cancel(),
   };

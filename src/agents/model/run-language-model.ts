@@ -3,6 +3,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
+import { parseShallow } from '../../json.js';
 import type { Model } from '../../models/models.types.js';
 import { RunFault } from '../runs/run.fault.js';
 import type { RunMeter } from '../runs/run.meter.js';
@@ -139,7 +140,7 @@ function pendingCall({ state, tools }: RunSession, asked: AskedCall, index: numb
   if (!tools.has(asked.name))
     return { ...call, announced: true, result: { text: 'There is no such tool', isError: true } };
   try {
-    return { ...call, input: asked.arguments.trim() === '' ? {} : (JSON.parse(asked.arguments) as unknown) };
+    return { ...call, input: asked.arguments.trim() === '' ? {} : parseShallow(asked.arguments) };
   } catch {
     return { ...call, input: { invalid_json: asked.arguments.slice(0, 2000) } };
   }

@@ -18,7 +18,7 @@ import type { RunInput } from './run.input.js';
 import { toRun } from './run.row.js';
 import type { RunRow } from './run.row.js';
 import type { RunAttachment, UsedAgent } from './run.types.js';
-import { storedJson } from './stored-json.js';
+import { storedJson } from '../../json.js';
 
 export interface RunStartOptions extends AttachmentOptions {
   database: Database;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FileService } from '../../files/index.js';
-import { makeImages } from '../../generation/index.js';
+import { asUpstreamImage, makeImages } from '../../generation/index.js';
 import type { Router } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
@@ -43,12 +43,11 @@ export function createGenerateImageTool(options: {
           mask: undefined,
           providerOptions: { penstock: {} },
           abortSignal: context.signal,
+          finish: (bytes) => asUpstreamImage(() => imaging.fit(bytes, { width, height }, context.signal)),
         });
         const [image] = made.images;
         if (image === undefined) throw new ToolError('No image was made');
-        // An upstream's picture is always read and written anew: its size may deviate, and it may be no picture at all.
-        const { bytes } = await imaging.fit(image.bytes, { width, height }, context.signal);
-        const file = { bytes, contentType: 'image/png', extension: 'png', width, height };
+        const file = { bytes: image.bytes, contentType: 'image/png', extension: 'png', width, height };
         const stored = await storeMade(files, context, file);
         return {
           output: { url: stored.reference, content_type: 'image/png', width, height, model: made.model.id },

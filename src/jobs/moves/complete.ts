@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.types.js';
+import { storedJson } from '../../json.js';
 import { BUCKETS } from '../../vocabulary.js';
 import type { Amounts, Bucket, Tool } from '../../vocabulary.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
@@ -69,7 +70,7 @@ export function createCompletion(
   workerId: string,
 ): (job: Job, outcome: JobOutcome) => Promise<boolean> {
   const run = async (completions: Completion[]): Promise<boolean[]> => {
-    const items = JSON.stringify(completions.map(toItem));
+    const items = storedJson(completions.map(toItem));
     const rows = await database.system.query<{ id: string }>(COMPLETE, [workerId, items]);
     const moved = new Set(rows.map(({ id }) => id));
     return completions.map(({ job }) => moved.has(job.id));

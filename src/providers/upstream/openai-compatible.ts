@@ -1,3 +1,4 @@
+import { parseShallow } from '../../json.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { ChunkExchange } from './chunk-exchange.js';
 import { textOf } from './transport.js';
@@ -24,7 +25,7 @@ function parseAnswer(bytes: Buffer): ChatAnswer {
   const text = textOf(bytes);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseShallow(text);
   } catch {
     throw brokenAnswer('broken JSON');
   }

@@ -12,7 +12,10 @@ function vectorOf(embedding: unknown): number[] {
     return embedding as number[];
   if (typeof embedding !== 'string' || embedding === '') throw brokenAnswer('no embedding');
   const bytes = Buffer.from(embedding, 'base64');
-  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, at) => bytes.readFloatLE(at * 4));
+  const vector = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
+  if (vector.length === 0 || bytes.length % 4 !== 0 || !vector.every((value) => Number.isFinite(value)))
+    throw brokenAnswer('no embedding');
+  return vector;
 }
 
 function read(text: string, wanted: number): { embeddings: number[][]; tokens: number | null } {

@@ -82,7 +82,7 @@ function read(text: string, call: TranscriptionCall): Transcription {
   const answer = parsed as Fields & { text: string };
   const whole = answer.text.trim();
   const words = call.words ? wordsOf(answer['words']) : null;
-  const listed = Array.isArray(answer['segments']) ? (answer['segments'] as Fields[]) : [];
+  const listed = fieldsIn(answer['segments']);
   const speakers = new Map<string, string>();
   const segments = listed.map((segment) =>
     segmentOf(segment, {
@@ -107,10 +107,18 @@ function languageOf(said: unknown, call: TranscriptionCall): string {
   return languageCode(said);
 }
 
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function fieldsIn(list: unknown): Fields[] {
+  return Array.isArray(list)
+    ? list.filter((item): item is Fields => typeof item === 'object' && item !== null)
+    : [];
+}
+
 function wordsOf(words: unknown): TranscribedWord[] | null {
   if (!Array.isArray(words)) return null;
-  return (words as Fields[]).map(({ word, start, end }) => ({
-    word: String(word ?? ''),
+  return fieldsIn(words).map(({ word, start, end }) => ({
+    word: textIn(word),
     start: Number(start ?? 0),
     end: Number(end ?? 0),
   }));
@@ -132,7 +140,7 @@ function segmentOf(
   return {
     start: from,
     end: to,
-    text: String(text ?? '').trim(),
+    text: textIn(text).trim(),
     speaker: diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
     words: within ?? null,
   };

@@ -1,3 +1,5 @@
+import { parseShallow } from '../../json.js';
+
 type Fields = Record<string, unknown>;
 
 function isFields(value: unknown): value is Fields {
@@ -19,7 +21,7 @@ function deltaOf(message: Fields): Fields {
 export function chunkOfAnswer(text: string): string | null {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseShallow(text);
   } catch {
     return null;
   }

@@ -1,0 +1,36 @@
+/**
+ * JSON that PostgreSQL takes, whatever a model, an upstream or a page said: NUL characters are left out, lone surrogates replaced. Works on the text, so
+ * that keys are covered as well: JSON.stringify writes both as escapes, and a pair of backslashes is none of them.
+ */
+export function storedJson(value: unknown): string {
+  return JSON.stringify(value).replace(/\\(\\|u0000|ud[89a-f][0-9a-f]{2})/g, (whole, escape: string) => {
+    if (escape === '\\') return whole;
+    return escape === 'u0000' ? '' : '\\ufffd';
+  });
+}
+
+/**
+ * More levels than any answer needs, and fewer than JSON.stringify can write. JSON.parse reads any number of them.
+ */
+const MAX_LEVELS = 1_000;
+
+/** Whether a value has more than so many levels of arrays and objects. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const item of Array.isArray(value) ? (value as unknown[]) : Object.values(value))
+    if (isDeeper(item, levels - 1)) return true;
+  return false;
+}
+
+/**
+ * JSON from somebody whose nesting nobody bounds: parsed, it can be written again.
+ * @throws SyntaxError, RangeError for more than 1,000 levels
+ */
+export function parseShallow(text: string): unknown {
+  const value = JSON.parse(text) as unknown;
+  // Each level takes two characters at least: most texts need no look.
+  if (text.length > 2 * MAX_LEVELS && isDeeper(value, MAX_LEVELS))
+    throw new RangeError(`JSON of more than ${MAX_LEVELS} levels`);
+  return value;
+}
