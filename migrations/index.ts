@@ -32,6 +32,7 @@ import { Migration0029 } from './0029_webhooks_gone.js';
 import { Migration0030 } from './0030_made_answers.js';
 import { Migration0031 } from './0031_fenced_keys.js';
 import { Migration0032 } from './0032_filled_windows.js';
+import { Migration0033 } from './0033_taken_back.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -69,6 +70,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0030_made_answers': Migration0030,
   '0031_fenced_keys': Migration0031,
   '0032_filled_windows': Migration0032,
+  '0033_taken_back': Migration0033,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

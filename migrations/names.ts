@@ -35,6 +35,7 @@ export const MIGRATION_NAMES = [
   '0030_made_answers',
   '0031_fenced_keys',
   '0032_filled_windows',
+  '0033_taken_back',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -11,7 +11,7 @@ import type { Tokens } from './chat-usage.js';
 export interface ChatSettlement {
   /**
    * Charges a finished answer and tells of it; resolves when the charge is committed.
-   * @param answer `unseen`: nothing of it was delivered yet
+   * @param answer `unseen`: nothing of it was delivered yet, or a retry will have all of it again
    */
   finish(
     chat: AdmittedChat,

@@ -232,7 +232,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
     if (this.ending) return null;
     let usage: Record<string, unknown> | null = null;
     this.ending = settlement
-      .finish(chat, tokens, { messageId: this.writer.id, model: model.id, unseen: false })
+      .finish(chat, tokens, { messageId: this.writer.id, model: model.id, unseen: keepMade !== null })
       .then((settled) => {
         usage = chatUsage({ tokens, reported: this.reported, settlement: settled, model: chat.model });
       });

@@ -3,10 +3,13 @@ import type { Metering } from './metering.types.js';
 
 const SETTLED = {
   name: 'penstock_settled',
-  text: `SELECT FROM usage_ledger WHERE operation_id = $1 AND state = 'settled'`,
+  text: `UPDATE usage_ledger SET given = true WHERE operation_id = $1 AND state = 'settled' RETURNING 1`,
 };
 
-/** How operations of the past were settled: the settlement of one that is settled says how, and changes nothing. */
+/**
+ * How operations of the past were settled: the settlement of one that is settled says how, and changes nothing. What is told of here is
+ * given to somebody: the charge is not taken back any more (`penstock_take_back`).
+ */
 export function createLookBack(
   { system }: Pick<Database, 'system'>,
   { settle }: Pick<Metering, 'settle'>,

@@ -54,7 +54,7 @@ export function createMetering({
     admit: lazyConnection(database),
     settle: lazyConnection(database, SETTLEMENT_SETTINGS),
   };
-  const settlement = createSettlement({ connection: connections.settle, logger, eventsHeard });
+  const settlement = createSettlement({ database, connection: connections.settle, logger, eventsHeard });
   const giveBack = (operationId: string): void => {
     settlement
       .release(operationId)

@@ -155,10 +155,10 @@ export interface Metering {
   settle(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
   /**
    * The same for an answer that its caller does not see before: where PostgreSQL is away so long that the caller is refused, it is given back
-   * instead, so that nobody pays for a 503, or twice for its retry.
+   * instead, and taken back where PostgreSQL had taken it all the same, so that nobody pays for a 503, or twice for its retry.
    */
   settleUnseen(operationId: string, amounts: Amounts, event?: SettlementEvent): Promise<Settlement>;
-  /** How an operation was settled, by whatever process; null where it was not (yet). */
+  /** How an operation was settled, by whatever process, for whoever is given its answer: the charge stays. Null where it was not (yet). */
   settledBefore(operationId: string): Promise<Settlement | null>;
   /** Gives a reservation back, once. Coalesced. */
   release(operationId: string): Promise<void>;

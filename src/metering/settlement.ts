@@ -6,6 +6,7 @@ import { difference } from './amounts.js';
 import { createCoalescer } from './coalescer.js';
 import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
+import type { Database } from '../database/index.js';
 import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.types.js';
 import { OpenOperations } from './open-operations.js';
 import type { Ended, Ending } from './settlement-batch.js';
@@ -39,13 +40,33 @@ function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
 }
 
 interface SettlementOptions {
+  database: Pick<Database, 'system'>;
   connection: Connection;
   logger: Logger;
   eventsHeard: boolean;
 }
 
+const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_take_back($1)' };
+
+/**
+ * Takes charges back whose callers were told 503 while PostgreSQL did not answer, where it had taken them all the same. Tried until it
+ * works, as long as the process lives.
+ */
+function coalesceTakingBack({ database: { system } }: SettlementOptions): Coalescer<string, null> {
+  return createCoalescer({
+    persistent: true,
+    async run(operationIds) {
+      await system.query(TAKE_BACK, [operationIds]);
+      return operationIds.map(() => null);
+    },
+  });
+}
+
 /** Settlements and releases, coalesced: see `penstock_settle_batch`. */
-function coalesceEndings({ connection, eventsHeard }: SettlementOptions): Coalescer<Ending, Ended> {
+function coalesceEndings(
+  { connection, eventsHeard, logger }: SettlementOptions,
+  takingBack: Coalescer<string, null>,
+): Coalescer<Ending, Ended> {
   const unheard = eventsHeard ? undefined : true;
   return createCoalescer({
     persistent: true,
@@ -57,6 +78,14 @@ function coalesceEndings({ connection, eventsHeard }: SettlementOptions): Coales
     refused(item) {
       if (item.unseen) Object.assign(item, { amounts: null, event: null });
     },
+    abandoned({ unseen, operationId }) {
+      if (!unseen) return;
+      takingBack
+        .add(operationId)
+        .catch((error: unknown) =>
+          logger.warn({ err: error, operationId }, 'a charge was not taken back yet'),
+        );
+    },
   });
 }
 
@@ -64,7 +93,8 @@ function coalesceEndings({ connection, eventsHeard }: SettlementOptions): Coales
 export function createSettlement(options: SettlementOptions) {
   const { logger } = options;
   const open = new OpenOperations();
-  const coalescer = coalesceEndings(options);
+  const takingBack = coalesceTakingBack(options);
+  const coalescer = coalesceEndings(options, takingBack);
 
   const chargeFromMemory = (ending: Ending, request: AdmissionRequest): Promise<Ended> => {
     logger.warn(
@@ -115,6 +145,9 @@ export function createSettlement(options: SettlementOptions) {
       open.delete(operationId);
     },
     hurry: () => coalescer.hurry(),
-    close: () => coalescer.close(),
+    async close() {
+      await coalescer.close();
+      await takingBack.close();
+    },
   };
 }

@@ -9,6 +9,7 @@ export async function createCuttable(databaseUrl: string) {
   const answering = new Set<Socket>();
   let open = true;
   let silent = false;
+  let mute = false;
   const server: Server = createServer((incoming) => {
     if (!open) return void incoming.destroy();
     const outgoing = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(port, target.hostname);
@@ -24,7 +25,7 @@ export async function createCuttable(databaseUrl: string) {
         pairs.delete(from);
         to.destroy();
       });
-      if (!silent) from.pipe(to);
+      if (!silent && !(mute && from === outgoing)) from.pipe(to);
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,14 +44,20 @@ export async function createCuttable(databaseUrl: string) {
       silent = true;
       for (const [from, to] of pairs) from.unpipe(to);
     },
+    /** All that is sent reaches PostgreSQL; what it says comes back after {@link mend}. */
+    mute() {
+      mute = true;
+      for (const from of answering) from.unpipe();
+    },
     /** What is under way still reaches PostgreSQL; its answers do not come back. */
     swallow() {
       for (const from of answering) from.unpipe().resume();
     },
     mend() {
       open = true;
-      if (silent) for (const [from, to] of pairs) from.pipe(to);
+      for (const [from, to] of pairs) if (silent || (mute && answering.has(from))) from.pipe(to);
       silent = false;
+      mute = false;
     },
     async close() {
       for (const socket of [...pairs.keys()]) socket.destroy();
