@@ -34,3 +34,14 @@ export function parseShallow(text: string): unknown {
     throw new RangeError(`JSON of more than ${MAX_LEVELS} levels`);
   return value;
 }
+
+/** Characters that V8 shows before the one that it stumbled over. */
+const SHOWN_BEFORE = 10;
+
+/** Why a file is no JSON, and in which line: without the text around the place, which V8 quotes and where a key may stand. */
+export function jsonFault({ message }: Error, text: string): string {
+  const quoted = /, (\.\.\.)?"([\s\S]*)"(?:\.\.\.)? is not valid JSON$/.exec(message);
+  if (quoted === null) return message;
+  const at = text.indexOf(quoted[2] ?? '') + (quoted[1] === undefined ? 0 : SHOWN_BEFORE);
+  return `${message.slice(0, quoted.index)} in line ${text.slice(0, at).split('\n').length}`;
+}

@@ -69,9 +69,17 @@ function isUnixTime(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31;
 }
 
+const MAX_ID = 1_000;
+
 /** An answer's id is told in events too, which PostgreSQL keeps: it takes neither NUL nor half a surrogate pair. */
 function isId(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && value.isWellFormed() && !value.includes('\0');
+  return (
+    typeof value === 'string' &&
+    value !== '' &&
+    value.length <= MAX_ID &&
+    value.isWellFormed() &&
+    !value.includes('\0')
+  );
 }
 
 /** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */

@@ -1,5 +1,5 @@
 import { parseShallow } from '../json.js';
-import { brokenAnswer, spliceObject } from '../providers/index.js';
+import { brokenAnswer, isFailedChoice, kindOfError, spliceObject } from '../providers/index.js';
 import { StreamedCalls } from './chat-calls.js';
 import { finishes, finishReason, missingHead } from './chat-answer.js';
 import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
@@ -61,12 +61,14 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
   } catch {
     throw brokenAnswer('a chunk of broken JSON');
   }
-  if (!isFields(parsed) || parsed['error'] != null) throw brokenAnswer('an error in its stream');
+  if (!isFields(parsed)) throw brokenAnswer('a chunk that is no object');
+  if (parsed['error'] != null) throw brokenAnswer(`an error in its stream${kindOfError(parsed['error'])}`);
   const given: unknown = parsed['choices'] ?? (isAside(parsed) ? [] : null);
   if (!Array.isArray(given)) throw brokenAnswer('a chunk without choices');
   const choices = given.map((choice: unknown, position) => {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
       throw brokenAnswer('a broken choice');
+    if (isFailedChoice(choice)) throw brokenAnswer(`a choice that failed${kindOfError(choice['error'])}`);
     return mendedChoice(choice, position, calls);
   });
   return {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.js';
+import type { Model } from '../models/models.types.js';
 import type { Metering, Settlement, SettlementEvent } from '../metering/metering.types.js';
 import { UpstreamError } from '../providers/index.js';
 import { currentTraceparent } from '../telemetry/index.js';
@@ -20,6 +21,8 @@ export interface ChatSettlement {
   ): Promise<Settlement>;
   /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
   charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
+  /** Tells the operator of an answer that broke off. */
+  tellBroken(error: unknown, model: Model): void;
   /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
   fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;
 }
@@ -48,6 +51,13 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
 
   return {
     charge,
+    tellBroken(error, { id, upstream }) {
+      if (error instanceof ApiError || (error instanceof UpstreamError && error.fault === 'aborted')) return;
+      const told = { model: id, provider: upstream?.providerId };
+      if (error instanceof UpstreamError)
+        logger.warn({ ...told, reason: error.message }, 'an upstream failed in the middle of its answer');
+      else logger.error({ ...told, err: error }, 'a chat call failed in the middle of its answer');
+    },
     finish(chat, tokens, { messageId, model, unseen }) {
       const event: SettlementEvent = {
         orgId: chat.call.principal.orgId,

@@ -250,7 +250,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   /** The upstream failed: what was delivered is charged, nothing where nothing was. Or the answer is another process's to give. */
   private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
     if (!this.ending) {
-      const { chat, settlement } = this.options;
+      const { chat, model, settlement } = this.options;
+      settlement.tellBroken(error, model);
       this.fault = answerOfFault(error);
       this.release();
       this.options.chunks.cancel();

@@ -14,7 +14,7 @@ export { createRandom } from './sandbox/random.js';
 export { pause } from './sandbox/sandbox-chat.js';
 export { spliceObject } from './upstream/json-splice.js';
 export { Transport } from './upstream/transport.js';
-export { abortedError, brokenAnswer } from './upstream/upstream-errors.js';
+export { abortedError, brokenAnswer, isFailedChoice, kindOfError } from './upstream/upstream-errors.js';
 export { ProvidersFileError, UpstreamError } from './providers.types.js';
 export type * from './providers.types.js';
 export type * from './image-edit.types.js';

@@ -20,14 +20,24 @@ export interface OpenProvider extends Provider {
   retire(): Promise<void>;
 }
 
-/** What must never show in an error: keys, and headers that carry any. */
-function secretsOf(upstream: UpstreamSettings): string[] {
-  const values = Object.entries(upstream.headers).filter(([name]) => /auth|key|token|secret/i.test(name));
-  const { secretAccessKey = '', sessionToken = '' } = upstream.aws ?? {};
-  return [upstream.apiKey ?? '', secretAccessKey, sessionToken, ...values.map(([, value]) => value)].filter(
-    (value) => value !== '',
+/** Words of other headers that may stand in any sentence. */
+const SHORT_VALUE = 8;
+
+/** What must never show in an error: keys, headers and parts of the address that may carry any, and where the upstream is. */
+function secretsOf({ apiKey, aws, baseUrl, headers }: UpstreamSettings): string[] {
+  const values = Object.entries(headers).flatMap(([name, value]) =>
+    /auth|key|token|secret|cookie/i.test(name) || value.length >= SHORT_VALUE ? [value] : [],
   );
+  const address = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  const { secretAccessKey = '', sessionToken = '' } = aws ?? {};
+  const all = [
+    ...[apiKey ?? '', secretAccessKey, sessionToken, ...values],
+    ...(address === null ? [] : [...address.searchParams.values(), address.password, portedHost(address)]),
+  ];
+  return all.filter((value) => value !== '');
 }
+
+const portedHost = ({ host, port }: URL): string => (port === '' ? '' : host);
 
 /** Opens one upstream of the configuration; connections are made when it is first called. */
 export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonFault } from '../json.js';
 import { MODEL_TYPES, TIERS } from '../vocabulary.js';
 import { KINDS, NATIVE_KINDS } from './native/kinds.js';
 import {
@@ -295,7 +296,7 @@ export function parseProvidersFile(
     // Editors on Windows put a mark at the beginning.
     json = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    throw new ProvidersFileError([`is not JSON: ${(error as Error).message}`]);
+    throw new ProvidersFileError([`is not JSON: ${jsonFault(error as Error, text)}`]);
   }
   const faults: string[] = [];
   const result = file.safeParse(substitute(json, { env, faults }));

@@ -29,8 +29,9 @@ function providersAt(origin: string) {
   const providers = ['odd', 'plain'].map((id) => ({
     id,
     kind: 'openai-compatible',
-    baseUrl: `${origin}/${id}/v1`,
+    baseUrl: `${origin}/${id}/v1?code=QuerySecretNinety`,
     apiKey: 'sk-acme-secret',
+    headers: { cookie: 'session=CookieSecret0', 'x-tenant': 'A Tenant 0815' },
     models: Object.entries(TYPES).map(([name, type]) => ({
       id: `${id}/${name}`,
       upstreamId: name,
@@ -243,4 +244,64 @@ describe('an upstream that keeps its convention loosely', () => {
       body: { error: 'Generation failed' },
     });
   });
+});
+
+it('what the operator configured is told to nobody, by an upstream that refuses with all that it was sent', async () => {
+  upstream.on('/odd/v1/chat/completions', ({ headers, path }) => ({
+    status: 400,
+    body: {
+      error: {
+        message: `No, because: ${headers.cookie} ${String(headers['x-tenant'])} ${path} ${headers.host}`,
+      },
+    },
+  }));
+  const body = { model: 'odd/chat', messages: [{ role: 'user', content: 'Hi' }] };
+  const answer = await post('/chat/completions', body);
+  expect([answer.status, answer.body['error']]).toEqual([400, expect.stringContaining('No, because')]);
+  expect(answer.body['error']).not.toMatch(/CookieSecret|Tenant|QuerySecret|127\.0\.0\.1/);
+});
+
+describe('a failure that an upstream tells in a choice', () => {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const error = { code: 502, message: 'Provider died at /srv/app/x.py with Bearer sk-SUPERSECRETKEY0001' };
+
+  it('is none of its answers: nothing is charged, its words are told to nobody', async () => {
+    const choices = [
+      { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error },
+    ];
+    upstream.on('/odd/v1/chat/completions', { body: { id: 'x', object: 'chat.completion', choices } });
+    const before = await creditsLeft();
+    expect(await post('/chat/completions', { model: 'odd/chat', messages })).toMatchObject({
+      status: 500,
+      body: { error: 'Generation failed', code: 'server_error' },
+    });
+    expect(await creditsLeft()).toEqual(before);
+  });
+
+  it.each([{ finish_reason: 'error' }, { finish_reason: null, error }])(
+    'ends a stream with an error event (%j)',
+    async (end) => {
+      const choice = (delta: object, more: object = { finish_reason: null }) => ({
+        id: 'x',
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta, ...more }],
+      });
+      upstream.on('/odd/v1/chat/completions', {
+        events: [
+          choice({ role: 'assistant', content: 'Hel' }),
+          choice({ content: 'lo' }),
+          choice({}, end),
+          '[DONE]',
+        ],
+      });
+      const answer = await fetch(`${penstock.baseUrl}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'odd/chat', messages, stream: true }),
+      });
+      const text = await answer.text();
+      expect(text).toContain('{"error":"Generation failed","code":"server_error"}');
+      expect(text).not.toMatch(/DONE|Provider died/);
+    },
+  );
 });

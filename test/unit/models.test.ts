@@ -159,6 +159,14 @@ describe('the model catalogue', () => {
     expect((fault as Error).message).toContain(message);
   });
 
+  it('quotes nothing of a file that is no JSON, for a key may stand there, and names the line', async () => {
+    const fault = await open('{"providers":\n[{"id":"acme","apiKey":sk-VERYSECRET}]}').catch(
+      (error: unknown) => error,
+    );
+    expect((fault as Error).message).toContain("is not JSON: Unexpected token 's' in line 2");
+    expect((fault as Error).message).not.toMatch(/VERY|apiKey/);
+  });
+
   it('keeps the old settings where a reload finds a fault, and takes good ones', async () => {
     const { providers, models } = await open({ providers: [acme], defaults: { chat: 'acme/chat-1' } });
     const before = providers.find('acme');

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConfigError } from '../../config.js';
+import { jsonFault } from '../../json.js';
 
 const credits = z.int().min(0).max(10_000);
 const Common = {
@@ -44,13 +45,15 @@ export async function readMcpFile(
   if (path === null) return {};
   const missing = new Set<string>();
   let json: unknown;
+  let text = '';
   try {
-    json = JSON.parse(await readFile(path, 'utf8'), (_key, value: unknown) =>
+    text = await readFile(path, 'utf8');
+    json = JSON.parse(text, (_key, value: unknown) =>
       typeof value === 'string' ? substitute(value, variables, missing) : value,
     );
   } catch (error) {
     throw new ConfigError([
-      `MCP_FILE: cannot be read (${error instanceof SyntaxError ? 'no JSON' : (error as NodeJS.ErrnoException).code})`,
+      `MCP_FILE: cannot be read (${error instanceof SyntaxError ? `no JSON: ${jsonFault(error, text)}` : (error as NodeJS.ErrnoException).code})`,
     ]);
   }
   const parsed = McpFile.safeParse(json);

@@ -3,7 +3,7 @@ import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from 
 import { ChunkExchange } from './chunk-exchange.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
-import { brokenAnswer } from './upstream-errors.js';
+import { brokenAnswer, isFailedChoice, kindOfError } from './upstream-errors.js';
 
 const CHAT_PATH = '/chat/completions';
 
@@ -30,8 +30,10 @@ function parseAnswer(bytes: Buffer): ChatAnswer {
     throw brokenAnswer('broken JSON');
   }
   const { choices, error } = (parsed ?? {}) as Partial<ChatObject>;
-  if (error != null) throw brokenAnswer('an error with status 200');
+  if (error != null) throw brokenAnswer(`an error with status 200${kindOfError(error)}`);
   if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
+  const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
+  if (failed !== undefined) throw brokenAnswer(`a choice that failed${kindOfError(failed.error)}`);
   return { text, parsed: parsed as ChatObject };
 }
 

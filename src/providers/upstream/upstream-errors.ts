@@ -123,6 +123,23 @@ export function abortedError(): UpstreamError {
   return new UpstreamError('The caller has gone', { status: null, retryable: false, fault: 'aborted' });
 }
 
+/** Whether a choice of an answer tells of a failure, as routers of other providers do in one with status 200. */
+export function isFailedChoice(choice: unknown): boolean {
+  if (typeof choice !== 'object' || choice === null) return false;
+  const { error, finish_reason: reason } = choice as Record<string, unknown>;
+  return error != null || reason === 'error';
+}
+
+/** What kind of error an upstream's own object is, as far as that holds nothing but its kind: for the operator's log. */
+export function kindOfError(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const { code, type } = error as Record<string, unknown>;
+  const kinds = [code, type].filter(
+    (kind) => typeof kind === 'number' || (typeof kind === 'string' && /^[a-z_ .]{1,40}$/i.test(kind)),
+  );
+  return kinds.length === 0 ? '' : ` (${kinds.join(', ')})`;
+}
+
 /** The upstream answered something that is not the convention. */
 export function brokenAnswer(what: string, cause?: unknown): UpstreamError {
   return new UpstreamError(`Upstream answered ${what}`, { status: null, retryable: false, cause });
