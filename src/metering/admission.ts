@@ -1,4 +1,4 @@
-import type { Plan, PlanCatalogue, Principal } from '../access/access.types.js';
+import type { PlanCatalogue, Principal } from '../access/access.types.js';
 import { ApiError } from '../errors.js';
 import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
@@ -53,15 +53,9 @@ export function createAdmission({
       if (request.operation !== undefined) giveBack(request.operation.id);
     },
   });
-  const keyRules = new WeakMap<Plan, ReturnType<typeof keyRule>>();
-  const ruleOf = (plan: Plan): ReturnType<typeof keyRule> => {
-    let rule = keyRules.get(plan);
-    if (rule === undefined) keyRules.set(plan, (rule = keyRule(plan)));
-    return rule;
-  };
   const itemOf = (request: AdmissionRequest): AdmissionItem => ({
     request,
-    key: request.keyWindow ? ruleOf(request.principal.plan) : null,
+    key: request.keyWindow ? keyRule(request.principal.plan) : null,
     endpoint: request.endpoint === undefined ? null : endpointRule(plans, request.endpoint),
     allowance: allowanceOf(request.principal.plan).literal,
   });

@@ -18,24 +18,32 @@ const MAX_STAMPS = 200;
 /** What the grain does not divide is never given out: one that divides the limit is taken, or leaves least, where it keeps no more than {@link MAX_EXACT} stamps. */
 function grainOf(limit: number): number {
   let best = Math.ceil(limit / MAX_STAMPS);
-  for (let finer = best - 1; finer * MAX_EXACT >= limit; finer--)
+  for (let finer = best - 1; limit % best > 0 && finer * MAX_EXACT >= limit; finer--)
     if (limit % finer < limit % best) best = finer;
   return best;
 }
 
-function rule(limit: number, lengthUs: number): WindowRule {
-  const grain = limit <= MAX_EXACT ? 1 : grainOf(limit);
-  return { limit, lengthUs, grain, stamps: Math.max(1, Math.floor(limit / grain)) };
+/** By what the plans say of a window: a large one's grain is looked for over thousands of numbers, and every call asks. */
+const known = new WeakMap<object, WindowRule>();
+
+function ruleOf(configured: object, limit: number, lengthUs: number): WindowRule {
+  let rule = known.get(configured);
+  if (rule === undefined) {
+    const grain = limit <= MAX_EXACT ? 1 : grainOf(limit);
+    rule = { limit, lengthUs, grain, stamps: Math.max(1, Math.floor(limit / grain)) };
+    known.set(configured, rule);
+  }
+  return rule;
 }
 
 /** The key's own window (decisions.md 4): at most `burst` requests in any `burst / rpm` minutes. */
 export function keyRule({ rate }: Plan): WindowRule {
-  return rule(rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
+  return ruleOf(rate, rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }
 
 export function endpointRule(plans: PlanCatalogue, endpoint: LimitedEndpoint): WindowRule {
-  const { limit, windowSeconds } = plans.endpointLimits[endpoint];
-  return rule(limit, windowSeconds * 1_000_000);
+  const window = plans.endpointLimits[endpoint];
+  return ruleOf(window, window.limit, window.windowSeconds * 1_000_000);
 }
 
 /** The window with the smaller share left is the one that the headers report; of two that are full, the later one to gain a slot. */
