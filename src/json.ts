@@ -9,6 +9,11 @@ export function storedJson(value: unknown): string {
   });
 }
 
+/** A text without NUL characters and half surrogate pairs, which JSON can hold and PostgreSQL and many upstreams refuse. */
+export function storedText(text: string): string {
+  return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed();
+}
+
 /**
  * More levels than any answer needs, and fewer than JSON.stringify can write. JSON.parse reads any number of them.
  */

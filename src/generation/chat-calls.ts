@@ -16,6 +16,10 @@ function nameOf({ function: asked }: Fields): string {
   return isFields(asked) ? textIn(asked['name']) : '';
 }
 
+function saidIn({ function: asked }: Fields): string {
+  return isFields(asked) ? argumentsText(asked['arguments']) : '';
+}
+
 /** A call's function, its arguments as text. A part that goes on need not bring any. */
 function plainFunction(asked: unknown, begins: boolean): unknown {
   if (!isFields(asked)) return asked;
@@ -24,10 +28,13 @@ function plainFunction(asked: unknown, begins: boolean): unknown {
   return withMembers(asked, { arguments: argumentsText(given) });
 }
 
-/** What every call begins with: an id to answer it by, its type, and arguments as text. */
-function begun(call: Fields): Fields {
+/** What every call begins with: an id of its own to answer it by, its type, and arguments as text. */
+function begun(call: Fields, taken: Set<string>): Fields {
+  const given = textIn(call['id']);
+  const id = given === '' || taken.has(given) ? newId('call') : given;
+  taken.add(id);
   return withMembers(call, {
-    id: textIn(call['id']) || newId('call'),
+    id,
     type: textIn(call['type']) || 'function',
     function: plainFunction(call['function'], true),
   });
@@ -43,7 +50,8 @@ function withCalls(given: Fields, mend: (call: Fields) => Fields): Fields {
 
 /** A whole message with its calls as the convention has them; itself where they are. */
 export function withWholeCalls(message: Fields): Fields {
-  return withCalls(message, begun);
+  const taken = new Set<string>();
+  return withCalls(message, (call) => begun(call, taken));
 }
 
 /** A call that a stream has begun. */
@@ -52,13 +60,18 @@ interface OpenCall {
   number: number;
   /** As the upstream gave it; may be empty. */
   id: string;
+  /** As its reader knows it. */
+  shownId: string;
   named: boolean;
+  /** So far. */
+  arguments: string;
 }
 
 /** The calls of one choice, numbered as the convention has it. */
 class NumberedCalls {
   private readonly byIndex = new Map<unknown, OpenCall>();
   private readonly taken = new Set<number>();
+  private readonly ids = new Set<string>();
   private last: OpenCall | undefined;
   private next = 0;
 
@@ -70,19 +83,24 @@ class NumberedCalls {
     const call = begins ? this.begin(numbered ? (index as number) : this.next) : open;
     if (begins) call.id = textIn(part['id']);
     call.named ||= nameOf(part) !== '';
+    call.arguments += saidIn(part);
     this.byIndex.set(numbered ? index : call.number, call);
     this.last = call;
     const members = { index: call.number };
-    return begins
-      ? withMembers(begun(part), members)
-      : withMembers(part, { ...members, function: plainFunction(part['function'], false) });
+    if (!begins) {
+      const said = 'id' in part ? { id: call.shownId } : {};
+      return withMembers(part, { ...members, ...said, function: plainFunction(part['function'], false) });
+    }
+    const first = begun(part, this.ids);
+    call.shownId = String(first['id']);
+    return withMembers(first, members);
   }
 
   private begin(wanted: number): OpenCall {
     const number = this.taken.has(wanted) ? this.next : wanted;
     this.taken.add(number);
     this.next = Math.max(this.next, number + 1);
-    return { number, id: '', named: false };
+    return { number, id: '', shownId: '', named: false, arguments: '' };
   }
 }
 
@@ -93,7 +111,18 @@ class NumberedCalls {
 function isAnother(part: Fields, open: OpenCall, numbered: boolean): boolean {
   if (!open.named || nameOf(part) === '') return false;
   const id = textIn(part['id']);
-  return id !== '' && open.id !== '' ? id !== open.id : !numbered;
+  if (id === '' || open.id === '') return !numbered;
+  return id !== open.id || (!numbered && isWhole(open.arguments));
+}
+
+/** Arguments that came whole: what has a name after them is another call, though some give all calls one id. */
+function isWhole(given: string): boolean {
+  try {
+    JSON.parse(given);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The tool calls of one stream: brings those that upstreams send otherwise into the convention's form, which clients put together by. */

@@ -34,7 +34,7 @@ function plain(value: unknown, max: number): string {
     .replace(/<[^<>]{0,200}>/g, '')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ')
     .trim();
-  return [...text].slice(0, max).join('');
+  return [...text].slice(0, max).join('').toWellFormed();
 }
 
 /** A hit's address in ASCII, or null where it is none of the web. */

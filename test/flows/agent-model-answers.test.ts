@@ -56,3 +56,45 @@ test('what a model says to refuse is its answer to the run', async () => {
   });
   expect(run.last).toMatchObject({ type: 'done', output: 'I cannot do that.' });
 });
+
+test('what a page or a model says is sent on without NUL characters and half surrogate pairs, which upstreams refuse', async () => {
+  const given = JSON.stringify({ format: 'markdown', title: 'a\u0000b', content: 'cut \ud83d' });
+  const call = { index: 0, id: 'c_1', function: { name: 'create_document', arguments: given } };
+  const before = upstream.requests.length;
+  upstream.queue(
+    {
+      chunks: [
+        chunk({ content: 'I \u0000 write \ud83d' }),
+        chunk({ tool_calls: [call] }),
+        ...finish('tool_calls'),
+      ],
+    },
+    { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
+  );
+  const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+  const run = await runAgent(penstock, key, id, { input: 'Write' });
+  expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+  const [, second] = upstream.requests.slice(before);
+  const sent = JSON.stringify(second?.body);
+  expect(sent).toContain('I  write \ufffd');
+  expect(sent).not.toMatch(/\\u0000|\\ud83d/);
+});
+
+test.each(['{"__proto__":{"x":1}}', '{"a":{"constructor":{"prototype":{}}}}', '{{{'])(
+  'a call with arguments that nobody may read (%s) is a step with its error',
+  async (given) => {
+    const call = { index: 0, id: 'c_1', function: { name: 'create_document', arguments: given } };
+    upstream.queue(
+      { chunks: [chunk({ tool_calls: [call] }), ...finish('tool_calls')] },
+      { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
+    );
+    const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+    const run = await runAgent(penstock, key, id, { input: 'Write' });
+    expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+    expect(run.steps.map(({ type, tool_output: output }) => [type, output])).toMatchObject([
+      ['tool_call', undefined],
+      ['tool_result', { error: expect.stringContaining('Invalid input') }],
+      ['response', undefined],
+    ]);
+  },
+);

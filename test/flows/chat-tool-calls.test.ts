@@ -64,6 +64,15 @@ test.each<[string, Part[][], unknown[]]>([
     [call('a', '{"x":1}', 'c1'), call('b', '{}', 'c2')],
   ],
   [
+    'no index and one id for all',
+    [
+      [whole('a', '{"x":1}', { id: 'null' }), whole('b', '{"x":2}', { id: 'null' })],
+      [whole('c', '{"x"', { id: 'null' })],
+      [whole('c', ':3}', { id: 'null' })],
+    ],
+    [call('a', '{"x":1}', 'null'), call('b', '{"x":2}'), call('c', '{"x":3}')],
+  ],
+  [
     'neither id nor type',
     [[{ index: 0, function: { name: 'a', arguments: '{' } }], [rest('}', { index: 0 })]],
     [call('a', '{}')],

@@ -1,4 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { storedJson, storedText } from '../../json.js';
 
 /** A prompt in the chat-completions convention, with what it costs besides its form. */
 export interface ConventionPrompt {
@@ -11,11 +12,11 @@ export interface ConventionPrompt {
 type Part = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number];
 type Of<Role extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: Role }>;
 
-/** The AI SDK's prompt as an upstream of the convention takes it. */
+/** The AI SDK's prompt as an upstream of the convention takes it: tools, pages and models say what many refuse to read. */
 export function conventionPrompt(prompt: LanguageModelV4Prompt): ConventionPrompt {
   const result: ConventionPrompt = { messages: [], texts: [], images: 0 };
   for (const message of prompt) {
-    if (message.role === 'system') add(result, { role: 'system', content: message.content }, message.content);
+    if (message.role === 'system') addSystem(result, message);
     else if (message.role === 'user') addUser(result, message);
     else if (message.role === 'assistant') addAssistant(result, message);
     else addTool(result, message);
@@ -28,7 +29,15 @@ function add(result: ConventionPrompt, message: Record<string, unknown>, ...text
   result.texts.push(...texts.filter((text) => text !== ''));
 }
 
-function addUser(result: ConventionPrompt, { content }: Of<'user'>): void {
+function addSystem(result: ConventionPrompt, message: Of<'system'>): void {
+  const content = storedText(message.content);
+  add(result, { role: 'system', content }, content);
+}
+
+function addUser(result: ConventionPrompt, given: Of<'user'>): void {
+  const content = given.content.map((part) =>
+    part.type === 'text' ? { ...part, text: storedText(part.text) } : part,
+  );
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   const parts = content.map((part) => userPart(result, part));
   // Most upstreams know plain strings best.
@@ -46,14 +55,14 @@ function userPart(result: ConventionPrompt, part: Part): Record<string, unknown>
 }
 
 function addAssistant(result: ConventionPrompt, { content }: Of<'assistant'>): void {
-  const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+  const text = storedText(content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''));
   const calls = content.flatMap((part) =>
     part.type === 'tool-call'
       ? [
           {
             id: part.toolCallId,
             type: 'function',
-            function: { name: part.toolName, arguments: JSON.stringify(part.input ?? {}) },
+            function: { name: part.toolName, arguments: storedJson(part.input ?? {}) },
           },
         ]
       : [],
@@ -70,8 +79,8 @@ function addTool(result: ConventionPrompt, { content }: Of<'tool'>): void {
     const { output } = part;
     const text =
       output.type === 'text' || output.type === 'error-text'
-        ? output.value
-        : JSON.stringify('value' in output ? output.value : null);
+        ? storedText(output.value)
+        : storedJson('value' in output ? output.value : null);
     add(result, { role: 'tool', tool_call_id: part.toolCallId, content: text }, text);
   }
 }

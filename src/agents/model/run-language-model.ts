@@ -140,10 +140,21 @@ function pendingCall({ state, tools }: RunSession, asked: AskedCall, index: numb
   if (!tools.has(asked.name))
     return { ...call, announced: true, result: { text: 'There is no such tool', isError: true } };
   try {
-    return { ...call, input: asked.arguments.trim() === '' ? {} : parseShallow(asked.arguments) };
+    const input = asked.arguments.trim() === '' ? {} : parseShallow(asked.arguments);
+    if (!holdsPrototype(input)) return { ...call, input };
   } catch {
-    return { ...call, input: { invalid_json: asked.arguments.slice(0, 2000) } };
+    // Told as below.
   }
+  return { ...call, input: { invalid_json: asked.arguments.slice(0, 2000) } };
+}
+
+/** What the AI SDK takes for no JSON, since it can change what objects are: its refusal would leave no step. */
+function holdsPrototype(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.hasOwn(value, '__proto__')) return true;
+  const maker: unknown = Object.hasOwn(value, 'constructor') ? value.constructor : null;
+  if (typeof maker === 'object' && maker !== null && Object.hasOwn(maker, 'prototype')) return true;
+  return Object.values(value).some(holdsPrototype);
 }
 
 function toolsOf({ tools, toolChoice }: LanguageModelV4CallOptions): object[] | null {

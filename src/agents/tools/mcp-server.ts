@@ -12,6 +12,7 @@ import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprot
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createOperatorFetch, EgressError } from '../../egress/index.js';
+import { storedText } from '../../json.js';
 import { createMcpFetch, TOO_LARGE } from './mcp-fetch.js';
 import type { McpServerSettings } from './mcp-file.js';
 import { inputCheckOf } from './mcp-schema.js';
@@ -155,7 +156,7 @@ export class McpServer {
       {
         id: `mcp:${this.name}/${name}`,
         name: `mcp__${this.name}__${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
-        description: description.slice(0, 2000),
+        description: storedText(description.slice(0, 2000)),
         credits: own?.credits ?? credits,
         inputSchema: inputSchema as Record<string, unknown>,
         timeoutMs: CALL_TIMEOUT_MS,
