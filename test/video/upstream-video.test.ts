@@ -108,7 +108,7 @@ describe('a video over Replicate', () => {
   it('is ordered in the model’s own words, asked about, and fetched', async () => {
     upstream.on('/models/kwaivgi/kling-v2.1-master/predictions', { body: { id: 'p1', status: 'starting' } });
     const log = { id: 'p1', status: 'processing', logs: ' 20%|##\n 40%|####' };
-    upstream.on('/predictions/p1', inTurn({ body: log }, { status: 503 }, done()));
+    upstream.on('/predictions/p1', inTurn({ body: log }, { status: 503 }, { body: '<html>' }, done()));
     const { status, body } = await post({
       model: 'kling/kling-v2.1-master',
       duration_seconds: 10,

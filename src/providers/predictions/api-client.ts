@@ -1,6 +1,6 @@
 import type { OutboundFetch } from '../native/outbound-fetch.js';
 import { upstreamErrorOf } from '../native/sdk-errors.js';
-import type { UpstreamError } from '../providers.types.js';
+import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer, errorOfStatus } from '../upstream/upstream-errors.js';
 
 export type Fields = Record<string, unknown>;
@@ -85,9 +85,12 @@ class HttpApi implements ApiClient {
 
   json(request: ApiRequest): Promise<Fields> {
     return this.guarded(request.signal, async () => {
-      const parsed = parseJson((await readWhole(await this.send(request), MAX_JSON_BYTES)).toString('utf8'));
-      if (!isFields(parsed)) throw brokenAnswer('what is no object');
-      return parsed;
+      const text = (await readWhole(await this.send(request), MAX_JSON_BYTES)).toString('utf8');
+      const parsed = parseJson(text);
+      if (isFields(parsed)) return parsed;
+      // A question may be asked again, as after a 500: a page of something in between says nothing of the work.
+      const retryable = request.method === 'GET';
+      throw new UpstreamError('Upstream answered what is no JSON object', { status: null, retryable });
     });
   }
 
@@ -160,11 +163,12 @@ function encoded(body: ApiRequest['body']): [string, string | Buffer] | [null, n
     : ['application/json', JSON.stringify(body)];
 }
 
+/** Undefined where it is none. */
 function parseJson(text: string): unknown {
   if (text === '') return {};
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw brokenAnswer('broken JSON');
+    return undefined;
   }
 }
