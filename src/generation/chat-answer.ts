@@ -1,4 +1,5 @@
 import { newId } from '../ids.js';
+import { storedText } from '../json.js';
 import { spliceObject } from '../providers/index.js';
 import type { ChatObject } from '../providers/index.js';
 import { withWholeCalls } from './chat-calls.js';
@@ -73,13 +74,7 @@ const MAX_ID = 1_000;
 
 /** An answer's id is told in events too, which PostgreSQL keeps: it takes neither NUL nor half a surrogate pair. */
 function isId(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    value.length <= MAX_ID &&
-    value.isWellFormed() &&
-    !value.includes('\0')
-  );
+  return typeof value === 'string' && value !== '' && value.length <= MAX_ID && storedText(value) === value;
 }
 
 /** Edits that give an answer or chunk the members that it must have, where its upstream left them out. */
