@@ -114,7 +114,7 @@ export class WebhookResolver {
     })
     input: RotateWebhookSecretInput | null | undefined,
   ): Promise<Webhook> {
-    return context.services.webhooks.rotateSecret(context.call.principal, id, bodyOf(context, input));
+    return context.services.webhooks.rotateSecret(context.call, id, bodyOf(context, input));
   }
 
   @Scope('webhooks')

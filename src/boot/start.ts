@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
@@ -144,7 +145,11 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   reader.start();
   return async () => {
     const graceMs = DRAIN_TIMEOUT_MS;
+    const stoppedBy = performance.now() + graceMs;
     await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs }), reader.stop()]);
+    // A receiver may take its time; an attempt that is not waited for is made again by somebody else.
+    const left = sleep(Math.max(0, stoppedBy - performance.now()), undefined, { ref: false });
+    await Promise.race([deliveries.close(), left]);
   };
 }
 

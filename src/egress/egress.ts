@@ -270,6 +270,6 @@ function toEgressError(error: unknown, signal: AbortSignal | undefined): EgressE
     error instanceof errors.BodyTimeoutError
   )
     return new EgressError('timeout', 'Timed out', error);
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+  const code = error instanceof Error && 'code' in error ? String(error.code ?? 'failed') : 'failed';
   return new EgressError('connect', `Connection failed (${code})`, error);
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { notFound } from '../errors.js';
 import { newId } from '../ids.js';
@@ -27,6 +28,7 @@ export interface FileServiceOptions {
   signer: UrlSigner;
   /** Read at each signing: with port 0 it is known only once the server listens. No trailing slash. */
   publicUrl: () => string;
+  logger: Logger;
 }
 
 /** The note that stands for a file in JSON that is stored: faces turn it into a signed URL with {@link FileService.sign}. */
@@ -34,7 +36,13 @@ export function fileReference(file: { id: string; extension: string }): { $file:
   return { $file: `${file.id}.${file.extension}` };
 }
 
-export function createFileService({ database, store, signer, publicUrl }: FileServiceOptions): FileService {
+export function createFileService({
+  database,
+  store,
+  signer,
+  publicUrl,
+  logger,
+}: FileServiceOptions): FileService {
   const find = async (orgId: string, id: string): Promise<StoredFile | null> => {
     if (!ID.test(id)) return null;
     const rows = await database.tenantQuery<FileRow>(orgId, `SELECT ${COLUMNS} FROM files WHERE id = $1`, [
@@ -77,19 +85,31 @@ export function createFileService({ database, store, signer, publicUrl }: FileSe
         ? await find(orgId, verdict.key.id)
         : null;
     },
-    async remove(orgId, ids) {
-      const known = ids.filter((id) => ID.test(id));
-      if (known.length === 0) return;
-      // Bytes first: what is interrupted in between is a row without bytes, which the next removal finds again.
-      const rows = await database.tenantQuery<FileRow>(
-        orgId,
-        `SELECT ${COLUMNS} FROM files WHERE id = ANY($1)`,
-        [known],
-      );
-      await Promise.all(rows.map((row) => store.remove(toStoredFile(row))));
-      await database.tenantQuery(orgId, 'DELETE FROM files WHERE id = ANY($1)', [known]);
-    },
+    remove: (orgId, ids) => remove({ database, store, logger }, orgId, ids),
   };
+}
+
+async function remove(
+  { database, store, logger }: Pick<FileServiceOptions, 'database' | 'store' | 'logger'>,
+  orgId: string,
+  ids: string[],
+): Promise<void> {
+  const known = ids.filter((id) => ID.test(id));
+  if (known.length === 0) return;
+  // Bytes first: what is interrupted in between is a row without bytes, which the sweep finds again (retention.ts).
+  const text = `SELECT ${COLUMNS} FROM files WHERE id = ANY($1)`;
+  const rows = await database.tenantQuery<FileRow>(orgId, text, [known]);
+  const gone: string[] = [];
+  const removeOne = async (file: StoredFile): Promise<void> => {
+    try {
+      await store.remove(file);
+      gone.push(file.id);
+    } catch (error) {
+      logger.warn({ err: error, fileId: file.id }, 'the store did not give a file up; it is tried again');
+    }
+  };
+  await Promise.all(rows.map((row) => removeOne(toStoredFile(row))));
+  await database.tenantQuery(orgId, 'DELETE FROM files WHERE id = ANY($1)', [gone]);
 }
 
 const INSERT = `INSERT INTO files (${COLUMNS}, job_id, run_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;

@@ -47,7 +47,7 @@ export async function openFiles({ config, database, signing, logger }: FilesOpti
   const signer = createUrlSigner(signing);
   let stop = (): void => undefined;
   return {
-    service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl }),
+    service: createFileService({ database, store, signer, publicUrl: () => config.http.publicUrl, logger }),
     handler: createFileHandler({ store, signer, logger }),
     store,
     spoolFolder,

@@ -41,7 +41,10 @@ export interface FileService {
   sign<T>(orgId: string, value: T): T;
   /** The file that a signed URL of this installation and organisation names, or null for any other URL. */
   resolveOwn(orgId: string, url: string): Promise<StoredFile | null>;
-  /** Removes rows and bytes. */
+  /**
+   * Removes rows and bytes. What the store does not give up stays with its row, and goes with a later sweep once nothing refers to it: one
+   * object under a lock must not keep what it belonged to.
+   */
   remove(orgId: string, ids: string[]): Promise<void>;
 }
 

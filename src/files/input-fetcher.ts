@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutEnding } from '../characters.js';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
@@ -20,9 +21,11 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     const own = await files.resolveOwn(request.orgId, request.value);
     if (own !== null) {
       if (own.sizeBytes > request.maxMb * MB) throw tooLarge(request);
-      return await files.read(own.orgId, own.id).catch((error: unknown) => {
+      const bytes = await inTime(files.read(own.orgId, own.id)).catch((error: unknown) => {
         throw error instanceof ApiError && error.code === 'not_found' ? unreachable(request) : error;
       });
+      if (bytes === null) throw unreachable(request);
+      return bytes;
     }
     egress.checkUrl(request.value, { field: request.field });
     return await download(egress, request);
@@ -46,6 +49,17 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
       return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
     },
   };
+}
+
+/** Null where it takes longer than a download may. */
+async function inTime<T>(work: Promise<T>): Promise<T | null> {
+  const over = new AbortController();
+  const late = sleep(TOTAL_TIMEOUT_MS, null, { ref: false, signal: over.signal }).catch(() => null);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
 }
 
 async function download(egress: Egress, request: FetchRequest): Promise<Buffer> {

@@ -23,18 +23,22 @@ export interface OpenProvider extends Provider {
 /** Words of other headers that may stand in any sentence. */
 const SHORT_VALUE = 8;
 
-/** What must never show in an error: keys, headers and parts of the address that may carry any, and where the upstream is. */
-function secretsOf({ apiKey, aws, baseUrl, headers }: UpstreamSettings): string[] {
-  const values = Object.entries(headers).flatMap(([name, value]) =>
-    /auth|key|token|secret|cookie/i.test(name) || value.length >= SHORT_VALUE ? [value] : [],
-  );
-  const address = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+/** Keys, and headers that carry any. */
+function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
+  const values = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
   const { secretAccessKey = '', sessionToken = '' } = aws ?? {};
-  const all = [
-    ...[apiKey ?? '', secretAccessKey, sessionToken, ...values],
-    ...(address === null ? [] : [...address.searchParams.values(), address.password, portedHost(address)]),
-  ];
+  const all = [apiKey ?? '', secretAccessKey, sessionToken, ...values.map(([, value]) => value)];
   return all.filter((value) => value !== '');
+}
+
+/** What must never show in an error: keys, headers and parts of the address that may carry any, and where the upstream is. */
+function secretsOf(upstream: UpstreamSettings): string[] {
+  const { baseUrl, headers } = upstream;
+  const values = Object.values(headers).filter((value) => value.length >= SHORT_VALUE);
+  const address = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  const parts =
+    address === null ? [] : [...address.searchParams.values(), address.password, portedHost(address)];
+  return [...new Set([...keysOf(upstream), ...values, ...parts])].filter((value) => value !== '');
 }
 
 const portedHost = ({ host, port }: URL): string => (port === '' ? '' : host);
@@ -44,7 +48,7 @@ export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefi
   const { kind } = upstream;
   const secrets = secretsOf(upstream);
   if (kind !== 'openai-compatible' && !KINDS[kind].convention)
-    return openSdkUpstream({ ...upstream, kind }, { egress, secrets });
+    return openSdkUpstream({ ...upstream, kind }, { egress, secrets, keys: keysOf(upstream) });
   return openConvention(upstream, { egress, secrets });
 }
 
@@ -56,7 +60,9 @@ function openConvention(
   const { id, kind, fields } = upstream;
   const headers = keyHeaderOf(upstream);
   const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
-  const images = own ? openSdkUpstream({ ...upstream, kind }, { egress, secrets }) : null;
+  const images = own
+    ? openSdkUpstream({ ...upstream, kind }, { egress, secrets, keys: keysOf(upstream) })
+    : null;
   const outbound = createOutboundFetch({ upstream, egress, builtIn: [] });
   const transport = new Transport({
     baseUrl: upstream.baseUrl,

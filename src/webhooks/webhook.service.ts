@@ -88,8 +88,9 @@ class Webhooks implements WebhookService {
     });
   }
 
+  /** With the secret that it was made with, or that it has last been given. */
   private async madeBefore(principal: Principal, id: string): Promise<Webhook> {
-    const text = `SELECT ${sql.WEBHOOK_COLUMNS}, secret FROM webhooks WHERE org_id = $1 AND id = $2`;
+    const text = `SELECT ${sql.WEBHOOK_COLUMNS}, COALESCE(next_secret, secret) AS secret FROM webhooks WHERE org_id = $1 AND id = $2`;
     const row = await this.one<WebhookRow & { secret: Buffer }>(principal, text, [id]);
     return sql.toWebhook(row, this.options.secrets.open(row.secret));
   }
@@ -162,22 +163,31 @@ class Webhooks implements WebhookService {
     return await this.attemptNow(principal, { webhookId: id, deliveryId, kind: 'test' });
   }
 
-  async rotateSecret(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook> {
+  async rotateSecret(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Webhook> {
+    const { principal } = call;
     planOf(principal);
     const overlap = parseOverlap(body);
-    const secret = newSecret();
-    const rows = await this.options.database.tenantQuery<WebhookRow>(principal.orgId, sql.ROTATE, [
-      principal.orgId,
-      id,
-      this.options.secrets.seal(secret),
-      overlap,
-    ]);
-    if (rows[0] === undefined) {
-      await this.get(principal, id);
-      throw new ApiError('conflict', 'A secret rotation is already under way');
-    }
+    const rotated =
+      takeBound(call, 'rot') === null
+        ? await this.rotate(call, id, overlap)
+        : await this.madeBefore(principal, id);
     if (overlap > 0) await this.outlast(id);
-    return sql.toWebhook(rows[0], secret);
+    return rotated;
+  }
+
+  private async rotate(call: KeyedCall, id: string, overlap: number): Promise<Webhook> {
+    const { principal } = call;
+    const secret = newSecret();
+    const values: SqlValue[] = [principal.orgId, id, this.options.secrets.seal(secret), overlap];
+    const row = await this.options.database.transaction(async (transaction) => {
+      const [rotated] = await transaction.query<WebhookRow>(sql.ROTATE, values);
+      // Its answer alone tells the new secret: a retry has it again.
+      if (rotated !== undefined) await bindToKey(transaction, call, newId('rot'));
+      return rotated;
+    });
+    if (row !== undefined) return sql.toWebhook(row, secret);
+    await this.get(principal, id);
+    throw new ApiError('conflict', 'A secret rotation is already under way');
   }
 
   /**

@@ -89,7 +89,7 @@ export interface WebhookService {
   /** Sends a signed `webhook.test` now; its one attempt never counts. */
   test(principal: Principal, id: string): Promise<Delivery>;
   /** @throws ApiError conflict during an overlap */
-  rotateSecret(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook>;
+  rotateSecret(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Webhook>;
   deliveries(
     principal: Principal,
     id: string,

@@ -77,7 +77,7 @@ interface Made {
   file?: { id: string };
 }
 
-test.each(['agents', 'duplicates', 'webhooks', 'files'])(
+test.each(['agents', 'duplicates', 'webhooks', 'rotations', 'files'])(
   'of %s there is one, and its answer is the first one’s, where the process died between',
   async (what) => {
     const { key } = await installation.createOrg();
@@ -89,10 +89,15 @@ test.each(['agents', 'duplicates', 'webhooks', 'files'])(
     const form = new FormData();
     form.append('file', new Blob(['The weir was finished in 1911.']), 'weir.txt');
     const hook = { name: 'hook', url: 'https://example.com/', events: ['generation.completed'] };
+    const { body: rotating } = await other.rest<{ webhook: { id: string } }>('POST', '/webhooks', {
+      key,
+      body: hook,
+    });
     const [path, body] = {
       agents: ['/agents', { name: 'Once', system_prompt: 'x' }] as const,
       duplicates: [`${at}/duplicate`, {}] as const,
       webhooks: ['/webhooks', hook] as const,
+      rotations: [`/webhooks/${rotating.webhook.id}/rotate-secret`, {}] as const,
       files: [`${at}/knowledge`, form] as const,
     }[what]!;
     const headers = { authorization: `Bearer ${key}`, 'idempotency-key': `one of ${what}` };

@@ -69,6 +69,7 @@ function register(url: string, body: Record<string, unknown> = {}): Promise<Webh
   return service.create(unkeyed(principal), { name: 'hook', url, events: ['generation.completed'], ...body });
 }
 
+const rotate = (id: string, body: object) => service.rotateSecret(unkeyed(principal), id, { ...body });
 async function emit(type = 'generation.completed', data: object = { jobId: 'job_1' }): Promise<string> {
   const [row] = await db.database.system.query<{ id: string }>(
     `WITH e AS (SELECT penstock_event($1, $2, $3::jsonb) AS event)
@@ -259,8 +260,8 @@ test('the answer is read for 64 KB at most, and its body never changes the outco
 test('during a rotation deliveries carry a signature of the old and of the new secret', async () => {
   const target = await receiver();
   const hook = await register(target.url);
-  const rotated = await service.rotateSecret(principal, hook.id, {});
-  await expect(service.rotateSecret(principal, hook.id, {})).rejects.toMatchObject({ code: 'conflict' });
+  const rotated = await rotate(hook.id, {});
+  await expect(rotate(hook.id, {})).rejects.toMatchObject({ code: 'conflict' });
   await emit();
   const [request] = await eventually(() => target.requests.length > 0 && target.requests);
   const timestamp = request!.headers['x-service-timestamp'];
@@ -274,7 +275,7 @@ test('during a rotation deliveries carry a signature of the old and of the new s
 test('a rotation without overlap switches at once', async () => {
   const target = await receiver();
   const hook = await register(target.url);
-  const rotated = await service.rotateSecret(principal, hook.id, { overlap_seconds: 0 });
+  const rotated = await rotate(hook.id, { overlap_seconds: 0 });
   await emit();
   const [request] = await eventually(() => target.requests.length > 0 && target.requests);
   expect(request!.headers['x-service-signature']).toBe(
@@ -347,10 +348,8 @@ test.each([
 });
 
 test('the plan bounds the number of webhooks, also for creations at the same time', async () => {
-  const limited = {
-    ...principal,
-    plan: { ...principal.plan, webhooks: { max: 2, customHeaders: true } },
-  } as Principal;
+  const webhooks = { max: 2, customHeaders: true };
+  const limited = { ...principal, plan: { ...principal.plan, webhooks } } as Principal;
   const body = { name: 'n', url: 'https://example.com/', events: [...WEBHOOK_EVENT_TYPES] };
   const create = () => service.create(unkeyed(limited), body);
   const results = await Promise.allSettled(Array.from({ length: 8 }, create));

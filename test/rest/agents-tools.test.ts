@@ -24,6 +24,10 @@ const web = createServer((request, response) => {
     const results = [{ title: 'Weirs', url: `${origin()}/weirs`, content: 'All about weirs.' }];
     response.end(JSON.stringify({ results }));
   } else if (pathname === '/weirs') response.setHeader('content-type', 'text/html').end(ARTICLE);
+  else if (pathname === '/bodiless')
+    response
+      .setHeader('content-type', 'text/html')
+      .end(`<!doctype html><title>Weirs</title>${'<p>A weir raises the level of a river.'.repeat(20)}`);
   else if (pathname === '/deep')
     response.setHeader('content-type', 'text/html').end('<div>'.repeat(50_000) + 'x');
   else if (pathname === '/paper.pdf') response.setHeader('content-type', 'application/pdf').end(paper);
@@ -98,6 +102,11 @@ test('web_fetch gives the readable text of a page, marked as untrusted for the m
   expect(String(output['text'])).not.toContain('Home');
   expect(run.last.output).toMatch(/\[untrusted: http:\/\/127\.0\.0\.1:\d+\/weirs\]/);
   expect(charges).toEqual([3]);
+});
+
+test('web_fetch reads a page that leaves its optional tags out', async () => {
+  const { output } = await ask('web_fetch', `Read ${origin()}/bodiless please`);
+  expect(output).toMatchObject({ title: 'Weirs', text: expect.stringContaining('A weir raises') });
 });
 
 test('web_fetch reads a PDF, and says where one cannot be read or is something else', async () => {

@@ -9,7 +9,7 @@ const VOID = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track
 /** The text that a reader of the page would read. Nothing is loaded from anywhere. @throws Error for a page that is nested without end */
 export async function readablePage(html: string, url: string): Promise<ReadablePage> {
   if (depthOf(html) > MAX_DEPTH) throw new Error('nested too deeply');
-  const { document } = parseHTML(html);
+  const { document } = parseHTML(withBody(html));
   // Others' scripts are never run; without them the extractor has less to look at.
   for (const element of document.querySelectorAll('script, style, noscript, iframe, object, svg'))
     element.remove();
@@ -20,6 +20,19 @@ export async function readablePage(html: string, url: string): Promise<ReadableP
     published: page.published ?? '',
     markdown: page.content ?? '',
   };
+}
+
+/** One piece of what may stand before a page's body; what is not closed lasts to the end. Takes linear time. */
+const BEFORE_BODY =
+  /\s+|<!--(?:[\s\S]*?-->|[\s\S]*$)|<[!?][^>]*>|<\/?(?:html|head)\b[^>]*>|<(?:meta|link|base)\b[^>]*>|<(title|style|script|noscript|template)\b[^>]*>[\s\S]*?(?:<\/\1\s*>|$)/iy;
+
+/** HTML may leave `<body>` out; the extractor looks in no other place. */
+function withBody(html: string): string {
+  if (/<(?:body|frameset)[\s/>]/i.test(html.replace(/<!--[\s\S]*?(?:-->|$)/g, ''))) return html;
+  BEFORE_BODY.lastIndex = 0;
+  let at = 0;
+  while (at < html.length && BEFORE_BODY.test(html)) at = BEFORE_BODY.lastIndex;
+  return at === html.length ? html : `${html.slice(0, at)}<body>${html.slice(at)}`;
 }
 
 /** An upper bound of the nesting, read off the tags. */

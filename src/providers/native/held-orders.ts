@@ -46,7 +46,7 @@ const UNKNOWN = new Set([404, 410]);
 /** One call of a package: what its POSTs were answered, in order, by this attempt or an earlier one. */
 interface HeldCall {
   log: OrderLog;
-  secrets: readonly string[];
+  keys: readonly string[];
   answers: string[];
   next: number;
 }
@@ -63,7 +63,7 @@ export interface HeldOrders {
 interface HeldOptions {
   kind: NativeKind;
   /** An answer that repeats one is not kept. */
-  secrets: readonly string[];
+  keys: readonly string[];
   fetch: OutboundFetch['fetch'];
   api: ApiClient;
 }
@@ -80,7 +80,7 @@ const asAnswer = (text: string): Response =>
  * Provider packages order and ask in one go, and keep what names an order to themselves. So the answers to their orders are remembered: whoever
  * takes a job over is given those, and the package asks about the order that was placed before instead of placing (and paying) another.
  */
-export function createHeldOrders({ kind, secrets, fetch, api }: HeldOptions): HeldOrders {
+export function createHeldOrders({ kind, keys, fetch, api }: HeldOptions): HeldOrders {
   const calls = new AsyncLocalStorage<HeldCall>();
   const ordered = ORDERED[kind];
   const withdraw = async (reference: string, signal: AbortSignal): Promise<void> => {
@@ -111,7 +111,7 @@ export function createHeldOrders({ kind, secrets, fetch, api }: HeldOptions): He
     async during(log, work) {
       if (log === undefined || ordered === undefined) return await work();
       const earlier = answersOf(log.earlier());
-      const call: HeldCall = { log, secrets, answers: [...earlier], next: 0 };
+      const call: HeldCall = { log, keys, answers: [...earlier], next: 0 };
       try {
         return await calls.run(call, work);
       } catch (error) {
@@ -120,7 +120,7 @@ export function createHeldOrders({ kind, secrets, fetch, api }: HeldOptions): He
         const { status, retryable } = error.options;
         if (earlier.length > 0 && UNKNOWN.has(status ?? 0)) {
           await log.withdrawn(reference);
-          return await calls.run({ log, secrets, answers: [], next: 0 }, work);
+          return await calls.run({ log, keys, answers: [], next: 0 }, work);
         }
         // What goes on here or elsewhere finds its order again.
         if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
@@ -143,7 +143,7 @@ async function place(call: HeldCall, send: () => Promise<Response>): Promise<Res
   const answer = await send();
   if (!answer.ok || !(answer.headers.get('content-type') ?? '').includes('json')) return answer;
   const text = await answer.text();
-  if (text.length <= MAX_ANSWER && !call.secrets.some((secret) => text.includes(secret))) {
+  if (text.length <= MAX_ANSWER && !call.keys.some((key) => text.includes(key))) {
     call.answers.push(text);
     // Somebody else's by now: what was ordered is taken back, as of any aborted call.
     if (!(await call.log.placed(JSON.stringify(call.answers)))) throw abortedError();

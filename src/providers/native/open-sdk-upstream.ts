@@ -50,12 +50,16 @@ async function modelOf<T>(
 /** An upstream over its provider package, which is loaded at the first call. */
 export function openSdkUpstream(
   upstream: UpstreamSettings & { kind: NativeKind },
-  { egress, secrets }: { egress: Egress | undefined; secrets: readonly string[] },
+  {
+    egress,
+    secrets,
+    keys,
+  }: { egress: Egress | undefined; secrets: readonly string[]; keys: readonly string[] },
 ): SdkUpstream {
   const { id, kind, retry } = upstream;
   const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
   const own = { upstream, outbound, headers: keyHeaderOf(upstream), secrets };
-  const held = createHeldOrders({ kind, secrets, fetch: outbound.fetch, api: createProviderApi(own) });
+  const held = createHeldOrders({ kind, keys, fetch: outbound.fetch, api: createProviderApi(own) });
   const load = createSdkLoader(upstream, held.fetch);
   const able = new Set(CAPABILITIES[kind]);
   const media = createV4Media({
