@@ -149,7 +149,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     await Promise.all([worker.stop({ graceMs }), runs.stop({ graceMs }), reader.stop()]);
     // A receiver may take its time; an attempt that is not waited for is made again by somebody else.
     const left = sleep(Math.max(0, stoppedBy - performance.now()), undefined, { ref: false });
-    await Promise.race([deliveries.close(), left]);
+    await Promise.race([deliveries.land(), left]);
   };
 }
 

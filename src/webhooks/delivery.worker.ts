@@ -54,6 +54,8 @@ export type DeliveryObserver = (
 
 export interface DeliveryWorker {
   start(): void;
+  /** Claims nothing more, and waits for the receivers of attempts in flight: PostgreSQL is not asked for anything. */
+  land(): Promise<void>;
   /** Ends when the attempts in flight have been written. */
   close(): Promise<void>;
 }
@@ -66,8 +68,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 class Worker implements DeliveryWorker {
   private readonly busy = new Map<string, number>();
   private inFlight = 0;
-  /** Called when the last attempt in flight has ended: who closes, and who gathers. */
-  private readonly landed: { close?: () => void; gather?: () => void } = {};
+  /** Called when the last attempt in flight has ended: who stops, who closes, and who gathers. */
+  private readonly landed: { stop?: () => void; close?: () => void; gather?: () => void } = {};
   private finished: FinishedAttempt[] = [];
   private flushing: Promise<void> | null = null;
   private timer: NodeJS.Timeout | null = null;
@@ -97,6 +99,11 @@ class Worker implements DeliveryWorker {
     this.sweeper = setInterval(() => void this.sweep(), SWEEP_MS);
     this.sweeper.unref();
     this.wake();
+  }
+
+  async land(): Promise<void> {
+    this.closed = true;
+    if (this.inFlight > 0) await new Promise<void>((resolve) => (this.landed.stop = resolve));
   }
 
   async close(): Promise<void> {
@@ -216,6 +223,7 @@ class Worker implements DeliveryWorker {
     void this.flush();
     if (this.inFlight > 0) return;
     this.landed.gather?.();
+    this.landed.stop?.();
     this.landed.close?.();
   }
 
