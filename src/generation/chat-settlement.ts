@@ -21,7 +21,7 @@ export interface ChatSettlement {
   ): Promise<Settlement>;
   /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
   charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
-  /** Tells the operator of an answer that broke off. */
+  /** Tells the operator of a stream that broke off, where {@link fail} does not tell it. */
   tellBroken(error: unknown, model: Model): void;
   /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
   fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
+import { UpstreamError } from '../providers/index.js';
 import type { ChatChunks, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
 import type { ChatCaller } from './chat-callers.js';
@@ -251,7 +252,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
     if (!this.ending) {
       const { chat, model, settlement } = this.options;
-      settlement.tellBroken(error, model);
+      if (!isFree || error instanceof UpstreamError) settlement.tellBroken(error, model);
       this.fault = answerOfFault(error);
       this.release();
       this.options.chunks.cancel();

@@ -2,7 +2,7 @@ import type { EditedImage, EditOperation, Imaging } from '../imaging/index.js';
 import { UpstreamError } from '../providers/index.js';
 import type { ImageEditor, OrderLog } from '../providers/index.js';
 import type { ImageEditInput } from './image-edit-input.js';
-import { asUpstreamImage } from './upstream-image.js';
+import { asUpstreamMade } from './upstream-made.js';
 
 interface UpstreamEdit {
   imaging: Imaging;
@@ -69,5 +69,5 @@ export async function editUpstream(
     orders,
   });
   const made = { bytes, width, height, transparent, ...(kept ? { kept } : {}) };
-  return await asUpstreamImage(() => imaging.finishEdit(made, signal));
+  return await asUpstreamMade('image', () => imaging.finishEdit(made, signal));
 }

@@ -10,7 +10,7 @@ import { engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './image-input.js';
 import type { ImageInput } from './image-input.js';
-import { asUpstreamImage } from './upstream-image.js';
+import { asUpstreamMade } from './upstream-made.js';
 import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
 import { easeProgress } from './image-progress.js';
@@ -180,7 +180,7 @@ async function toExactSize(
   const { base, result } = dimensionsOf(input);
   const exact = providerId === SANDBOX_ID && base.width === result.width;
   if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
-  return await asUpstreamImage(() => imaging.fit(bytes, result, signal));
+  return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
 }
 
 /** `response_format: b64_json`: the bytes in the place of the URL. */

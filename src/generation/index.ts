@@ -23,7 +23,7 @@ export { boundAt, countTexts, outputBound } from './chat-tokens.js';
 export { openAnswer } from './chat-open.js';
 export { tokenRate, wholeTokens } from './chat-usage.js';
 export { makeImages } from './image-upstream.js';
-export { asUpstreamImage } from './upstream-image.js';
+export { asUpstreamMade } from './upstream-made.js';
 export { isTierAllowed, modelFor } from './pipeline-checks.js';
 export { createRouter } from './routing.js';
 export type { Router } from './routing.js';

@@ -1,9 +1,8 @@
-import { UnreadableAudioError } from '../audio/index.js';
 import type { Audio, AudioFormat } from '../audio/index.js';
 import { fileReference } from '../files/index.js';
 import type { FileService } from '../files/files.types.js';
 import type { JobContext } from '../jobs/jobs.types.js';
-import { UpstreamError } from '../providers/index.js';
+import { asUpstreamMade } from './upstream-made.js';
 
 const CONTENT_TYPES: Record<AudioFormat, string> = {
   mp3: 'audio/mpeg',
@@ -40,19 +39,12 @@ export async function inFormat(
   { bytes, durationSeconds }: SoundMade,
   { format, signal }: { format: AudioFormat; signal: AbortSignal },
 ): Promise<SoundInFormat> {
-  try {
+  return await asUpstreamMade('audio', async () => {
     const facts = await audio.probe(bytes, { signal });
     if (facts.contentType === CONTENT_TYPES[format])
       return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };
     return await audio.convert(bytes, format, { signal });
-  } catch (error) {
-    if (!(error instanceof UnreadableAudioError)) throw error;
-    throw new UpstreamError('Upstream made no readable audio', {
-      status: null,
-      retryable: false,
-      cause: error,
-    });
-  }
+  });
 }
 
 /** Stores a job's sound, which is in the format that was asked for. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FileService } from '../../files/index.js';
-import { asUpstreamImage, makeImages } from '../../generation/index.js';
+import { asUpstreamMade, makeImages } from '../../generation/index.js';
 import type { Router } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
@@ -43,7 +43,8 @@ export function createGenerateImageTool(options: {
           mask: undefined,
           providerOptions: { penstock: {} },
           abortSignal: context.signal,
-          finish: (bytes) => asUpstreamImage(() => imaging.fit(bytes, { width, height }, context.signal)),
+          finish: (bytes) =>
+            asUpstreamMade('image', () => imaging.fit(bytes, { width, height }, context.signal)),
         });
         const [image] = made.images;
         if (image === undefined) throw new ToolError('No image was made');
