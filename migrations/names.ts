@@ -36,6 +36,7 @@ export const MIGRATION_NAMES = [
   '0031_fenced_keys',
   '0032_filled_windows',
   '0033_taken_back',
+  '0034_given_up_units',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

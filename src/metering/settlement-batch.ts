@@ -47,8 +47,8 @@ const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
 
 /**
- * Ends reservations of tokens that were reserved in the current period, are charged no more than they had reserved, and bring no balance to
- * an event: nearly all. Anything else refuses the whole batch (SQLSTATE PM001), with nothing done, and `penstock_settle_batch` goes
+ * Ends reservations of tokens that were reserved in the period that still runs, are charged no more than they had reserved, give back nothing
+ * that an earlier plan covered, and bring no balance to an event: nearly all. Anything else refuses the whole batch (SQLSTATE PM001), with nothing done, and `penstock_settle_batch` goes
  * through it. Parameters, by operation, sorted by its id: ids; credits and tokens in hundredths, null to release; and the events as JSON,
  * null for none. Answers balances by organisation.
  */
@@ -65,7 +65,8 @@ const FITTING = {
       FROM l GROUP BY l.org_id, l.period_start),
   b AS (
     UPDATE balances b SET used[1] = b.used[1] + s.c, used[2] = b.used[2] + s.t, reserved[1] = b.reserved[1] - s.rc, reserved[2] = b.reserved[2] - s.rt
-      FROM s WHERE b.org_id = s.org_id AND b.period_start = s.period_start AND NOT b.superseded AND ${NO_EVENT_DUE}
+      FROM s WHERE b.org_id = s.org_id AND b.period_start = s.period_start AND NOT b.superseded
+        AND b.period_end > clock_timestamp() AND b.used[1] + s.c + b.reserved[1] - s.rc >= b.covered[1] AND ${NO_EVENT_DUE}
       RETURNING b.org_id, s.n, json_build_object('limits', penstock_limits(b), 'used', b.used, 'reserved', b.reserved) AS shown)
   SELECT CASE WHEN sum(b.n) = cardinality($1::text[]) THEN json_object_agg(b.org_id, b.shown)::text ELSE penstock_refuse() END
     FROM b WHERE $4::text IS NULL OR (

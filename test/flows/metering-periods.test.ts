@@ -81,6 +81,18 @@ describe('a period', () => {
     expect(balances.credits).toMatchObject({ limit: 850, used: 0, remaining: 850 });
   });
 
+  it('is told to a call of the one before as it begins, before anybody has called in it', async () => {
+    const principal = await bench.createOrg();
+    await metering.topUp(principal.orgId, 'credits', 10_000);
+    await metering.settle(await reserve(principal, 84_000), { credits: 84_000 });
+    const [token, fixed] = [await reserve(principal, 1_000), await reserve(principal, 1_000)];
+    await endPeriod(principal.orgId);
+    const { balances } = await metering.settle(token, { credits: 1_000 });
+    expect(balances.credits).toMatchObject({ limit: 840, used: 0, remaining: 840 });
+    await metering.release(fixed);
+    expect(await credits(principal.orgId)).toMatchObject({ limit: 850, used: 0, remaining: 850 });
+  });
+
   it('that is over charges nothing beyond its reservation to top-ups that the next one may have spent', async () => {
     const principal = await bench.createOrg();
     await metering.topUp(principal.orgId, 'credits', 10_000);
@@ -184,6 +196,20 @@ describe('a change of plan', () => {
     await metering.setUsed(orgId, 'agent_runs', 14_000);
     await endPeriod(orgId);
     expect(await runs()).toMatchObject({ limit: 130, used: 0 });
+  });
+
+  it('to a smaller one does not cover what was reserved under the larger one and given back: top-ups are spent once', async () => {
+    const principal = await bench.createOrg('business_monthly');
+    const { orgId } = principal;
+    await metering.topUp(orgId, 'credits', 5_000);
+    const given = await reserve(principal, 50_500);
+    await bench.organizations.changePlan(orgId, 'pro_monthly');
+    await metering.settle(given, { credits: 500 });
+    const late = await reserve(await bench.principalOf(principal.keyId), 24_500);
+    await metering.settle(late, { credits: 24_500 });
+    expect(await credits(orgId)).toMatchObject({ limit: 250, used: 250, remaining: 0 });
+    await endPeriod(orgId);
+    expect(await credits(orgId)).toMatchObject({ limit: 200, used: 0 });
   });
 
   it('by cancelling gives Free limits once the paid period is over', async () => {
