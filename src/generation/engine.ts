@@ -57,30 +57,19 @@ export async function callEngine<Kind extends EngineKind, T>(
       const asked = () => ask(engine, orderLogOf(orders, engineName(provider, target)));
       if (target.id === model.id) return await asked();
       assertSuited(target, () => check(target, engine));
-      return await askReader(target, engine, asked);
+      return await askReader(target, asked);
     },
   });
 }
 
 /** What one model reads another may not: a fallback that decodes here is passed over for it, as the file is no fault of the caller's. */
-async function askReader<T>(
-  target: Model,
-  engine: Engine<EngineKind>,
-  ask: () => PromiseLike<T>,
-): Promise<T> {
+async function askReader<T>(target: Model, ask: () => PromiseLike<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    throw decodesHere(engine) && isRefusal(error) ? passedOver(target, error) : error;
+    throw error instanceof UnreadableAudioError ? passedOver(target, error) : error;
   }
 }
-
-function decodesHere({ capabilities: can }: Engine<EngineKind>): boolean {
-  return can !== undefined && 'decodesHere' in can && can.decodesHere === true;
-}
-
-const isRefusal = (error: unknown): error is Error =>
-  error instanceof UnreadableAudioError || (error instanceof UpstreamError && error.fault === 'rejected');
 
 const unable = (message: string): UpstreamError =>
   new UpstreamError(message, { status: null, retryable: false });

@@ -17,8 +17,9 @@ export interface Routed<T> {
 
 export interface Router {
   /**
-   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions.md 6, "Upstreams").
-   * @throws UpstreamError the last one
+   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions.md 6, "Upstreams"). Those that refuse the request are
+   * passed over.
+   * @throws UpstreamError the last failure
    */
   route<T>(model: Model, signal: GoneSignal, attempt: Attempt<T>): Promise<Routed<T>>;
 }
@@ -40,6 +41,11 @@ async function backOff(ms: number, signal: GoneSignal): Promise<void> {
 /** Whether another attempt or upstream may do better: never for the caller's own fault, nor when nobody waits any more. */
 function mayGoOn(error: unknown): error is UpstreamError {
   return error instanceof UpstreamError && error.fault === 'failed';
+}
+
+/** A fallback that does not take the request: its caller asked another model, and is told of what that one did. */
+function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolean }): boolean {
+  return isFallback && error instanceof UpstreamError && error.fault === 'rejected';
 }
 
 const unknownProvider = (): UpstreamError =>
@@ -89,6 +95,10 @@ export function createRouter({ models, providers, logger }: RouterOptions): Rout
             }
           }
         } catch (error) {
+          if (isRefusedElsewhere(error, { isFallback: target !== model })) {
+            logger.warn({ model: target.id, reason: (error as Error).message }, 'a fallback is passed over');
+            continue;
+          }
           if (!mayGoOn(error)) throw error;
           last = error;
         }

@@ -145,24 +145,6 @@ describe('a chat over an upstream', () => {
     ]);
   });
 
-  it('goes to the fallback then, which is named, at the price of the model that was asked for', async () => {
-    upstream.queue({ status: 500 }, { status: 500 }, { status: 500 });
-    const answer = await complete(ask({ model: 'acme/chat-1' }));
-    expect(answer).toMatchObject({ model: 'spare/chat-1', model_tier: 'standard' });
-    expect(await charged()).toEqual([{ state: 'settled', tokens: 30 }]);
-  });
-
-  it('asks a fallback for no more than its window holds, and passes over one that the prompt does not fit', async () => {
-    other.queue({ status: 404 });
-    expect((await complete(ask({ model: 'spare/alone' }))).model).toBe('spare/small');
-    const cap = Number((other.requests[1]?.body ?? {})['max_tokens']);
-    expect(cap).toBeGreaterThan(0);
-    expect(cap).toBeLessThan(40);
-    other.queue({ status: 404 });
-    const long = user('word '.repeat(100), { model: 'spare/alone' });
-    expect((await complete(long)).model).toBe('acme/alone');
-  });
-
   it('is 500 and free where nothing answers', async () => {
     upstream.queue({ status: 500 }, { status: 502 }, { status: 503 });
     expect(await fail(ask())).toMatchObject({
