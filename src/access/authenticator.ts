@@ -25,6 +25,8 @@ interface Row {
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
+  /** The database's clock when it was read: that one decides (decisions.md 2), and this process's may be set otherwise. */
+  read_at: Date;
 }
 
 interface Entry {
@@ -34,11 +36,14 @@ interface Entry {
   plans: PlanCatalogue['plans'];
   /** By `performance.now()`: a wall clock that is set back would keep it fresh for as long. */
   loadedAt: number;
+  /** What `performance.now()` lacks to the database's clock, milliseconds. */
+  clockOffset: number;
 }
 
 const SELECT = `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version
+  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version,
+  clock_timestamp() AS read_at
 FROM api_keys k JOIN organizations o ON o.id = k.org_id`;
 const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
 const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
@@ -58,7 +63,7 @@ function keyOf(authorization: string | string[] | undefined): string {
 /** The hash of a key as the cache knows it: as text, which costs a fifth of the bytes. */
 const nameOf = (key: string): string => hash('sha256', key, 'base64');
 
-function toPrincipal(row: Row, catalogue: PlanCatalogue): Principal {
+function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at): Principal {
   const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
   return {
     keyId: row.key_id,
@@ -66,7 +71,7 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue): Principal {
     orgId: row.org_id,
     userId: row.user_id,
     scopes: new Set(row.scopes),
-    ...effectivePlan(catalogue, state, new Date()),
+    ...effectivePlan(catalogue, state, now),
     orgVersion: row.version,
     expiresAt: row.expires_at?.toISOString() ?? null,
   };
@@ -78,18 +83,19 @@ function usable(row: Row | undefined): Row {
   return row;
 }
 
+function entryOf(row: Row, plans: PlanCatalogue): Entry {
+  const loadedAt = performance.now();
+  const clockOffset = row.read_at.getTime() - loadedAt;
+  return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt, clockOffset };
+}
+
 /** Keys by hash, the oldest forgotten first. */
 function createCache(plans: PlanCatalogue) {
   const entries = new Map<string, Entry>();
   return {
     entries,
     add(hash: string, row: Row): Entry {
-      const entry = {
-        row,
-        principal: toPrincipal(row, plans),
-        plans: plans.plans,
-        loadedAt: performance.now(),
-      };
+      const entry = entryOf(row, plans);
       entries.delete(hash);
       entries.set(hash, entry);
       if (entries.size > CACHE_SIZE) entries.delete(entries.keys().next().value ?? hash);
@@ -103,11 +109,11 @@ function createCache(plans: PlanCatalogue) {
 
 /** The entry's principal as of now: its subscription or its key may have ended, or the plans may have been reloaded, since. */
 function current(entry: Entry, plans: PlanCatalogue): Principal {
-  const now = Date.now();
+  const now = performance.now() + entry.clockOffset;
   if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now) throw expired();
   const ended = entry.row.subscription_ends_at !== null && entry.row.subscription_ends_at.getTime() <= now;
   if (entry.plans !== plans.plans || ended === entry.principal.entitled) {
-    entry.principal = toPrincipal(entry.row, plans);
+    entry.principal = toPrincipal(entry.row, plans, new Date(now));
     entry.plans = plans.plans;
   }
   return entry.principal;
@@ -124,7 +130,7 @@ function createRecognizer(database: Database, plans: PlanCatalogue) {
     const rows = await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
     const row = usable(rows[0]);
     if (seen === epoch) return cache.add(name, row);
-    return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt: -Infinity };
+    return entryOf(row, plans);
   };
   const find = (name: string): Promise<Entry> => {
     const running = loading.get(name);

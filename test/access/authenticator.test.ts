@@ -137,6 +137,32 @@ test('a revocation that no push announced is still heard by open connections', a
   await expect.poll(() => heard, { timeout: 3000 }).toBe(true);
 });
 
+test.each([-3_600_000, 3_600_000])(
+  'a process whose clock is %i ms off ends keys and subscriptions when the database does',
+  async (wrongBy) => {
+    const now = Date.now();
+    const ending = await organizations.create({ name: 'Ending', planCode: 'pro_monthly' });
+    await db.database.system.query(
+      `UPDATE organizations SET subscription_status = 'cancelled', subscription_ends_at = $2 WHERE id = $1`,
+      [ending.id, new Date(now + 1_000)],
+    );
+    const { key } = await keys.create({ orgId: ending.id, name: 'test', scopes: ['chat'] });
+    const soon = await newKey(new Date(now + 1_000));
+    vi.useFakeTimers({ toFake: ['Date'], now: now + wrongBy });
+    try {
+      expect(await refusal(here, `Bearer ${soon.key}`)).toBe('accepted');
+      const before = await here.authenticate(`Bearer ${key}`);
+      expect(before.entitled).toBe(true);
+      expect((await here.refresh(before)).entitled).toBe(true);
+      await sleep(1_200);
+      expect(await refusal(here, `Bearer ${soon.key}`)).toBe('401 unauthorized API key has expired');
+      expect((await here.authenticate(`Bearer ${key}`)).entitled).toBe(false);
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
+
 test('a clock that is set back does not prolong what a lost push costs', async () => {
   const { id, key } = await newKey();
   expect(await refusal(here, `Bearer ${key}`)).toBe('accepted');
