@@ -30,6 +30,13 @@ types.setTypeParser(int8Array, (text: string) =>
   (pg.types.getTypeParser(1009 as number)(text) as string[]).map(parseInt8),
 );
 
+/** What must hold on every connection, whatever the operator's database or roles have for others. */
+const OWN = [
+  `-c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000`,
+  '-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c bytea_output=hex -c standard_conforming_strings=on',
+  '-c default_transaction_isolation=read\\ committed -c default_transaction_deferrable=off',
+].join(' ');
+
 /**
  * A connection string and start-up options that make its connection act as one of the two roles, which own nothing and are bound by row
  * level security. Options of the string come first: pg would let them replace ours, and with them the role.
@@ -44,7 +51,7 @@ export function connectionAs(
   const given = parameters.get('options') ?? '';
   parameters.delete('options');
   const more = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`);
-  const own = `-c role=${role} -c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c TimeZone=UTC${more.join('')}`;
+  const own = `-c role=${role} ${OWN}${more.join('')}`;
   return { connectionString: `${base}?${parameters}`, options: `${given} ${own}`.trim() };
 }
 
