@@ -59,7 +59,7 @@ async function emit(sql: Sql, orgId: string, { type, member }: MemberChange): Pr
 
 /** Changes of one organisation's members wait for each other, so that the last owner stays. @throws ApiError not_found */
 async function lock(sql: Sql, orgId: string): Promise<void> {
-  const rows = await sql.query('SELECT id FROM organizations WHERE id = $1 FOR UPDATE', [orgId]);
+  const rows = await sql.query('SELECT id FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [orgId]);
   if (rows.length === 0) throw notFound('Organization not found');
 }
 

@@ -130,8 +130,9 @@ async function insertOrganization(
   return lockRow(sql, id);
 }
 
+/** No key is changed: who begins a period holds its balance, for which this one waits, and refers to the organisation. */
 async function lockRow(sql: Sql, orgId: string): Promise<Row> {
-  const rows = await sql.query<Row>(`${SELECT} WHERE o.id = $1 FOR UPDATE OF o`, [orgId]);
+  const rows = await sql.query<Row>(`${SELECT} WHERE o.id = $1 FOR NO KEY UPDATE OF o`, [orgId]);
   if (rows[0] === undefined) throw orgNotFound();
   return rows[0];
 }

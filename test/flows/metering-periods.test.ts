@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
 import type { Metering } from '../../src/metering/index.js';
@@ -160,6 +161,37 @@ describe('a change of plan', () => {
     expect(await credits(principal.orgId)).toMatchObject({ limit: 200, used: 0, remaining: 200 });
     await metering.settle(open, { credits: 9_000 });
     expect(await credits(principal.orgId)).toMatchObject({ limit: 200, used: 0, remaining: 200 });
+  });
+
+  it('waits for who begins the next period, who does not wait for it', async () => {
+    const { orgId } = await bench.createOrg('pro_monthly');
+    await credits(orgId);
+    await endPeriod(orgId);
+    const [caller, watcher] = [0, 1].map(() => new pg.Client({ connectionString: db.url })) as [
+      pg.Client,
+      pg.Client,
+    ];
+    await Promise.all([caller.connect(), watcher.connect()]);
+    const waiting = async () => {
+      const here = `datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await watcher.query(`SELECT 1 FROM pg_stat_activity WHERE ${here}`)).rowCount;
+    };
+    try {
+      await caller.query('BEGIN');
+      await caller.query('SELECT 1 FROM balances WHERE org_id = $1 FOR UPDATE', [orgId]);
+      const change = bench.organizations.changePlan(orgId, 'business_monthly');
+      change.catch(() => undefined);
+      await expect.poll(waiting).toBe(1);
+      await caller.query(
+        `SELECT penstock_balance_next(b, b.org_id, b.org_version, b.allowance) FROM balances b WHERE b.org_id = $1`,
+        [orgId],
+      );
+      await caller.query('COMMIT');
+      await change;
+    } finally {
+      await Promise.all([caller.end(), watcher.end()]);
+    }
+    expect(await credits(orgId)).toMatchObject({ limit: 800, used: 0 });
   });
 
   it('to a smaller one never shows less than nothing', async () => {
