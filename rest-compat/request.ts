@@ -66,6 +66,7 @@ export async function readRequest(
     idempotencyKey: single(idempotencyKey),
     bytes,
     body,
+    isForm: upload !== undefined,
     fault,
     context: options.context(call, {
       ...(body ? { body } : {}),

@@ -29,6 +29,8 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
+    asked: rest.body ?? {},
+    isForm: rest.isForm,
     readFile,
   });
   return {

@@ -69,6 +69,8 @@ export interface RestRequest {
   idempotencyKey: string | undefined;
   bytes: Buffer | null;
   body: Record<string, unknown> | null;
+  /** The body came as multipart/form-data with a file. */
+  isForm: boolean;
   /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions.md 1. */
   fault: ApiError | null;
   context: object;

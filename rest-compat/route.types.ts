@@ -23,6 +23,10 @@ export interface RespondRequest {
   accept: string | undefined;
   /** The bytes of a file of the caller's organisation by its signed URL. */
   readFile(url: string): Promise<Buffer>;
+  /** The body's fields. */
+  asked: Record<string, unknown>;
+  /** It came as multipart/form-data. */
+  isForm: boolean;
 }
 
 /**

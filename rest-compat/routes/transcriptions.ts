@@ -1,4 +1,4 @@
-import type { Route, RouteAnswer } from '../route.types.js';
+import type { RespondRequest, Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { EXAMPLE_AUDIO } from '../openapi/examples.js';
 import { headerReference } from '../openapi/errors.js';
@@ -12,17 +12,44 @@ const CONTENT_TYPES: Record<string, string> = {
   vtt: 'text/vtt; charset=utf-8',
 };
 
+interface Segment {
+  words?: unknown[] | null;
+}
+
 interface Answer {
   data: {
     content: string | null;
     response_format: string | null;
-    segments: { words?: unknown[] | null }[];
+    segments: Segment[];
   } | null;
   usage: object;
 }
 
+/** What a segment has besides in the chat-completions convention's `verbose_json`: its typed clients refuse one without. Nothing of it is known here. */
+const UNKNOWN = {
+  seek: 0,
+  tokens: [],
+  temperature: 0,
+  avg_logprob: 0,
+  compression_ratio: 1,
+  no_speech_prob: 0,
+};
+
+/** The answer's fields in the convention's `verbose_json`, beside the contract's. */
+function inConvention(segments: Segment[]): Record<string, unknown> {
+  const words = segments.flatMap((segment) => segment.words ?? []);
+  return {
+    task: 'transcribe',
+    ...(segments.some((segment) => segment.words) ? { words } : {}),
+    segments: segments.map((segment, id) => ({ id, ...UNKNOWN, ...segment })),
+  };
+}
+
 /** Text, SRT and VTT come as they are, the usage as JSON in `X-Usage` (decisions.md 6, "Generations"). */
-function transcriptionAnswer(body: Record<string, unknown>): RouteAnswer {
+function transcriptionAnswer(
+  body: Record<string, unknown>,
+  { asked, isForm }: Pick<RespondRequest, 'asked' | 'isForm'>,
+): RouteAnswer {
   const { data, usage } = body as unknown as Answer;
   if (data === null) return flatAnswer(body);
   const { content, response_format: format, ...shown } = data;
@@ -35,7 +62,8 @@ function transcriptionAnswer(body: Record<string, unknown>): RouteAnswer {
     };
   }
   for (const segment of shown.segments) if (segment.words === null) delete segment.words;
-  return flatAnswer({ ...body, data: shown });
+  const further = isForm || asked['response_format'] === 'verbose_json' ? inConvention(shown.segments) : {};
+  return flatAnswer({ ...body, data: { ...shown, ...further } });
 }
 
 export const transcriptionRoutes: Route[] = [
@@ -46,7 +74,7 @@ export const transcriptionRoutes: Route[] = [
     tag: 'Audio',
     summary: 'Write down what is said',
     description:
-      'With `?async=true` the answer is the job that does it. With `response_format` text, srt or vtt the answer is that text, and the header `X-Usage` has the usage as JSON.',
+      'With `?async=true` the answer is the job that does it. With `response_format` text, srt or vtt the answer is that text, and the header `X-Usage` has the usage as JSON. Where the request is a form, or asks for `verbose_json`, the answer has the further fields that clients of the chat-completions convention want: `task`, `words`, and `id`, `seek` and the like in segments.',
     document: `mutation ($input: CreateTranscriptionInput!, $async: Boolean = false) {
       body: createTranscription(input: $input, async: $async) {
         job { id status estimated_credits: estimatedCredits }

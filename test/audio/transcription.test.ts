@@ -1,4 +1,3 @@
-import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { downloadFrom, flacOf, m4aOf, samplesOf, silentFlacOf, waveOf, webmOf } from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -250,27 +249,6 @@ describe('a transcription', () => {
       body: { file: job.body.inputParams.file },
     });
     expect(own.body.text).toBe(TEXT);
-  });
-
-  it('takes the form of the official client, upload included', async () => {
-    const client = new OpenAI({ apiKey: org.key, baseURL: server.baseUrl, maxRetries: 0 });
-    const file = await toFile(sound('mp3'), 'speech.mp3');
-    const plain = await client.audio.transcriptions.create({ file, model: 'sandbox/stt-fast' });
-    expect(plain.text).toBe(TEXT);
-    const verbose = await client.audio.transcriptions.create({
-      file,
-      model: 'sandbox/stt-fast',
-      response_format: 'verbose_json',
-      timestamp_granularities: ['word', 'segment'],
-      language: 'en',
-    });
-    expect(verbose.segments?.[0]).toHaveProperty('words');
-    const srt = await client.audio.transcriptions.create({
-      file,
-      model: 'sandbox/stt-fast',
-      response_format: 'srt',
-    });
-    expect(String(srt)).toMatch(/^1\n/);
   });
 
   it('is the same by GraphQL, and its price is known beforehand', async () => {
