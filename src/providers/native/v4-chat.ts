@@ -75,6 +75,9 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
       const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
       refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
       if (made.finishReason.unified === 'error') throw brokenAnswer('an error');
+      // Google's package takes an error with status 200, and any other object, for one.
+      if (made.content.length === 0 && made.finishReason.raw === undefined)
+        throw brokenAnswer('nothing, nor why');
       const usage = usageOf(made.usage);
       const parsed: ChatObject = {
         id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
