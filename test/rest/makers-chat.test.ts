@@ -113,3 +113,67 @@ describe('an answer of Gemini without candidates', () => {
     });
   });
 });
+
+describe('a stream of a maker’s own API that is cut off', () => {
+  const COHERE = [
+    { type: 'message-start', id: 'm' },
+    { type: 'content-start', index: 0, delta: { message: { content: { type: 'text', text: '' } } } },
+    { type: 'content-delta', index: 0, delta: { message: { content: { text: 'Half' } } } },
+  ];
+  const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":' } };
+  const CALLING = [
+    COHERE[0]!,
+    { type: 'tool-call-start', index: 0, delta: { message: { tool_calls: call } } },
+  ];
+  const bedrock = (body: Buffer): NativeReply => ({
+    headers: { 'content-type': 'application/vnd.amazon.eventstream' },
+    body,
+  });
+  const half = { event: 'contentBlockDelta', payload: { contentBlockIndex: 0, delta: { text: 'Half' } } };
+  const timeout = { exception: 'modelTimeoutException', payload: { message: 'Too slow' } };
+
+  it.each<[string, string, NativeReply, string]>([
+    ['Cohere, after its first words', 'cohere/chat', { events: COHERE }, 'Half'],
+    ['Cohere, within a tool call', 'cohere/chat', { events: CALLING }, ''],
+    ['Bedrock, after its first words', 'amazon-bedrock/chat', bedrock(amazonEvents(half)), 'Half'],
+    ['Bedrock, by its time-out', 'amazon-bedrock/chat', bedrock(amazonEvents(half, timeout)), 'Half'],
+  ])('fails after what was delivered, and is charged for that (%s)', async (_name, model, reply, said) => {
+    upstream.on('/v2/chat', reply);
+    upstream.on('/converse-stream', reply);
+    const before = await creditsUsed();
+    expect(await streamed({ model })).toMatchObject({
+      status: 200,
+      said,
+      finishReasons: [],
+      error: 'Generation failed',
+      done: false,
+    });
+    expect(await creditsUsed()).toBe(before + 1);
+  });
+
+  it('before its first word is free, and a fallback answers', async () => {
+    upstream.on('/v2/chat', { events: [COHERE[0]!] });
+    upstream.on('/mistral', {
+      events: [{ choices: [{ index: 0, delta: { content: 'Instead' }, finish_reason: 'stop' }] }, '[DONE]'],
+    });
+    const before = await creditsUsed();
+    const { status } = await ask({ model: 'cohere/chat', stream: true });
+    expect(status).toBe(500);
+    expect(await creditsUsed()).toBe(before);
+    expect(await streamed({ model: 'cohere/replaced' })).toMatchObject({
+      said: 'Instead',
+      model: 'mistral/chat',
+      finishReasons: ['stop'],
+      done: true,
+    });
+  });
+
+  it('is whole where its maker said why it ended', async () => {
+    upstream.on('/converse-stream', bedrock(converseStream('Yes')));
+    expect(await streamed({ model: 'amazon-bedrock/chat' })).toMatchObject({
+      said: 'Yes',
+      finishReasons: ['stop'],
+      done: true,
+    });
+  });
+});

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TypeValidationError } from '@ai-sdk/provider';
-import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
@@ -24,6 +24,11 @@ function isNewEvent(error: unknown): boolean {
   const { value } = error as { value: unknown };
   if (typeof value !== 'object' || value === null || 'error' in value || !('type' in value)) return false;
   return typeof value.type === 'string' && !KNOWN_EVENT.test(value.type);
+}
+
+/** An end that the provider did not tell: packages call it by these names, or by the one of a reason unknown to them, without the reason. */
+function isCutOff({ unified, raw }: LanguageModelV4FinishReason): boolean {
+  return unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined);
 }
 
 /** A stream of the specification's parts as chunks of the convention. Pulled: nothing is read ahead of the caller. */
@@ -145,8 +150,7 @@ export class V4Chunks implements ChatChunks {
   }
 
   private finish(part: Extract<LanguageModelV4StreamPart, { type: 'finish' }>): void {
-    if (part.finishReason.unified === 'error' || part.finishReason.unified === 'interrupted')
-      throw brokenAnswer('a stream that broke off');
+    if (isCutOff(part.finishReason)) throw brokenAnswer('a stream that broke off');
     this.finished = true;
     this.waiting.push(
       this.chunk([{ index: 0, delta: {}, finish_reason: finishReasonOf(part.finishReason) }]),
