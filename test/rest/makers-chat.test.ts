@@ -29,19 +29,27 @@ beforeAll(async () => {
       providers: [
         of('google', '/v1beta', { chat: 'gemini-2.5-flash', replaced: 'gemini-2.5-pro' }),
         of('cohere', '/v2', { chat: 'command-a-03-2025', replaced: 'command-r7b-12-2024' }),
-        of('amazon-bedrock', '', { chat: 'amazon.nova-lite-v1:0' }),
+        of('amazon-bedrock', '', {
+          chat: 'amazon.nova-lite-v1:0',
+          claude: 'anthropic.claude-sonnet-4-20250514-v1:0',
+          adaptive: 'anthropic.claude-sonnet-4-6',
+          nova2: 'amazon.nova-2-lite-v1:0',
+        }),
+        of('anthropic', '/v1', { chat: 'claude-haiku-4-5' }),
         of('mistral', '/mistral', { chat: 'mistral-small-latest' }),
       ],
       fallbacks: { 'google/replaced': ['mistral/chat'], 'cohere/replaced': ['mistral/chat'] },
     },
   });
-  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
 afterAll(async () => {
   await penstock?.close();
   await upstream?.close();
 });
-beforeEach(() => upstream.clear());
+beforeEach(async () => {
+  upstream.clear();
+  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
+});
 
 const messages = [{ role: 'user', content: 'Hi' }];
 const ask = (body: object) =>
@@ -81,6 +89,26 @@ const MISTRAL: NativeReply = {
     id: 'm',
     choices: [{ index: 0, message: { role: 'assistant', content: 'Instead' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+  },
+};
+
+const BEDROCK: NativeReply = {
+  body: {
+    output: { message: { role: 'assistant', content: [{ text: 'Yes' }] } },
+    stopReason: 'end_turn',
+    usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 },
+  },
+};
+const ANTHROPIC: NativeReply = {
+  body: {
+    type: 'message',
+    id: 'msg_1',
+    model: 'claude-haiku-4-5',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Yes' }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 1 },
   },
 };
 
@@ -175,5 +203,71 @@ describe('a stream of a maker’s own API that is cut off', () => {
       finishReasons: ['stop'],
       done: true,
     });
+  });
+});
+
+describe('reasoning_effort of a Claude that is given tokens to think with', () => {
+  const CLAUDES = ['amazon-bedrock/claude', 'anthropic/chat'];
+
+  /** The whole cap and the tokens to think with, as the maker got them. */
+  const asked = () => {
+    const { inferenceConfig, additionalModelRequestFields, max_tokens, thinking } = upstream.requests.at(-1)!
+      .json as Record<string, Record<string, number> & { thinking?: { budget_tokens: number } }>;
+    return {
+      cap: inferenceConfig?.['maxTokens'] ?? max_tokens,
+      budget: (additionalModelRequestFields?.thinking ?? thinking)?.['budget_tokens'],
+    };
+  };
+
+  it.each(CLAUDES)('takes them from the cap that was reserved, and never adds to it (%s)', async (model) => {
+    upstream.on('/converse', BEDROCK);
+    upstream.on('/v1/messages', ANTHROPIC);
+    const got: unknown[] = [];
+    for (const [reasoning_effort, max_tokens] of [
+      ['low', 1025],
+      ['low', 10_000],
+      ['medium', 10_000],
+      ['high', 10_000],
+      ['max', 10_000],
+      ['none', 10_000],
+    ] as const) {
+      expect(await ask({ model, max_tokens, reasoning_effort })).toMatchObject({ status: 200 });
+      got.push(asked());
+    }
+    expect(got).toEqual([
+      { cap: 1025, budget: 1024 },
+      { cap: 10_000, budget: 2000 },
+      { cap: 10_000, budget: 5000 },
+      { cap: 10_000, budget: 8000 },
+      { cap: 10_000, budget: 9500 },
+      { cap: 10_000, budget: undefined },
+    ]);
+  });
+
+  it.each(CLAUDES)('is refused where the least that its maker takes does not fit (%s)', async (model) => {
+    const before = await creditsUsed();
+    for (const reasoning_effort of ['low', 'high'])
+      expect(await ask({ model, max_tokens: 1024, reasoning_effort })).toMatchObject({
+        status: 400,
+        body: {
+          error: expect.stringMatching(/does not support reasoning_effort with max_tokens below 1025$/),
+          code: 'invalid_request',
+        },
+      });
+    expect(upstream.requests).toEqual([]);
+    expect(await creditsUsed()).toBe(before);
+  });
+
+  it('leaves the cap as it is where the model thinks as it sees fit, and is refused where it takes no cap', async () => {
+    upstream.on('/converse', BEDROCK);
+    const small = { max_tokens: 100, reasoning_effort: 'high' };
+    expect((await ask({ model: 'amazon-bedrock/adaptive', ...small })).status).toBe(200);
+    expect(asked().cap).toBe(100);
+    upstream.clear();
+    expect(await ask({ model: 'amazon-bedrock/nova2', ...small })).toMatchObject({
+      status: 400,
+      body: { error: 'Model amazon.nova-2-lite-v1:0 does not support this reasoning_effort' },
+    });
+    expect(upstream.requests).toEqual([]);
   });
 });

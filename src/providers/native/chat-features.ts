@@ -2,6 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
 import { refuse } from './dropped.js';
 import type { NativeKind } from './kinds.js';
+import { thinkingFor } from './thinking.js';
 
 /** Parameters of the convention that change an answer, and whether a request uses them. */
 const USED: Readonly<Record<string, (body: ChatCall['body']) => boolean>> = {
@@ -56,11 +57,27 @@ export function responseFormatFor(
   return { responseFormat: { ...format, schema: { type: 'object', additionalProperties: true } } };
 }
 
-/** One tool at a time, in the words of the maker that has some for it. */
-export function featureOptions(
+/** One tool at a time, and tokens to think with, in the words of the makers that have some for them. */
+export async function featureOptions(
   kind: NativeKind,
-  { body }: ChatCall,
-): { providerOptions?: { anthropic: { disableParallelToolUse: true } } } {
-  if (kind !== 'anthropic' || !USED['parallel_tool_calls']?.(body)) return {};
-  return { providerOptions: { anthropic: { disableParallelToolUse: true } } };
+  call: ChatCall,
+): Promise<Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'providerOptions' | 'reasoning'>> {
+  const thinking = await thinkingFor(kind, call);
+  const budget = thinking?.type === 'enabled' ? thinking : null;
+  const oneByOne = kind === 'anthropic' && USED['parallel_tool_calls']?.(call.body) === true;
+  const anthropic = {
+    ...(oneByOne ? { disableParallelToolUse: true } : {}),
+    ...(budget === null ? {} : { thinking: budget }),
+  };
+  return {
+    // The packages add the budget to it: what they send is the cap that was reserved.
+    ...(budget === null
+      ? {}
+      : { maxOutputTokens: call.maxTokens - budget.budgetTokens, reasoning: 'provider-default' }),
+    ...(kind === 'anthropic' ? { providerOptions: { anthropic } } : {}),
+    // Also where the model thinks as it sees fit: a package that does not know it yet would choose a budget.
+    ...(kind === 'amazon-bedrock' && thinking !== null
+      ? { providerOptions: { amazonBedrock: { reasoningConfig: thinking } } }
+      : {}),
+  };
 }

@@ -63,7 +63,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     return {
       ...options,
       ...responseFormatFor(kind, responseFormat),
-      ...featureOptions(kind, call),
+      ...(await featureOptions(kind, call)),
       prompt: await withPictures(withToldTools(kind, prompt, options), ready, {
         egress,
         signal,
