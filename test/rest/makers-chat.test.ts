@@ -1,51 +1,34 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { amazonEvents, converseStream } from '../support/amazon-events.js';
-import { startNativeUpstream } from '../support/native-upstream.js';
+import { CHATS, creditsUsed, startMakers } from '../support/makers.js';
+import type { Makers } from '../support/makers.js';
 import type { NativeReply, NativeUpstream } from '../support/native-upstream.js';
-import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 
+let makers: Makers;
 let penstock: TestServer;
 let upstream: NativeUpstream;
 let key: string;
 
 beforeAll(async () => {
-  upstream = await startNativeUpstream();
-  const of = (kind: string, path: string, models: Record<string, string>) => ({
-    id: kind,
-    kind,
-    baseUrl: upstream.origin + path,
-    apiKey: `sk-${kind}-secret`,
-    retry: { retries: 0, backoffMs: 1 },
-    models: Object.entries(models).map(([name, upstreamId]) => ({
-      id: `${kind}/${name}`,
-      upstreamId,
-      type: 'chat',
-      tier: 'basic',
-    })),
-  });
-  penstock = await startPenstock({
-    providers: {
-      providers: [
-        of('google', '/v1beta', { chat: 'gemini-2.5-flash', replaced: 'gemini-2.5-pro' }),
-        of('cohere', '/v2', { chat: 'command-a-03-2025', replaced: 'command-r7b-12-2024' }),
-        of('amazon-bedrock', '', {
-          chat: 'amazon.nova-lite-v1:0',
-          claude: 'anthropic.claude-sonnet-4-20250514-v1:0',
-          adaptive: 'anthropic.claude-sonnet-4-6',
-          nova2: 'amazon.nova-2-lite-v1:0',
-        }),
-        of('anthropic', '/v1', { chat: 'claude-haiku-4-5' }),
-        of('mistral', '/mistral', { chat: 'mistral-small-latest' }),
-      ],
-      fallbacks: { 'google/replaced': ['mistral/chat'], 'cohere/replaced': ['mistral/chat'] },
+  makers = await startMakers(
+    {
+      google: { chat: 'gemini-2.5-flash', replaced: 'gemini-2.5-pro' },
+      cohere: { chat: 'command-a-03-2025', replaced: 'command-r7b-12-2024' },
+      'amazon-bedrock': {
+        chat: 'amazon.nova-lite-v1:0',
+        claude: 'anthropic.claude-sonnet-4-20250514-v1:0',
+        adaptive: 'anthropic.claude-sonnet-4-6',
+        nova2: 'amazon.nova-2-lite-v1:0',
+      },
+      anthropic: { chat: 'claude-haiku-4-5' },
+      mistral: { chat: 'mistral-small-latest' },
     },
-  });
+    { 'google/replaced': ['mistral/chat'], 'cohere/replaced': ['mistral/chat'] },
+  );
+  ({ penstock, upstream } = makers);
 });
-afterAll(async () => {
-  await penstock?.close();
-  await upstream?.close();
-});
+afterAll(() => makers?.close());
 beforeEach(async () => {
   upstream.clear();
   ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
@@ -79,38 +62,8 @@ async function streamed(body: object) {
   };
 }
 
-async function creditsUsed(): Promise<number> {
-  const { body } = await penstock.rest<{ quotas: { credits: { used: number } } }>('GET', '/quota', { key });
-  return body.quotas.credits.used;
-}
-
-const MISTRAL: NativeReply = {
-  body: {
-    id: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Instead' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
-  },
-};
-
-const BEDROCK: NativeReply = {
-  body: {
-    output: { message: { role: 'assistant', content: [{ text: 'Yes' }] } },
-    stopReason: 'end_turn',
-    usage: { inputTokens: 3, outputTokens: 1, totalTokens: 4 },
-  },
-};
-const ANTHROPIC: NativeReply = {
-  body: {
-    type: 'message',
-    id: 'msg_1',
-    model: 'claude-haiku-4-5',
-    role: 'assistant',
-    content: [{ type: 'text', text: 'Yes' }],
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { input_tokens: 3, output_tokens: 1 },
-  },
-};
+const spent = () => creditsUsed(penstock, key);
+const answering = () => CHATS.forEach(([path, reply]) => upstream.on(path, reply));
 
 describe('an answer of Gemini without candidates', () => {
   it.each<[string, object]>([
@@ -119,17 +72,17 @@ describe('an answer of Gemini without candidates', () => {
     ['a count of tokens alone', { usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } }],
     ['a candidate that says nothing, not even why', { candidates: [{ content: {} }] }],
   ])('is no answer: it is free, and a fallback answers (%s)', async (_name, body) => {
+    answering();
     upstream.on(':generateContent', { body });
-    upstream.on('/mistral', MISTRAL);
-    const before = await creditsUsed();
+    const before = await spent();
     expect(await ask({ model: 'google/chat' })).toMatchObject({
       status: 500,
       body: { error: 'Generation failed' },
     });
-    expect(await creditsUsed()).toBe(before);
+    expect(await spent()).toBe(before);
     expect(await ask({ model: 'google/replaced' })).toMatchObject({
       status: 200,
-      body: { model: 'mistral/chat', choices: [{ message: { content: 'Instead' } }] },
+      body: { model: 'mistral/chat', choices: [{ message: { content: 'Yes' } }] },
     });
   });
 
@@ -168,7 +121,7 @@ describe('a stream of a maker’s own API that is cut off', () => {
   ])('fails after what was delivered, and is charged for that (%s)', async (_name, model, reply, said) => {
     upstream.on('/v2/chat', reply);
     upstream.on('/converse-stream', reply);
-    const before = await creditsUsed();
+    const before = await spent();
     expect(await streamed({ model })).toMatchObject({
       status: 200,
       said,
@@ -176,7 +129,7 @@ describe('a stream of a maker’s own API that is cut off', () => {
       error: 'Generation failed',
       done: false,
     });
-    expect(await creditsUsed()).toBe(before + 1);
+    expect(await spent()).toBe(before + 1);
   });
 
   it('before its first word is free, and a fallback answers', async () => {
@@ -184,10 +137,10 @@ describe('a stream of a maker’s own API that is cut off', () => {
     upstream.on('/mistral', {
       events: [{ choices: [{ index: 0, delta: { content: 'Instead' }, finish_reason: 'stop' }] }, '[DONE]'],
     });
-    const before = await creditsUsed();
+    const before = await spent();
     const { status } = await ask({ model: 'cohere/chat', stream: true });
     expect(status).toBe(500);
-    expect(await creditsUsed()).toBe(before);
+    expect(await spent()).toBe(before);
     expect(await streamed({ model: 'cohere/replaced' })).toMatchObject({
       said: 'Instead',
       model: 'mistral/chat',
@@ -220,8 +173,7 @@ describe('reasoning_effort of a Claude that is given tokens to think with', () =
   };
 
   it.each(CLAUDES)('takes them from the cap that was reserved, and never adds to it (%s)', async (model) => {
-    upstream.on('/converse', BEDROCK);
-    upstream.on('/v1/messages', ANTHROPIC);
+    answering();
     const got: unknown[] = [];
     for (const [reasoning_effort, max_tokens] of [
       ['low', 1025],
@@ -245,7 +197,7 @@ describe('reasoning_effort of a Claude that is given tokens to think with', () =
   });
 
   it.each(CLAUDES)('is refused where the least that its maker takes does not fit (%s)', async (model) => {
-    const before = await creditsUsed();
+    const before = await spent();
     for (const reasoning_effort of ['low', 'high'])
       expect(await ask({ model, max_tokens: 1024, reasoning_effort })).toMatchObject({
         status: 400,
@@ -255,11 +207,11 @@ describe('reasoning_effort of a Claude that is given tokens to think with', () =
         },
       });
     expect(upstream.requests).toEqual([]);
-    expect(await creditsUsed()).toBe(before);
+    expect(await spent()).toBe(before);
   });
 
   it('leaves the cap as it is where the model thinks as it sees fit, and is refused where it takes no cap', async () => {
-    upstream.on('/converse', BEDROCK);
+    answering();
     const small = { max_tokens: 100, reasoning_effort: 'high' };
     expect((await ask({ model: 'amazon-bedrock/adaptive', ...small })).status).toBe(200);
     expect(asked().cap).toBe(100);

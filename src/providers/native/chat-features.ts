@@ -3,30 +3,64 @@ import type { ChatCall } from '../providers.types.js';
 import { refuse } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { thinkingFor } from './thinking.js';
+import { isReasoning, partsOf } from './v4-prompt.js';
 
-/** Parameters of the convention that change an answer, and whether a request uses them. */
+/** What of the convention changes an answer, in the words of a refusal, and whether a request uses it. */
 const USED: Readonly<Record<string, (body: ChatCall['body']) => boolean>> = {
   frequency_penalty: (body) => Number(body['frequency_penalty'] ?? 0) !== 0,
   presence_penalty: (body) => Number(body['presence_penalty'] ?? 0) !== 0,
   seed: (body) => body['seed'] != null,
   logprobs: (body) => body['logprobs'] === true,
+  top_logprobs: (body) => Number(body['top_logprobs'] ?? 0) !== 0,
   logit_bias: (body) => Object.keys(body['logit_bias'] ?? {}).length > 0,
+  verbosity: (body) => body['verbosity'] != null,
+  prediction: (body) => body['prediction'] != null,
   parallel_tool_calls: (body) => body['parallel_tool_calls'] === false && Array.isArray(body['tools']),
+  'this reasoning_effort': ({ reasoning_effort: effort }) => effort != null && !isReasoning(effort),
+  'pictures in system messages': (body) => hasPicture(body, { role: 'system' }),
+  'pictures in assistant messages': (body) => hasPicture(body, { role: 'assistant' }),
+  'pictures in tool messages': (body) => hasPicture(body, { role: 'tool' }),
+  'image_url.detail': (body) => hasPicture(body, { detailed: true }),
 };
+
+/** Whether a message of the role has a picture; `detailed`: one to be looked at in another way than by default. */
+function hasPicture({ messages }: ChatCall['body'], wanted: { role?: string; detailed?: true }): boolean {
+  return (messages as Record<string, unknown>[]).some(
+    ({ role, content }) =>
+      (wanted.role ?? role) === role &&
+      partsOf(content).some(
+        (part) =>
+          part.type === 'image_url' &&
+          (wanted.detailed !== true || (part.image_url.detail ?? 'auto') !== 'auto'),
+      ),
+  );
+}
+
+const SAMPLES = ['logprobs', 'top_logprobs', 'logit_bias', 'verbosity'] as const;
+/** What no maker's own form has. */
+const UNHEARD = [
+  ...SAMPLES,
+  'prediction',
+  'this reasoning_effort',
+  'pictures in system messages',
+  'pictures in assistant messages',
+  'pictures in tool messages',
+] as const;
 
 /** What makers' own APIs have no word for, or their packages do not pass on. */
 const LACKING: Partial<Record<NativeKind, readonly (keyof typeof USED)[]>> = {
-  anthropic: ['frequency_penalty', 'presence_penalty', 'seed', 'logprobs', 'logit_bias'],
+  anthropic: [...UNHEARD, 'frequency_penalty', 'presence_penalty', 'seed', 'image_url.detail'],
   'amazon-bedrock': [
+    ...UNHEARD,
     'frequency_penalty',
     'presence_penalty',
     'seed',
-    'logprobs',
-    'logit_bias',
     'parallel_tool_calls',
+    'image_url.detail',
   ],
-  google: ['logprobs', 'logit_bias', 'parallel_tool_calls'],
-  cohere: ['logprobs', 'logit_bias', 'parallel_tool_calls'],
+  google: [...UNHEARD, 'parallel_tool_calls', 'image_url.detail'],
+  cohere: [...UNHEARD, 'parallel_tool_calls'],
+  mistral: SAMPLES,
 };
 
 /** Kinds whose temperatures end at 1 (Bedrock's OpenAI models aside). */
@@ -38,7 +72,10 @@ const BY_SCHEMA: ReadonlySet<NativeKind> = new Set(['anthropic', 'amazon-bedrock
  * Refuses what would silently be left out.
  * @throws UpstreamError rejected `Model <name> does not support <parameter>`
  */
-export function checkChatFeatures(kind: NativeKind, { modelId, body }: ChatCall): void {
+export function checkChatFeatures(
+  kind: NativeKind,
+  { modelId, body }: Pick<ChatCall, 'modelId' | 'body'>,
+): void {
   const missing = LACKING[kind]?.find((name) => USED[name]?.(body));
   if (missing !== undefined) refuse(modelId, missing);
   // Their packages would send 1 instead.

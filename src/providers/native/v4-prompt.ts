@@ -8,7 +8,9 @@ import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatCall } from '../providers.types.js';
 
 type Fields = Record<string, unknown>;
-type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+type Text = { type: 'text'; text: string };
+type Picture = { type: 'image_url'; image_url: { url: string; detail?: unknown } };
+type Part = Text | Picture;
 type ToolCall = { id: string; function: { name: string; arguments: string } };
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -23,7 +25,7 @@ export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageMo
     frequencyPenalty: body['frequency_penalty'] || undefined,
     presencePenalty: body['presence_penalty'] || undefined,
     seed: body['seed'],
-    reasoning: REASONING.has(body['reasoning_effort'] as string) ? body['reasoning_effort'] : undefined,
+    reasoning: body['reasoning_effort'],
     stopSequences: stop === undefined ? undefined : Array.isArray(stop) ? stop : [stop],
     responseFormat: responseFormatOf(body['response_format'] as Fields | undefined),
     ...toolsOf(body),
@@ -37,7 +39,10 @@ export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageMo
   };
 }
 
-const REASONING = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+const REASONING: ReadonlySet<unknown> = new Set(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
+
+/** Whether a word for how much to think is one of the specification's. */
+export const isReasoning = (effort: unknown): boolean => REASONING.has(effort);
 
 function responseFormatOf(format: Fields | undefined): LanguageModelV4CallOptions['responseFormat'] {
   if (format?.['type'] === 'json_object') return { type: 'json' };
@@ -91,41 +96,54 @@ const toolCallsOf = (message: Fields): ToolCall[] => (message['tool_calls'] ?? [
 
 function messageOf(message: Fields, names: Map<string, string>): LanguageModelV4Message {
   const { role, content } = message;
-  if (role === 'system') return { role, content: textOf(content) };
+  if (role === 'system') return { role, content: textOf(saidBy(message)) };
   if (role === 'assistant') return { role, content: assistantContent(message) };
-  if (role === 'user') return { role, content: userContent(content) };
+  if (role === 'user') return { role, content: saidBy(message).map(userPart) };
   const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
   const toolName =
     names.get(toolCallId) ?? (typeof message['name'] === 'string' ? message['name'] : toolCallId);
-  const output = { type: 'text', value: textOf(content) } as const;
+  const output = { type: 'text', value: textOf(partsOf(content)) } as const;
   return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
 }
 
-function partsOf(content: unknown): Part[] {
+/** A message's content as parts; a refusal is what was said. */
+export function partsOf(content: unknown): Part[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return Array.isArray(content) ? (content as Part[]) : [];
-}
-
-function textOf(content: unknown): string {
-  return partsOf(content)
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('');
-}
-
-function userContent(content: unknown): UserContent {
-  return partsOf(content).map((part) =>
-    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url.url),
+  if (!Array.isArray(content)) return [];
+  return (content as (Part | { type: 'refusal'; refusal: string })[]).map((part) =>
+    part.type === 'refusal' ? { type: 'text', text: part.refusal } : part,
   );
 }
 
-function filePart(url: string): UserContent[number] {
+/** What a participant said. Makers' APIs know no names of participants: they are told in words. */
+function saidBy({ content, refusal, name }: Fields): Part[] {
+  const parts = partsOf(content ?? refusal);
+  const [first, ...others] = parts;
+  if (first === undefined || typeof name !== 'string' || name === '') return parts;
+  if (first.type === 'text') return [{ type: 'text', text: `${name}: ${first.text}` }, ...others];
+  return [{ type: 'text', text: `${name}:` }, ...parts];
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+const userPart = (part: Part): UserContent[number] =>
+  part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url);
+
+function filePart({ url, detail }: Picture['image_url']): UserContent[number] {
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
-  if (data === null) return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } };
-  return { type: 'file', mediaType: data[1] as string, data: { type: 'data', data: data[2] as string } };
+  return {
+    type: 'file',
+    mediaType: data?.[1] ?? 'image/*',
+    data: data === null ? { type: 'url', url: new URL(url) } : { type: 'data', data: data[2] as string },
+    // The only maker with a word for it.
+    ...(typeof detail === 'string' ? { providerOptions: { cohere: { detail } } } : {}),
+  };
 }
 
 function assistantContent(message: Fields): AssistantContent {
-  const text = textOf(message['content']);
+  const text = textOf(saidBy(message));
   const calls = toolCallsOf(message).map((call) => ({
     type: 'tool-call' as const,
     toolCallId: call.id,

@@ -1,5 +1,12 @@
 import { parseShallow } from '../../json.js';
-import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
+import type {
+  ChatAnswer,
+  ChatBody,
+  ChatCall,
+  ChatChunks,
+  ChatObject,
+  ChatProvider,
+} from '../providers.types.js';
 import { ChunkExchange } from './chunk-exchange.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
@@ -19,7 +26,7 @@ function bodyOf(call: ChatCall, stream: boolean, dialect: ChatDialect | undefine
 }
 
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
-export type ChatDialect = (body: Record<string, unknown>) => Record<string, unknown>;
+export type ChatDialect = (body: ChatBody & { model: string }) => Record<string, unknown>;
 
 function parseAnswer(bytes: Buffer): ChatAnswer {
   const text = textOf(bytes);
