@@ -143,3 +143,24 @@ it.each(OWN)('%s is told in words who speaks, and what was refused', async (kind
   for (const said of ['"Ann: Hello"', 'Bob: I will not', 'Never', '"Cy:"', '"And this?"'])
     expect(body).toContain(said);
 });
+
+describe('Bedrock, asked for JSON beside tools', () => {
+  const f = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
+  const format = { response_format: { type: 'json_object' }, tools: [f] };
+  const offered = async (tool_choice: unknown) => {
+    const { toolConfig } = (await sent('amazon-bedrock', { ...format, tool_choice })) as {
+      toolConfig: { tools: { toolSpec: { name: string } }[]; toolChoice: object };
+    };
+    return [toolConfig.tools.map(({ toolSpec }) => toolSpec.name), toolConfig.toolChoice];
+  };
+
+  it('offers no tool that the caller forbade, and no way around one that the caller demands', async () => {
+    expect(await offered('none')).toEqual([['json'], { any: {} }]);
+    expect(await offered('auto')).toEqual([['f', 'json'], { any: {} }]);
+    expect(await offered('required')).toEqual([['f'], { any: {} }]);
+    expect(await offered({ type: 'function', function: { name: 'f' } })).toEqual([
+      ['f'],
+      { tool: { name: 'f' } },
+    ]);
+  });
+});

@@ -83,15 +83,21 @@ export function checkChatFeatures(
     refuse(modelId, 'temperature above 1');
 }
 
-/** `json_object` of models that want a schema: one that any object fits. */
-export function responseFormatFor(
-  kind: NativeKind,
-  format: LanguageModelV4CallOptions['responseFormat'],
-): Pick<LanguageModelV4CallOptions, 'responseFormat'> {
-  if (format === undefined) return {};
-  if (format.type !== 'json' || format.schema !== undefined || !BY_SCHEMA.has(kind))
-    return { responseFormat: format };
-  return { responseFormat: { ...format, schema: { type: 'object', additionalProperties: true } } };
+type Asked = Pick<LanguageModelV4CallOptions, 'responseFormat' | 'tools' | 'toolChoice'>;
+
+/**
+ * The format with the tools beside it. `json_object` of models that want a schema is one that any object fits; their packages offer it as
+ * one tool more and demand a call of any: so a caller's tools are left out where it forbids them, and the format where it demands a call.
+ */
+export function formatFor(kind: NativeKind, asked: Asked): Asked {
+  const { responseFormat: format, ...tools } = asked;
+  if (format?.type !== 'json' || !BY_SCHEMA.has(kind)) return asked;
+  const choice = tools.toolChoice?.type;
+  if (choice === 'required' || choice === 'tool') return tools;
+  const schema = format.schema ?? { type: 'object', additionalProperties: true };
+  // Anthropic's package leaves them out by itself, and only where it has to: what was called before stays known.
+  const forbidden = kind === 'amazon-bedrock' && choice === 'none';
+  return { ...(forbidden ? {} : tools), responseFormat: { ...format, schema } };
 }
 
 /** One tool at a time, and tokens to think with, in the words of the makers that have some for them. */

@@ -4,7 +4,7 @@ import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
-import { checkChatFeatures, featureOptions, responseFormatFor } from './chat-features.js';
+import { checkChatFeatures, featureOptions, formatFor } from './chat-features.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -59,12 +59,13 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
     const signal = abortSignalOf(call.signal);
-    const { prompt, responseFormat, ...options } = callOptionsOf({ ...call, signal });
+    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf({ ...call, signal });
+    const format = formatFor(kind, { responseFormat, tools, toolChoice });
     return {
       ...options,
-      ...responseFormatFor(kind, responseFormat),
+      ...format,
       ...(await featureOptions(kind, call)),
-      prompt: await withPictures(withToldTools(kind, prompt, options), ready, {
+      prompt: await withPictures(withToldTools(kind, prompt, format), ready, {
         egress,
         signal,
       }),
