@@ -2,6 +2,8 @@ import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions 
 import type { ImageModel } from '../image.types.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
+import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { isVector } from '../upstream/vectors.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -17,16 +19,20 @@ export interface V4Media {
   transcription(modelId: string): TranscriptionModel;
 }
 
-/** Embeddings: `dimensions` has a name of its own at each provider. */
+/** The word for `dimensions`: each provider has one of its own, and each family of models on Bedrock its maker's. */
+function dimensionsName(kind: NativeKind, modelId: string): string {
+  if (kind === 'google') return 'outputDimensionality';
+  if (kind === 'cohere' || modelId.includes('cohere.embed-')) return 'outputDimension';
+  return modelId.includes('amazon.nova-') ? 'embeddingDimension' : 'dimensions';
+}
+
 function embeddingOptions(
-  kind: NativeKind,
+  { kind, modelId }: { kind: NativeKind; modelId: string },
   options: SharedV4ProviderOptions | undefined,
 ): SharedV4ProviderOptions {
   const dimensions = options?.['penstock']?.['dimensions'];
   if (dimensions === undefined) return {};
-  const name =
-    kind === 'cohere' ? 'outputDimension' : kind === 'google' ? 'outputDimensionality' : 'dimensions';
-  return { [optionsName(kind)]: { [name]: dimensions } };
+  return { [optionsName(kind)]: { [dimensionsName(kind, modelId)]: dimensions } };
 }
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
@@ -53,7 +59,7 @@ export function createV4Media(options: V4MediaOptions): V4Media {
           const model = await load((provider) => provider.embeddingModel?.(modelId));
           return await embedAll(model, {
             ...options,
-            providerOptions: embeddingOptions(kind, providerOptions),
+            providerOptions: embeddingOptions({ kind, modelId }, providerOptions),
           });
         }),
     }),
@@ -86,14 +92,17 @@ export function createV4Media(options: V4MediaOptions): V4Media {
 
 type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];
 
-/** In as many calls as the model needs. */
+/** In as many calls as the model needs. @throws UpstreamError where a vector is missing */
 async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise<EmbeddingModelV4Result> {
   const limit = (await model.maxEmbeddingsPerCall) ?? options.values.length;
   const embeddings: number[][] = [];
   let tokens: number | undefined = 0;
   for (let from = 0; from < options.values.length; from += limit) {
-    const made = await model.doEmbed({ ...options, values: options.values.slice(from, from + limit) });
+    const values = options.values.slice(from, from + limit);
+    const made = await model.doEmbed({ ...options, values });
     refuseDropped(made.warnings, { modelId: model.modelId });
+    if (made.embeddings.length !== values.length || !made.embeddings.every(isVector))
+      throw brokenAnswer('no embedding');
     embeddings.push(...made.embeddings);
     tokens = made.usage === undefined || tokens === undefined ? undefined : tokens + made.usage.tokens;
   }

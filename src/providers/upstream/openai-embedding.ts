@@ -1,6 +1,7 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
+import { isVector } from './vectors.js';
 
 interface Answer {
   data?: { index?: unknown; embedding?: unknown }[];
@@ -8,13 +9,11 @@ interface Answer {
 }
 
 function vectorOf(embedding: unknown): number[] {
-  if (Array.isArray(embedding) && embedding.length > 0 && embedding.every((value) => Number.isFinite(value)))
-    return embedding as number[];
+  if (isVector(embedding)) return embedding;
   if (typeof embedding !== 'string' || embedding === '') throw brokenAnswer('no embedding');
   const bytes = Buffer.from(embedding, 'base64');
   const vector = Array.from({ length: bytes.length / 4 }, (_, at) => bytes.readFloatLE(at * 4));
-  if (vector.length === 0 || bytes.length % 4 !== 0 || !vector.every((value) => Number.isFinite(value)))
-    throw brokenAnswer('no embedding');
+  if (bytes.length % 4 !== 0 || !isVector(vector)) throw brokenAnswer('no embedding');
   return vector;
 }
 
