@@ -57,6 +57,8 @@ export function checkSpeechInput(
     throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
   if (!reference && can.voices !== null && !can.voices.includes(voice))
     throw invalid(`voice must be one of ${can.voices.join(', ')}, or come with reference_audio`, 'voice');
+  if (!reference && can.isVoice?.(voice) === false)
+    throw invalid(`Model ${model.id} has no voice of this name`, 'voice');
   if (can.speed !== undefined && (speed < can.speed.min || speed > can.speed.max))
     throw invalid(`Model ${model.id} does not support speed ${speed}`, 'speed');
   const refusal = can.refusal?.(input);

@@ -15,6 +15,8 @@ export type SpeechCallOptions = SpeechModelV4CallOptions & {
 export interface SpeechCapabilities {
   /** Names of its voices; null: any name is passed on. */
   voices: readonly string[] | null;
+  /** Whether any other name can be one of its voices. Absent: yes. */
+  isVoice?(name: string): boolean;
   /** Whether it imitates a voice from a sample. */
   referenceAudio: boolean;
   /** It works in this server, on samples that are decoded here. Absent: no. */

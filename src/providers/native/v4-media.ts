@@ -7,7 +7,7 @@ import { isVector } from '../upstream/vectors.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { speechCallOf, speedOf, voicesOf } from './v4-speech.js';
+import { namesOf, speechCallOf, speedOf, voicesOf } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
 import { createV4Transcription } from './v4-transcription.js';
 import type { Guarded, V4MediaOptions } from './v4.types.js';
@@ -71,6 +71,7 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         referenceAudio: false,
         modelInputs: [],
         ...speedOf(kind),
+        ...namesOf(kind),
       },
       doGenerate: (options) =>
         guarded({ signal: options.abortSignal }, async () => {

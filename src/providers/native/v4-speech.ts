@@ -52,6 +52,15 @@ function voiceOf(kind: NativeKind, asked: string): string {
   return (Object.hasOwn(presets, asked) ? presets[asked] : undefined) ?? asked;
 }
 
+/** The form of names that stand in an upstream's path, where any other would lead to another of its endpoints. */
+const NAMES: Partial<Record<NativeKind, RegExp>> = { elevenlabs: /^[\w-]+$/ };
+
+/** For the capabilities. */
+export function namesOf(kind: NativeKind): { isVoice?: (name: string) => boolean } {
+  const form = NAMES[kind];
+  return form === undefined ? {} : { isVoice: (name) => form.test(name) };
+}
+
 /** For the capabilities. */
 export function speedOf(kind: NativeKind): { speed?: { min: number; max: number } } {
   const speed = SPEEDS[kind];
