@@ -150,8 +150,10 @@ class HttpApi implements ApiClient {
       await answer.body?.cancel();
       return await this.download(new URL(next, address).href, { signal, hops: hops + 1 });
     }
-    if (answer.status !== 200) throw brokenAnswer('a file that cannot be fetched');
-    return await readWhole(answer, MAX_FILE_BYTES);
+    if (answer.status === 200) return await readWhole(answer, MAX_FILE_BYTES);
+    const error = await this.statusError(answer);
+    // No fault of the caller's, whatever the status says: the address is the upstream's own.
+    throw error.options.retryable ? error : brokenAnswer('a file that cannot be fetched');
   }
 }
 

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import type { ApiClient, Fields } from './api-client.js';
-import { finalFault, followOrder } from './operation.js';
+import { finalFault, followOrder, patiently } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { outputAddress } from './output-file.js';
 import type { Predictor } from './predictions.types.js';
@@ -60,6 +60,9 @@ export function createFal(api: ApiClient, limits: OperationLimits): Predictor {
     withdraw,
     upload: ({ bytes, mediaType }) =>
       Promise.resolve(`data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`),
-    file: (output, signal) => api.file(outputAddress(output), signal),
+    file: async (output, signal) => {
+      const address = outputAddress(output);
+      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+    },
   };
 }

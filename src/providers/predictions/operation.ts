@@ -26,7 +26,7 @@ export interface OrderedWork<T> {
   log?: OrderLog | undefined;
 }
 
-/** Questions in a row that may fail: the work goes on meanwhile, and ordering it again would cost again. */
+/** Requests in a row that may fail: the work goes on meanwhile, and ordering it again would cost again. */
 const MAX_FAULTS = 5;
 const WITHDRAW_MS = 5000;
 /** An upstream that does not know an order (any more). */
@@ -103,4 +103,25 @@ async function ask<T>(
 /** The upstream had the order: it is not placed a second time there. */
 export function finalFault(message: string): UpstreamError {
   return new UpstreamError(message, { status: null, retryable: false });
+}
+
+/**
+ * A request about work that is ordered, or for the file that came of it: sent again where it failed for the moment.
+ * @throws UpstreamError never one that asks for another order at the same upstream
+ */
+export async function patiently<T>(
+  request: () => Promise<T>,
+  { pollMs, signal }: { pollMs: number; signal: AbortSignal | undefined },
+): Promise<T> {
+  for (let faults = 1; ; faults++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || !error.options.retryable) throw error;
+      if (faults >= MAX_FAULTS) throw finalFault(error.message);
+    }
+    await sleep(pollMs, undefined, { signal }).catch(() => {
+      throw abortedError();
+    });
+  }
 }

@@ -2,7 +2,7 @@ import { multipartOf } from '../upstream/multipart.js';
 import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
 import { isFields } from './api-client.js';
 import type { ApiClient, Fields } from './api-client.js';
-import { finalFault, followOrder } from './operation.js';
+import { finalFault, followOrder, patiently } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { outputAddress } from './output-file.js';
 import type { PredictionInput, Predictor } from './predictions.types.js';
@@ -73,6 +73,9 @@ export function createReplicate(
       if (typeof address !== 'string') throw brokenAnswer('no file');
       return address;
     },
-    file: (output, signal) => api.file(outputAddress(output), signal),
+    file: async (output, signal) => {
+      const address = outputAddress(output);
+      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+    },
   };
 }

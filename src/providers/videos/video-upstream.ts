@@ -1,5 +1,5 @@
 import type { ApiClient } from '../predictions/api-client.js';
-import { followOrder } from '../predictions/operation.js';
+import { followOrder, patiently } from '../predictions/operation.js';
 import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { madeVideo } from '../video-calls.js';
 import type { VideoCallOptions, VideoCapabilities, VideoModel } from '../video.types.js';
@@ -51,7 +51,7 @@ export function videoModel(
       onProgress,
       log,
     });
-    return await orders.fetch(made, signal);
+    return await patiently(() => orders.fetch(made, signal), { pollMs: limits.pollMs, signal });
   };
   return {
     specificationVersion: 'v4',
