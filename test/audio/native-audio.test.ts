@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waveOf } from '../support/audio.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
-import type { NativeUpstream } from '../support/native-upstream.js';
+import type { NativeReply, NativeUpstream } from '../support/native-upstream.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 interface Answer {
   error?: string;
   param?: string;
   model?: string;
+  text?: string;
 }
 
 /** 2 s of a tone. */
@@ -31,8 +32,10 @@ beforeAll(async () => {
   const window = { limit: 1000, windowSeconds: 60 };
   server = await startPenstock({
     providers: {
-      providers: [at('elevenlabs', [{ type: 'tts', upstreamId: 'eleven_v3' }])],
-      fallbacks: {},
+      providers: [
+        at('elevenlabs', [{ type: 'tts', upstreamId: 'eleven_v3' }]),
+        at('assemblyai', [{ type: 'stt', upstreamId: 'universal' }]),
+      ],
     },
     plans: { endpointLimits: { tts: window, stt: window } },
   });
@@ -45,6 +48,13 @@ afterAll(async () => {
 });
 
 const post = (path: string, body: object) => server.rest<Answer>('POST', path, { key, body });
+const listen = (model: string) => post('/audio/transcriptions', { model, file: wave.toString('base64') });
+const seen = () => upstream.requests.map(({ method, path }) => `${method} ${path}`);
+/** Replies one after the other; the last for ever. */
+function inTurn(...replies: NativeReply[]): () => NativeReply {
+  let next = 0;
+  return () => replies[Math.min(next++, replies.length - 1)] as NativeReply;
+}
 
 describe('a voice of ElevenLabs', () => {
   const speak = (voice: string) =>
@@ -72,5 +82,32 @@ describe('a voice of ElevenLabs', () => {
     upstream.on('/v1/text-to-speech/', { headers: { 'content-type': 'audio/wav' }, body: wave });
     expect((await speak('pNInz6ob-gDQ_cFm')).status).toBe(200);
     expect(upstream.requests[0]?.path).toMatch(/^\/v1\/text-to-speech\/pNInz6ob-gDQ_cFm\?/);
+  });
+});
+
+describe('a transcription that AssemblyAI has taken', () => {
+  const order = ['POST /v2/upload', 'POST /v2/transcript'];
+  const question = 'GET /v2/transcript/t1';
+  const completed = { id: 't1', status: 'completed', text: 'Hello.', language_code: 'en', words: [] };
+  const page = { headers: { 'content-type': 'text/html' }, body: '<html>Bad gateway</html>' };
+  const answering = (...replies: NativeReply[]) => {
+    upstream.on('/v2/upload', { body: { upload_url: 'https://files.example.com/u' } });
+    upstream.on('/v2/transcript/', inTurn(...replies));
+    upstream.on('/v2/transcript', { body: { id: 't1', status: 'queued' } });
+  };
+
+  it('is asked about again where that failed for the moment, and neither ordered again nor deleted', async () => {
+    answering({ status: 500 }, { status: 429 }, page, { body: '<html>' }, { body: completed });
+    const { status, body } = await listen('assemblyai/own-stt');
+    expect([status, body.text]).toEqual([200, 'Hello.']);
+    expect(seen()).toEqual([...order, ...Array.from({ length: 5 }, () => question)]);
+  });
+
+  it('is deleted there after five faults in a row', async () => {
+    answering({ status: 503 });
+    const { status, body } = await listen('assemblyai/own-stt');
+    expect([status, body.error]).toEqual([500, 'Transcription failed']);
+    const asked = Array.from({ length: 5 }, () => question);
+    expect(seen()).toEqual([...order, ...asked, 'DELETE /v2/transcript/t1']);
   });
 });

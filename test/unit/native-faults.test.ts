@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { UpstreamError } from '../../src/providers/index.js';
-import type { Provider, ProviderRegistry } from '../../src/providers/index.js';
+import type { OrderLog, Provider, ProviderRegistry } from '../../src/providers/index.js';
 import {
   chatCall,
   drawing,
@@ -101,6 +101,33 @@ describe.each(CALLS)('a fault of %s', (id, call) => {
     const fault = await faultOf();
     expect([fault.fault, fault.options.retryable]).toEqual(['failed', false]);
   });
+});
+
+test('an order that AssemblyAI does not know any more is placed anew', async () => {
+  const notes: string[] = [];
+  const orders: OrderLog = {
+    key: 'penstock-1',
+    earlier: () =>
+      JSON.stringify(['{"upload_url":"https://files.example.com/u"}', '{"id":"lost","status":"queued"}']),
+    held: () => Promise.resolve(true),
+    placed: () => Promise.resolve(true),
+    withdrawn: (reference) => Promise.resolve(void notes.push(reference)),
+    goesOn: () => false,
+  };
+  upstream.on('/v2/transcript/lost', { status: 404, body: { error: 'Transcript not found' } });
+  upstream.on('/v2/transcript/t2', { body: { id: 't2', status: 'completed', text: 'Hello.' } });
+  upstream.on('/v2/upload', { body: { upload_url: 'https://files.example.com/u' } });
+  upstream.on('/v2/transcript', { body: { id: 't2', status: 'queued' } });
+  const heard = await (
+    await open('assemblyai')
+  ).transcription!('universal').transcribe(listening({ orders }));
+  expect([heard.text, notes]).toEqual(['Hello.', [expect.stringContaining('lost')]]);
+  expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /v2/transcript/lost',
+    'POST /v2/upload',
+    'POST /v2/transcript',
+    'GET /v2/transcript/t2',
+  ]);
 });
 
 describe('a stream of Amazon Bedrock, which is binary', () => {

@@ -4,6 +4,7 @@ import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js
 import { isFields } from '../predictions/api-client.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
+import { askOfOrder } from './held-questions.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 
@@ -52,7 +53,7 @@ interface HeldCall {
 }
 
 export interface HeldOrders {
-  /** For the package: a POST that was answered before is not sent again. */
+  /** For the package: a POST that was answered before is not sent again, and a question that fails for the moment is asked again. */
   fetch: OutboundFetch['fetch'];
   /** Work of a package whose orders `log` remembers. @throws UpstreamError as the work does */
   during<T>(log: OrderLog | undefined, work: () => PromiseLike<T>): Promise<T>;
@@ -64,6 +65,9 @@ interface HeldOptions {
   kind: NativeKind;
   /** An answer that repeats one is not kept. */
   keys: readonly string[];
+  /** Values that must never show in an error's message. */
+  secrets: readonly string[];
+  pollMs: number;
   fetch: OutboundFetch['fetch'];
   api: ApiClient;
 }
@@ -80,7 +84,8 @@ const asAnswer = (text: string): Response =>
  * Provider packages order and ask in one go, and keep what names an order to themselves. So the answers to their orders are remembered: whoever
  * takes a job over is given those, and the package asks about the order that was placed before instead of placing (and paying) another.
  */
-export function createHeldOrders({ kind, keys, fetch, api }: HeldOptions): HeldOrders {
+export function createHeldOrders(options: HeldOptions): HeldOrders {
+  const { kind, keys, fetch, api } = options;
   const calls = new AsyncLocalStorage<HeldCall>();
   const ordered = ORDERED[kind];
   const withdraw = async (reference: string, signal: AbortSignal): Promise<void> => {
@@ -96,13 +101,35 @@ export function createHeldOrders({ kind, keys, fetch, api }: HeldOptions): HeldO
       // Of a cancelled job it stays noted: a worker's sweep tries once more.
     }
   };
+  const follow = async <T>(
+    log: OrderLog,
+    earlier: readonly string[],
+    work: () => PromiseLike<T>,
+  ): Promise<T> => {
+    const call: HeldCall = { log, keys, answers: [...earlier], next: 0 };
+    try {
+      return await calls.run(call, work);
+    } catch (error) {
+      const reference = JSON.stringify(call.answers);
+      if (call.answers.length === 0 || !(error instanceof UpstreamError)) throw error;
+      const { status, retryable } = error.options;
+      if (earlier.length > 0 && UNKNOWN.has(status ?? 0)) {
+        await log.withdrawn(reference);
+        return await follow(log, [], work);
+      }
+      // What goes on here or elsewhere finds its order again.
+      if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
+      throw error;
+    }
+  };
   return {
     withdraw,
     async fetch(input, init) {
       const call = calls.getStore();
+      if (call === undefined) return await fetch(input, init);
       const url = new URL(input instanceof Request ? input.url : input);
-      if (call === undefined || init?.method !== 'POST' || !ordered?.path.test(url.pathname))
-        return await fetch(input, init);
+      if (init?.method !== 'POST' || !ordered?.path.test(url.pathname))
+        return await askOfOrder(() => fetch(input, init), { ...options, signal: init?.signal ?? undefined });
       const known = call.answers[call.next++];
       if (known !== undefined) return asAnswer(known);
       if (!(await call.log.held())) throw abortedError();
@@ -110,22 +137,7 @@ export function createHeldOrders({ kind, keys, fetch, api }: HeldOptions): HeldO
     },
     async during(log, work) {
       if (log === undefined || ordered === undefined) return await work();
-      const earlier = answersOf(log.earlier());
-      const call: HeldCall = { log, keys, answers: [...earlier], next: 0 };
-      try {
-        return await calls.run(call, work);
-      } catch (error) {
-        const reference = JSON.stringify(call.answers);
-        if (call.answers.length === 0 || !(error instanceof UpstreamError)) throw error;
-        const { status, retryable } = error.options;
-        if (earlier.length > 0 && UNKNOWN.has(status ?? 0)) {
-          await log.withdrawn(reference);
-          return await calls.run({ log, keys, answers: [], next: 0 }, work);
-        }
-        // What goes on here or elsewhere finds its order again.
-        if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
-        throw error;
-      }
+      return await follow(log, answersOf(log.earlier()), work);
     },
   };
 }

@@ -59,7 +59,14 @@ export function openSdkUpstream(
   const { id, kind, retry } = upstream;
   const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
   const own = { upstream, outbound, headers: keyHeaderOf(upstream), secrets };
-  const held = createHeldOrders({ kind, keys, fetch: outbound.fetch, api: createProviderApi(own) });
+  const held = createHeldOrders({
+    kind,
+    keys,
+    secrets,
+    pollMs: upstream.timeouts.pollMs,
+    fetch: outbound.fetch,
+    api: createProviderApi(own),
+  });
   const load = createSdkLoader(upstream, held.fetch);
   const able = new Set(CAPABILITIES[kind]);
   const media = createV4Media({

@@ -16,11 +16,12 @@ interface SdkError {
  * is the caller's fault; a broken answer the upstream's. The package's own error never goes further (it holds request bodies and headers).
  */
 export function upstreamErrorOf(
-  error: unknown,
+  thrown: unknown,
   { secrets, signal }: { secrets: readonly string[]; signal: Pick<AbortSignal, 'aborted'> | undefined },
 ): UpstreamError {
-  if (error instanceof UpstreamError) return error;
+  if (thrown instanceof UpstreamError) return thrown;
   if (signal?.aborted === true) return abortedError();
+  const error = heldError(thrown);
   if (!(error instanceof Error)) return brokenAnswer('an error');
   const { name, statusCode, responseBody, responseHeaders } = error as SdkError;
   if (typeof statusCode === 'number' && statusCode >= 300) {
@@ -42,6 +43,11 @@ export function upstreamErrorOf(
   const ofNetwork = name === 'AI_APICallError' || error instanceof TypeError || network.code !== undefined;
   if (typeof statusCode === 'number' || !ofNetwork) return brokenAnswer('what cannot be used', network);
   return errorOfConnection(network, false);
+}
+
+/** One package throws what its reader of errors answers, with the error in it. */
+function heldError(thrown: unknown): unknown {
+  return typeof thrown === 'object' && thrown !== null && 'value' in thrown ? thrown.value : thrown;
 }
 
 /** The innermost error: the one with the network's own code; without what the outer ones hold. */

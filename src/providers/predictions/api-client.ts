@@ -48,7 +48,8 @@ export interface ApiClientOptions {
 const isForm = (body: object): body is { bytes: Uint8Array; contentType: string } =>
   'contentType' in body && 'bytes' in body && body.bytes instanceof Uint8Array;
 
-async function readWhole(answer: Response, maxBytes: number): Promise<Buffer> {
+/** A body of at most so many bytes, by default of a file. @throws UpstreamError for a longer one */
+export async function readWhole(answer: Response, maxBytes: number = MAX_FILE_BYTES): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   if (answer.body === null) return Buffer.alloc(0);
@@ -77,10 +78,7 @@ class HttpApi implements ApiClient {
   }
 
   bytes(request: ApiRequest): Promise<Uint8Array> {
-    return this.guarded(
-      request.signal,
-      async () => await readWhole(await this.send(request), MAX_FILE_BYTES),
-    );
+    return this.guarded(request.signal, async () => await readWhole(await this.send(request)));
   }
 
   json(request: ApiRequest): Promise<Fields> {
@@ -150,7 +148,7 @@ class HttpApi implements ApiClient {
       await answer.body?.cancel();
       return await this.download(new URL(next, address).href, { signal, hops: hops + 1 });
     }
-    if (answer.status === 200) return await readWhole(answer, MAX_FILE_BYTES);
+    if (answer.status === 200) return await readWhole(answer);
     const error = await this.statusError(answer);
     // No fault of the caller's, whatever the status says: the address is the upstream's own.
     throw error.options.retryable ? error : brokenAnswer('a file that cannot be fetched');

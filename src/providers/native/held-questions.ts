@@ -1,0 +1,55 @@
+import { readWhole } from '../predictions/api-client.js';
+import { patiently } from '../predictions/operation.js';
+import { UpstreamError } from '../providers.types.js';
+import { errorOfStatus } from '../upstream/upstream-errors.js';
+import { upstreamErrorOf } from './sdk-errors.js';
+
+/** Statuses whose answers have no body. */
+const BODILESS = new Set([204, 205, 304]);
+
+interface QuestionOptions {
+  pollMs: number;
+  secrets: readonly string[];
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * A package's request about what it ordered, or for the file that came of it. The package would give the order up with the first one that
+ * fails; so it is given an answer that came whole, and only where none does, after some time, the fault.
+ * @throws UpstreamError
+ */
+export async function askOfOrder(
+  request: () => Promise<Response>,
+  { pollMs, secrets, signal }: QuestionOptions,
+): Promise<Response> {
+  const once = async (): Promise<Response> => {
+    try {
+      return await wholeAnswer(await request(), secrets);
+    } catch (error) {
+      throw upstreamErrorOf(error, { secrets, signal });
+    }
+  };
+  return await patiently(once, { pollMs, signal });
+}
+
+/** @throws UpstreamError for a fault that passes; what an upstream says for good is for the package to read */
+async function wholeAnswer(answer: Response, secrets: readonly string[]): Promise<Response> {
+  const { status } = answer;
+  const bytes = await readWhole(answer);
+  if (!answer.ok) {
+    const retryAfter = answer.headers.get('retry-after') ?? undefined;
+    const fault = errorOfStatus({ status, body: bytes.toString('utf8'), retryAfter, secrets });
+    if (fault.options.retryable) throw fault;
+  } else if (isPage(answer.headers.get('content-type') ?? '', bytes)) {
+    throw new UpstreamError('Upstream answered a page', { status: null, retryable: true });
+  }
+  return new Response(BODILESS.has(status) ? null : new Uint8Array(bytes), {
+    status,
+    headers: [...answer.headers],
+  });
+}
+
+/** A page of something in between, which says nothing of the work; some are served under the name of what was asked for. */
+function isPage(type: string, bytes: Buffer): boolean {
+  return type.includes('html') || (type.includes('json') && /^\s*</.test(bytes.toString('latin1', 0, 100)));
+}
