@@ -34,6 +34,7 @@ beforeAll(async () => {
     providers: {
       providers: [
         at('elevenlabs', [{ type: 'tts', upstreamId: 'eleven_v3' }]),
+        at('deepgram', [{ type: 'stt', upstreamId: 'nova-3' }]),
         at('assemblyai', [{ type: 'stt', upstreamId: 'universal' }]),
       ],
     },
@@ -109,5 +110,32 @@ describe('a transcription that AssemblyAI has taken', () => {
     expect([status, body.error]).toEqual([500, 'Transcription failed']);
     const asked = Array.from({ length: 5 }, () => question);
     expect(seen()).toEqual([...order, ...asked, 'DELETE /v2/transcript/t1']);
+  });
+});
+
+describe('an answer of Deepgram’s that holds no transcript', () => {
+  const used = async () => {
+    const quota = await server.rest<{ quotas: { stt_seconds: { used: number } } }>('GET', '/quota', { key });
+    return quota.body.quotas.stt_seconds.used;
+  };
+
+  it.each([
+    { err_code: 'INTERNAL', err_msg: 'backend failed' },
+    { request_id: 'x' },
+    { results: { channels: [] } },
+    { results: { channels: [{ alternatives: [] }] } },
+  ])('is a failure, free and not asked for again (%j)', async (answer) => {
+    upstream.on('/v1/listen', { body: answer });
+    const before = await used();
+    const { status, body } = await listen('deepgram/own-stt');
+    expect([status, body.error, upstream.requests.length]).toEqual([500, 'Transcription failed', 1]);
+    expect(await used()).toBe(before);
+  });
+
+  it('unlike one that heard silence', async () => {
+    const alternatives = [{ transcript: '', confidence: 0, words: [] }];
+    upstream.on('/v1/listen', { body: { results: { channels: [{ alternatives }] } } });
+    const { status, body } = await listen('deepgram/own-stt');
+    expect([status, body.text]).toEqual([200, '']);
   });
 });

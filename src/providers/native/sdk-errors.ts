@@ -40,7 +40,7 @@ export function upstreamErrorOf(
     });
   }
   const network = networkErrorOf(error);
-  const ofNetwork = name === 'AI_APICallError' || error instanceof TypeError || network.code !== undefined;
+  const ofNetwork = name === 'AI_APICallError' || isOfFetch(error) || network.code !== undefined;
   if (typeof statusCode === 'number' || !ofNetwork) return brokenAnswer('what cannot be used', network);
   return errorOfConnection(network, false);
 }
@@ -49,6 +49,9 @@ export function upstreamErrorOf(
 function heldError(thrown: unknown): unknown {
   return typeof thrown === 'object' && thrown !== null && 'value' in thrown ? thrown.value : thrown;
 }
+
+/** A request's own TypeError has a cause; one without is a package's, which found something else than it looked for in an answer. */
+const isOfFetch = (error: Error): boolean => error instanceof TypeError && error.cause !== undefined;
 
 /** The innermost error: the one with the network's own code; without what the outer ones hold. */
 function networkErrorOf(error: Error): Error & { code?: string } {

@@ -1,7 +1,9 @@
 import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
+import { isFields } from '../predictions/api-client.js';
 import { languageCode } from '../upstream/language-codes.js';
+import { brokenAnswer } from '../upstream/upstream-errors.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
 import type { Guarded } from './v4.types.js';
@@ -59,10 +61,14 @@ export function createV4Transcription({
           ...(settings === undefined ? {} : { providerOptions: { [kind]: settings } }),
         });
         refuseDropped(made.warnings, { modelId: ready.modelId });
+        // Its package takes any object for silence.
+        if (kind === 'deepgram' && !hasResults(made.response.body)) throw brokenAnswer('no transcript');
         return read(made, call);
       }),
   };
 }
+
+const hasResults = (body: unknown): boolean => isFields(body) && isFields(body['results']);
 
 function read(
   made: Awaited<ReturnType<TranscriptionModelV4['doGenerate']>>,
