@@ -3,8 +3,10 @@ import { waveOf } from '../support/audio.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeReply, NativeUpstream } from '../support/native-upstream.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { eventually } from '../support/wait.js';
 
 interface Answer {
+  id?: string;
   error?: string;
   param?: string;
   model?: string;
@@ -34,6 +36,7 @@ beforeAll(async () => {
     providers: {
       providers: [
         at('elevenlabs', [{ type: 'tts', upstreamId: 'eleven_v3' }]),
+        at('fal', [{ type: 'stt', upstreamId: 'fal-ai/wizper' }]),
         at('deepgram', [{ type: 'stt', upstreamId: 'nova-3' }]),
         at('assemblyai', [{ type: 'stt', upstreamId: 'universal' }]),
       ],
@@ -49,7 +52,8 @@ afterAll(async () => {
 });
 
 const post = (path: string, body: object) => server.rest<Answer>('POST', path, { key, body });
-const listen = (model: string) => post('/audio/transcriptions', { model, file: wave.toString('base64') });
+const listen = (model: string, query = '') =>
+  post(`/audio/transcriptions${query}`, { model, file: wave.toString('base64') });
 const seen = () => upstream.requests.map(({ method, path }) => `${method} ${path}`);
 /** Replies one after the other; the last for ever. */
 function inTurn(...replies: NativeReply[]): () => NativeReply {
@@ -137,5 +141,21 @@ describe('an answer of Deepgram’s that holds no transcript', () => {
     upstream.on('/v1/listen', { body: { results: { channels: [{ alternatives }] } } });
     const { status, body } = await listen('deepgram/own-stt');
     expect([status, body.text]).toEqual([200, '']);
+  });
+});
+
+describe('a transcription in fal’s queue', () => {
+  const place = '/fal-ai/wizper/requests/r1';
+  const queued = (response_url: string) => ({ body: { request_id: 'r1', response_url } });
+  const unfinished = { status: 400, body: { detail: 'Request is still in progress' } };
+
+  it('is cancelled there with its job', async () => {
+    upstream.on(`${place}/cancel`, { status: 202, body: { status: 'CANCELLATION_REQUESTED' } });
+    upstream.on(place, unfinished);
+    upstream.on('/fal-ai/wizper', queued(`https://queue.fal.run${place}`));
+    const { body } = await listen('fal/own-stt', '?async=true');
+    await eventually(() => seen().includes(`GET ${place}`));
+    await server.rest('DELETE', `/jobs/${body.id}`, { key });
+    await eventually(() => seen().includes(`PUT ${place}/cancel`));
   });
 });

@@ -29,8 +29,12 @@ const ORDERED: Partial<Record<NativeKind, Ordered>> = {
     path: /\/generations\/image$/,
     withdraw: below('DELETE', (id) => `/dream-machine/v1/generations/${id}`),
   },
-  // Pictures are answered at once, by their addresses; transcriptions wait in its queue.
-  fal: { path: /\/fal-ai\// },
+  // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
+  fal: {
+    path: /\/fal-ai\//,
+    withdraw: ({ response_url: address }) =>
+      typeof address === 'string' ? { method: 'PUT', path: `${address}/cancel` } : null,
+  },
   assemblyai: {
     path: /\/v2\/(upload|transcript)$/,
     withdraw: below('DELETE', (id) => `/v2/transcript/${id}`),
