@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waveOf } from '../support/audio.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeReply, NativeUpstream } from '../support/native-upstream.js';
+import { successOf } from '../support/provider-successes.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
 
@@ -13,6 +14,14 @@ interface Answer {
   text?: string;
 }
 
+/** Upstream names by type of the model, of each provider. */
+const MODELS: Record<string, Record<string, string>> = {
+  elevenlabs: { tts: 'eleven_v3', stt: 'scribe_v1' },
+  deepgram: { tts: 'aura-2', stt: 'nova-3' },
+  assemblyai: { stt: 'universal' },
+  fal: { tts: 'fal-ai/speaker', stt: 'fal-ai/wizper' },
+};
+
 /** 2 s of a tone. */
 const wave = waveOf(Int16Array.from({ length: 32_000 }, (_, at) => Math.round(8000 * Math.sin(at / 12))));
 
@@ -22,25 +31,23 @@ let key: string;
 
 beforeAll(async () => {
   upstream = await startNativeUpstream();
-  const at = (kind: string, models: { type: string; upstreamId: string }[]) => ({
-    id: kind,
+  const at = (kind: string, path: string) => ({
+    id: kind + path.replaceAll('/', '-'),
     kind,
-    baseUrl: upstream.origin,
+    baseUrl: upstream.origin + path,
     apiKey: 'key-audio-0123456789abcdef',
     timeouts: { pollMs: 5 },
     retry: { retries: 1, backoffMs: 1 },
-    models: models.map((model) => ({ ...model, id: `${kind}/own-${model.type}`, tier: 'fast' })),
+    models: Object.entries(MODELS[kind]!).map(([type, upstreamId]) => ({
+      id: `${kind}${path}/own-${type}`,
+      upstreamId,
+      type,
+      tier: 'fast',
+    })),
   });
   const window = { limit: 1000, windowSeconds: 60 };
   server = await startPenstock({
-    providers: {
-      providers: [
-        at('elevenlabs', [{ type: 'tts', upstreamId: 'eleven_v3' }]),
-        at('fal', [{ type: 'stt', upstreamId: 'fal-ai/wizper' }]),
-        at('deepgram', [{ type: 'stt', upstreamId: 'nova-3' }]),
-        at('assemblyai', [{ type: 'stt', upstreamId: 'universal' }]),
-      ],
-    },
+    providers: { providers: Object.keys(MODELS).flatMap((kind) => [at(kind, ''), at(kind, '/gw/own')]) },
     plans: { endpointLimits: { tts: window, stt: window } },
   });
   ({ key } = await server.createOrg({ plan: 'business_monthly' }));
@@ -157,5 +164,37 @@ describe('a transcription in fal’s queue', () => {
     await eventually(() => seen().includes(`GET ${place}`));
     await server.rest('DELETE', `/jobs/${body.id}`, { key });
     await eventually(() => seen().includes(`PUT ${place}/cancel`));
+  });
+});
+
+describe('a base address with a path', () => {
+  it.each([
+    ['elevenlabs', 'tts', ['POST /gw/own/v1/text-to-speech/Xb7hH8MSUJpSbSDYk0k2']],
+    ['elevenlabs', 'stt', ['POST /gw/own/v1/speech-to-text']],
+    ['deepgram', 'tts', ['POST /gw/own/v1/speak']],
+    ['deepgram', 'stt', ['POST /gw/own/v1/listen']],
+    [
+      'assemblyai',
+      'stt',
+      ['POST /gw/own/v2/upload', 'POST /gw/own/v2/transcript', 'GET /gw/own/v2/transcript/t'],
+    ],
+    ['fal', 'tts', ['POST /gw/own/fal-ai/speaker', 'GET /gw/own/files/sound']],
+    ['fal', 'stt', ['POST /gw/own/fal-ai/wizper', 'GET /gw/own/fal-ai/wizper/requests/r']],
+  ])('is where %s is asked for %s, and nowhere else', async (kind, type, paths) => {
+    const makings = { origin: upstream.origin, picture: wave, sound: wave, film: wave };
+    upstream.on('/', ({ method, path, json }) => {
+      const asked = { method, path: path.replace(/\?.*/, ''), json };
+      if (asked.path.endsWith('/fal-ai/speaker'))
+        return { body: { audio: { url: 'https://fal.run/files/sound' } } };
+      if (asked.path.endsWith('/requests/r')) return { body: { text: 'Yes', chunks: [] } };
+      const made = successOf(asked, makings);
+      return made === null ? { status: 404 } : { headers: { 'content-type': made.type }, body: made.body };
+    });
+    const model = `${kind}/gw/own/own-${type}`;
+    const { status } = await (type === 'tts'
+      ? post('/audio/speech', { model, input: 'Hello' })
+      : listen(model));
+    expect(seen().map((line) => line.replace(/\?.*/, ''))).toEqual(paths);
+    expect(status).toBe(200);
   });
 });

@@ -24,7 +24,7 @@ interface FetchOptions {
   upstream: UpstreamSettings;
   /** For files that the upstream answers as URLs of another host; without it those are a fault. */
   egress: Egress | undefined;
-  /** Origins that the package has built in; where the operator names another address, requests there go to that one's host instead. */
+  /** Origins that the package has built in; where the operator names another address, requests there go to that one instead, below its path. */
   builtIn: readonly string[];
 }
 
@@ -49,10 +49,11 @@ export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions)
     const url = addressOf(input);
     if (url.origin !== base.origin && !builtIn.includes(url.origin))
       return await download(url, egress, init?.signal ?? undefined);
-    if (!usual) {
+    if (!usual && url.origin !== base.origin) {
       url.protocol = base.protocol;
       url.host = base.host;
-      if (base.port === '') url.port = '';
+      url.port = base.port;
+      url.pathname = base.pathname.replace(/\/+$/, '') + url.pathname;
     }
     const headers = new Headers(init?.headers);
     const traceparent = currentTraceparent();
