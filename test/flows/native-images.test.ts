@@ -41,7 +41,7 @@ beforeAll(async () => {
     .toBuffer();
   server = await startPenstock({
     providers: {
-      providers: MODELS.map(([kind, base]) => ({
+      providers: [...MODELS, ['amazon-bedrock', '', undefined] as const].map(([kind, base]) => ({
         id: kind,
         kind,
         baseUrl: upstream.origin + base,
@@ -101,4 +101,11 @@ describe.each(MODELS)('a picture that %s has taken', (kind, _base, { order, ques
     expect((await draw(kind)).status).toBe(200);
     expect(seen()).toEqual([order, question, ...times(3, 'GET /files/a.png')]);
   });
+});
+
+it('a seed of zero is one for Bedrock too', async () => {
+  upstream.on('/invoke', { body: { images: [picture.toString('base64')] } });
+  for (const seed of [0, 7]) expect((await draw('amazon-bedrock', { seed })).status).toBe(200);
+  const sent = upstream.requests.map(({ json }) => json['imageGenerationConfig']);
+  expect(sent).toMatchObject([{ seed: 0 }, { seed: 7 }]);
 });

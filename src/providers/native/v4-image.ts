@@ -36,7 +36,12 @@ export function createV4Image(modelId: string, options: V4ImageOptions): ImageMo
         const unwanted = imageOptions(call, unwantedField(kind, modelId, fields), kind);
         const providerOptions = { ...unwanted, ...patience(kind, { timeouts, given: unwanted }) };
         const shape = shapeOf({ kind, modelId }, call.size);
-        const made = await model.doGenerate({ ...call, ...shape, providerOptions });
+        const made = await model.doGenerate({
+          ...call,
+          ...shape,
+          seed: sentSeed(kind, call.seed),
+          providerOptions,
+        });
         refuseDropped(made.warnings, { modelId });
         return made;
       }),
@@ -65,6 +70,10 @@ const SEEDED: ReadonlySet<NativeKind> = new Set([
   'fireworks',
   'amazon-bedrock',
 ]);
+
+/** Bedrock's package leaves out a seed that is falsy: zero goes as an object, which JSON writes as the number that it holds. */
+const sentSeed = (kind: NativeKind, seed: number | undefined): number | undefined =>
+  kind === 'amazon-bedrock' && seed === 0 ? (Object(0) as number) : seed;
 
 /** The field that says what is unwanted; undefined: the model cannot be told. */
 function unwantedField(kind: NativeKind, modelId: string, fields: KnownFields): ModelFields | undefined {
