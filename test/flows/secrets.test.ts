@@ -75,6 +75,10 @@ const MOODS: Record<string, Mood> = {
     response.end(amazonEvents(begun, { exception: 'throttlingException', payload: { message: echo } }));
   },
   'a cut connection': (request) => void request.socket.destroy(),
+  'a failure of what was ordered': (request, ...exchange) => {
+    const failure = (echo: string) => JSON.stringify({ id: 't', status: 'error', error: echo });
+    (request.method === 'POST' ? success : answer(200, failure))(request, ...exchange);
+  },
   silence: () => undefined,
   success,
 };

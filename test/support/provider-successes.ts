@@ -149,7 +149,7 @@ const ANSWERS: [pattern: RegExp, answer: Answer][] = [
   [/:batchEmbedContents$/, () => ({ embeddings: [{ values: [1, 2] }] })],
   [/:embedContent$/, () => ({ embedding: { values: [1, 2] } })],
   [/:predictLongRunning$/, () => ({ name: 'operations/o' })],
-  [/\/operations\/o$/, veo],
+  [/\/operations\/o(:cancel)?$/, veo],
   [/enerateContent$/, googleContent],
   [/\/converse-stream$/, () => converseStream('Yes')],
   [

@@ -1,5 +1,11 @@
 import { UpstreamError } from '../providers.types.js';
-import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from '../upstream/upstream-errors.js';
+import {
+  abortedError,
+  brokenAnswer,
+  cleanMessage,
+  errorOfConnection,
+  errorOfStatus,
+} from '../upstream/upstream-errors.js';
 
 /** What the packages' errors hold; read by shape, as each package brings its own class. */
 interface SdkError {
@@ -39,7 +45,7 @@ export function upstreamErrorOf(
       fault: 'rejected',
     });
   }
-  const network = networkErrorOf(error);
+  const network = networkErrorOf(error, secrets);
   const ofNetwork = name === 'AI_APICallError' || isOfFetch(error) || network.code !== undefined;
   if (typeof statusCode === 'number' || !ofNetwork) return brokenAnswer('what cannot be used', network);
   return errorOfConnection(network, false);
@@ -53,10 +59,10 @@ function heldError(thrown: unknown): unknown {
 /** A request's own TypeError has a cause; one without is a package's, which found something else than it looked for in an answer. */
 const isOfFetch = (error: Error): boolean => error instanceof TypeError && error.cause !== undefined;
 
-/** The innermost error: the one with the network's own code; without what the outer ones hold. */
-function networkErrorOf(error: Error): Error & { code?: string } {
+/** The innermost error: the one with the network's own code; without what the outer ones hold, and what an upstream said cleaned. */
+function networkErrorOf(error: Error, secrets: readonly string[]): Error & { code?: string } {
   let inner: Error & { code?: string } = error;
   while (inner.cause instanceof Error) inner = inner.cause;
-  const plain = new Error(inner.message);
+  const plain = new Error(cleanMessage(inner.message, secrets));
   return typeof inner.code === 'string' ? Object.assign(plain, { code: inner.code }) : plain;
 }
