@@ -109,3 +109,18 @@ it('a seed of zero is one for Bedrock too', async () => {
   const sent = upstream.requests.map(({ json }) => json['imageGenerationConfig']);
   expect(sent).toMatchObject([{ seed: 0 }, { seed: 7 }]);
 });
+
+it('a picture of Replicate is asked about at the address that stands for it, with the key', async () => {
+  const urls = { get: 'https://api.replicate.com/v1/predictions/p' };
+  upstream.clear();
+  upstream.on('/predictions/p', {
+    body: { id: 'p', status: 'succeeded', output: [`${upstream.origin}/files/a`], urls },
+  });
+  upstream.on('/predictions', { body: { id: 'p', status: 'starting', urls } });
+  upstream.on('/files/', { headers: { 'content-type': 'image/png' }, body: picture });
+  expect((await draw('replicate')).status).toBe(200);
+  expect(upstream.requests[1]).toMatchObject({
+    path: '/rep/v1/predictions/p',
+    headers: { authorization: 'Bearer key-paint-0123456789abcdef' },
+  });
+});

@@ -57,8 +57,9 @@ export function openSdkUpstream(
   }: { egress: Egress | undefined; secrets: readonly string[]; keys: readonly string[] },
 ): SdkUpstream {
   const { id, kind, retry } = upstream;
-  const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [] });
-  const own = { upstream, outbound, headers: keyHeaderOf(upstream), secrets };
+  const headers = keyHeaderOf(upstream);
+  const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [], headers });
+  const own = { upstream, outbound, headers, secrets };
   const held = createHeldOrders({
     kind,
     keys,

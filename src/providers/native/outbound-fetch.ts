@@ -24,8 +24,13 @@ interface FetchOptions {
   upstream: UpstreamSettings;
   /** For files that the upstream answers as URLs of another host; without it those are a fault. */
   egress: Egress | undefined;
-  /** Origins that the package has built in; where the operator names another address, requests there go to that one instead, below its path. */
+  /**
+   * Origins that the package has built in, or that answers name; where the operator names another address, requests there go to that one
+   * instead, below its path.
+   */
   builtIn: readonly string[];
+  /** The key, which packages give to the address alone that they know. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 function addressOf(input: Parameters<typeof globalThis.fetch>[0]): URL {
@@ -36,7 +41,12 @@ function addressOf(input: Parameters<typeof globalThis.fetch>[0]): URL {
  * The operator's own address is reached over the operator's agent; any other host that an answer names is a stranger's, read as a caller's
  * URL would be, without the headers that carry the key.
  */
-export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions): OutboundFetch {
+export function createOutboundFetch({
+  upstream,
+  egress,
+  builtIn,
+  headers: own = {},
+}: FetchOptions): OutboundFetch {
   const { connectMs, firstByteMs, chunkMs } = upstream.timeouts;
   const dispatcher = createOperatorAgent({
     connectTimeoutMs: connectMs,
@@ -44,18 +54,16 @@ export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions)
     bodyTimeoutMs: chunkMs,
   });
   const base = new URL(upstream.baseUrl);
-  const usual = isUsual(upstream);
+  const usual = replacedAddress(upstream);
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const url = addressOf(input);
     if (url.origin !== base.origin && !builtIn.includes(url.origin))
       return await download(url, egress, init?.signal ?? undefined);
-    if (!usual && url.origin !== base.origin) {
-      url.protocol = base.protocol;
-      url.host = base.host;
-      url.port = base.port;
-      url.pathname = base.pathname.replace(/\/+$/, '') + url.pathname;
-    }
     const headers = new Headers(init?.headers);
+    if (usual !== null && url.origin !== base.origin) {
+      moveTo(base, url, usual);
+      for (const [name, value] of Object.entries(own)) if (!headers.has(name)) headers.set(name, value);
+    }
     const traceparent = currentTraceparent();
     if (traceparent !== null) headers.set('traceparent', traceparent);
     const body = await bytesOf(init?.body, headers);
@@ -84,9 +92,20 @@ export function createOutboundFetch({ upstream, egress, builtIn }: FetchOptions)
   };
 }
 
-/** Whether an upstream is at its maker's own address, where its other hosts are too. */
-function isUsual({ kind, baseUrl }: UpstreamSettings): boolean {
-  return kind !== 'openai-compatible' && KINDS[kind].baseUrl({}) === baseUrl;
+/** The maker's own address where the operator names another; null where an upstream is at that one, and at its other hosts too. */
+function replacedAddress({ kind, baseUrl }: UpstreamSettings): string | null {
+  const usual = kind === 'openai-compatible' ? null : KINDS[kind].baseUrl({});
+  return usual === baseUrl ? null : usual;
+}
+
+/** Brings a request for a maker's host to the address that stands for it: what follows the path of the one follows that of the other. */
+function moveTo(base: URL, url: URL, usual: string): void {
+  const path = new URL(usual).pathname.replace(/\/+$/, '');
+  const below = url.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length) : url.pathname;
+  url.protocol = base.protocol;
+  url.host = base.host;
+  url.port = base.port;
+  url.pathname = base.pathname.replace(/\/+$/, '') + below;
 }
 
 /** Node's own FormData is a stranger to the dispatcher's fetch: a form goes as the bytes it stands for. */

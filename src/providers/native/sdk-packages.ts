@@ -56,12 +56,13 @@ const PACKAGES: Partial<Record<NativeKind, Load>> = {
     ),
 };
 
-/** Addresses that packages have built in and offer no setting for. */
+/** Addresses that packages have built in and offer no setting for, or that answers name for what was ordered. */
 export const BUILT_IN: Partial<Record<NativeKind, readonly string[]>> = {
   elevenlabs: ['https://api.elevenlabs.io'],
   deepgram: ['https://api.deepgram.com'],
   assemblyai: ['https://api.assemblyai.com'],
   fal: ['https://fal.run', 'https://queue.fal.run'],
+  replicate: ['https://api.replicate.com'],
 };
 
 /** The package's provider, loaded at the first call and kept. */
