@@ -121,6 +121,8 @@ describe('a transcription that AssemblyAI has taken', () => {
     expect([status, body.error]).toEqual([500, 'Transcription failed']);
     const asked = Array.from({ length: 5 }, () => question);
     expect(seen()).toEqual([...order, ...asked, 'DELETE /v2/transcript/t1']);
+    const keys = upstream.requests.map(({ headers }) => headers.authorization);
+    expect(new Set(keys)).toEqual(new Set(['key-audio-0123456789abcdef']));
   });
 });
 

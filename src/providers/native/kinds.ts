@@ -163,12 +163,14 @@ export const KINDS: Record<NativeKind, KindFacts> = {
     ...OWN,
     variables: ['DEEPGRAM_API_KEY'],
     baseUrl: at('https://api.deepgram.com'),
+    keyHeader: { name: 'authorization', prefix: 'Token ' },
     types: ['tts', 'stt'],
   },
   assemblyai: {
     ...OWN,
     variables: ['ASSEMBLYAI_API_KEY'],
     baseUrl: at('https://api.assemblyai.com'),
+    keyHeader: { name: 'authorization', prefix: '' },
     types: ['stt'],
   },
 };
