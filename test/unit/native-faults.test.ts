@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { UpstreamError } from '../../src/providers/index.js';
 import type { OrderLog, Provider, ProviderRegistry } from '../../src/providers/index.js';
 import {
@@ -103,17 +103,24 @@ describe.each(CALLS)('a fault of %s', (id, call) => {
   });
 });
 
-test('an order that AssemblyAI does not know any more is placed anew', async () => {
-  const notes: string[] = [];
-  const orders: OrderLog = {
+/** Notes of a job's orders; `forgotten` are those that were taken back. */
+function orderLog(earlier: object[] = []): OrderLog & { forgotten: string[] } {
+  const forgotten: string[] = [];
+  return {
     key: 'penstock-1',
     earlier: () =>
-      JSON.stringify(['{"upload_url":"https://files.example.com/u"}', '{"id":"lost","status":"queued"}']),
+      earlier.length === 0 ? null : JSON.stringify(earlier.map((answer) => JSON.stringify(answer))),
     held: () => Promise.resolve(true),
     placed: () => Promise.resolve(true),
-    withdrawn: (reference) => Promise.resolve(void notes.push(reference)),
+    withdrawn: (reference) => Promise.resolve(void forgotten.push(reference)),
     goesOn: () => false,
+    forgotten,
   };
+}
+
+test('an order that AssemblyAI does not know any more is placed anew', async () => {
+  const lost = { id: 'lost', status: 'queued' };
+  const orders = orderLog([{ upload_url: 'https://files.example.com/u' }, lost]);
   upstream.on('/v2/transcript/lost', { status: 404, body: { error: 'Transcript not found' } });
   upstream.on('/v2/transcript/t2', { body: { id: 't2', status: 'completed', text: 'Hello.' } });
   upstream.on('/v2/upload', { body: { upload_url: 'https://files.example.com/u' } });
@@ -121,13 +128,48 @@ test('an order that AssemblyAI does not know any more is placed anew', async () 
   const heard = await (
     await open('assemblyai')
   ).transcription!('universal').transcribe(listening({ orders }));
-  expect([heard.text, notes]).toEqual(['Hello.', [expect.stringContaining('lost')]]);
+  expect([heard.text, orders.forgotten]).toEqual(['Hello.', [expect.stringContaining('lost')]]);
   expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
     'GET /v2/transcript/lost',
     'POST /v2/upload',
     'POST /v2/transcript',
     'GET /v2/transcript/t2',
   ]);
+});
+
+describe('an order that takes longer than its package would wait', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('is waited for at fal', async () => {
+    let asked = 0;
+    upstream.on('/requests/r1', () => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
+      return ++asked < 2
+        ? { status: 400, body: { detail: 'Request is still in progress' } }
+        : { body: { text: 'Hello.', chunks: [] } };
+    });
+    upstream.on('/fal-ai/wizper', { body: { request_id: 'r1' } });
+    const ears = (await open('fal')).transcription!('fal-ai/wizper');
+    expect((await ears.transcribe(listening({ orders: orderLog() }))).text).toBe('Hello.');
+  });
+
+  it('is waited for at Fireworks', async () => {
+    const later = globalThis.setTimeout;
+    const hurried = (work: () => void, ms?: number) => later(work, ms === 120_000 ? 20 : ms);
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(hurried as typeof setTimeout);
+    const ready = performance.now() + 200;
+    upstream.on('/get_result', () => ({
+      body:
+        performance.now() < ready
+          ? { id: 'f1', status: 'Pending', result: null }
+          : { id: 'f1', status: 'Ready', result: { sample: `${upstream.origin}/files/cat.png` } },
+    }));
+    upstream.on('/files/', { headers: { 'content-type': 'image/png' }, body: 'PNG' });
+    upstream.on('/workflows/', { body: { request_id: 'f1' } });
+    const painter = (await open('fireworks')).image!('accounts/fireworks/models/flux-kontext-pro');
+    const made = await painter.doGenerate(drawing({ orders: orderLog() }));
+    expect(made.images).toHaveLength(1);
+  });
 });
 
 describe('a stream of Amazon Bedrock, which is binary', () => {

@@ -2,16 +2,20 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OrderLog } from '../order.types.js';
 import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js';
 import { isFields } from '../predictions/api-client.js';
+import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
 import { askOfOrder } from './held-questions.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
+import type { Guarded } from './v4.types.js';
 
 /** How packages order work that their provider then does by itself, while they ask about it. */
 interface Ordered {
   /** Paths to which they POST what their provider remembers. */
   path: RegExp;
+  /** Whether an answer says that the work goes on, where the package has a patience of its own. */
+  isOpen?(status: number, text: string): boolean;
   /** How the last of those answers is taken back. */
   withdraw?(answer: Fields): Pick<ApiRequest, 'method' | 'path'> | null;
 }
@@ -32,6 +36,7 @@ const ORDERED: Partial<Record<NativeKind, Ordered>> = {
   // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
   fal: {
     path: /\/fal-ai\//,
+    isOpen: (status, text) => status === 400 && text.includes('still in progress'),
     withdraw: ({ response_url: address }) =>
       typeof address === 'string' ? { method: 'PUT', path: `${address}/cancel` } : null,
   },
@@ -39,7 +44,10 @@ const ORDERED: Partial<Record<NativeKind, Ordered>> = {
     path: /\/v2\/(upload|transcript)$/,
     withdraw: below('DELETE', (id) => `/v2/transcript/${id}`),
   },
-  fireworks: { path: /\/workflows\/.+(?<!\/get_result)$/ },
+  fireworks: {
+    path: /\/workflows\/.+(?<!\/get_result)$/,
+    isOpen: (status, text) => status === 200 && /"status"\s*:\s*"Pending"/.test(text),
+  },
 };
 
 /** A longer answer is the work itself, not an order's name. */
@@ -51,6 +59,8 @@ const UNKNOWN = new Set([404, 410]);
 /** One call of a package: what its POSTs were answered, in order, by this attempt or an earlier one. */
 interface HeldCall {
   log: OrderLog;
+  /** Of who waits for the work; packages have others besides. */
+  signal: AbortSignal | undefined;
   keys: readonly string[];
   answers: string[];
   next: number;
@@ -59,8 +69,8 @@ interface HeldCall {
 export interface HeldOrders {
   /** For the package: a POST that was answered before is not sent again, and a question that fails for the moment is asked again. */
   fetch: OutboundFetch['fetch'];
-  /** Work of a package whose orders `log` remembers. @throws UpstreamError as the work does */
-  during<T>(log: OrderLog | undefined, work: () => PromiseLike<T>): Promise<T>;
+  /** Work of a package whose orders are remembered. @throws UpstreamError as the work does */
+  during: Guarded;
   /** Takes an order back, where the provider can do that. @throws UpstreamError */
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
@@ -71,7 +81,7 @@ interface HeldOptions {
   keys: readonly string[];
   /** Values that must never show in an error's message. */
   secrets: readonly string[];
-  pollMs: number;
+  limits: OperationLimits;
   fetch: OutboundFetch['fetch'];
   api: ApiClient;
 }
@@ -106,11 +116,11 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
     }
   };
   const follow = async <T>(
-    log: OrderLog,
+    { log, signal }: Pick<HeldCall, 'log' | 'signal'>,
     earlier: readonly string[],
     work: () => PromiseLike<T>,
   ): Promise<T> => {
-    const call: HeldCall = { log, keys, answers: [...earlier], next: 0 };
+    const call: HeldCall = { log, signal, keys, answers: [...earlier], next: 0 };
     try {
       return await calls.run(call, work);
     } catch (error) {
@@ -119,7 +129,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       const { status, retryable } = error.options;
       if (earlier.length > 0 && UNKNOWN.has(status ?? 0)) {
         await log.withdrawn(reference);
-        return await follow(log, [], work);
+        return await follow(call, [], work);
       }
       // What goes on here or elsewhere finds its order again.
       if (!retryable && !(error.fault === 'aborted' && log.goesOn())) await takeBack(log, reference);
@@ -133,15 +143,19 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       if (call === undefined) return await fetch(input, init);
       const url = new URL(input instanceof Request ? input.url : input);
       if (init?.method !== 'POST' || !ordered?.path.test(url.pathname))
-        return await askOfOrder(() => fetch(input, init), { ...options, signal: init?.signal ?? undefined });
+        return await askOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
+          ...options,
+          isOpen: ordered?.isOpen,
+          signal: call.signal,
+        });
       const known = call.answers[call.next++];
       if (known !== undefined) return asAnswer(known);
       if (!(await call.log.held())) throw abortedError();
       return await place(call, () => fetch(input, { ...init, headers: headersOf(call, init), signal: null }));
     },
-    async during(log, work) {
+    async during({ orders: log, signal }, work) {
       if (log === undefined || ordered === undefined) return await work();
-      return await follow(log, answersOf(log.earlier()), work);
+      return await follow({ log, signal }, answersOf(log.earlier()), work);
     },
   };
 }

@@ -64,7 +64,7 @@ export function openSdkUpstream(
     kind,
     keys,
     secrets,
-    pollMs: upstream.timeouts.pollMs,
+    limits: upstream.timeouts,
     fetch: outbound.fetch,
     api: createProviderApi(own),
   });

@@ -38,13 +38,13 @@ function embeddingOptions(
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, kind, secrets, during, held, load } = options;
-  const guarded: Guarded = async ({ signal, orders }, work) =>
+  const guarded: Guarded = async (call, work) =>
     await during(() =>
-      held.during(orders, async () => {
+      held.during(call, async () => {
         try {
           return await work();
         } catch (error) {
-          throw upstreamErrorOf(error, { secrets, signal });
+          throw upstreamErrorOf(error, { secrets, signal: call.signal });
         }
       }),
     );

@@ -120,8 +120,13 @@ export async function patiently<T>(
       if (!(error instanceof UpstreamError) || !error.options.retryable) throw error;
       if (faults >= MAX_FAULTS) throw finalFault(error.message);
     }
-    await sleep(pollMs, undefined, { signal }).catch(() => {
-      throw abortedError();
-    });
+    await pause(pollMs, signal);
   }
+}
+
+/** @throws UpstreamError where nobody waits any more */
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {
+    throw abortedError();
+  });
 }
