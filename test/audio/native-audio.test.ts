@@ -200,3 +200,18 @@ describe('a base address with a path', () => {
     expect(status).toBe(200);
   });
 });
+
+describe('an answer that nobody can use', () => {
+  it.each([200, 500])('is read no further than can be held (%i)', async (status) => {
+    const alternatives = [{ transcript: 'a'.repeat(70_000_000), words: [] }];
+    upstream.on('/v1/listen', { status, body: { results: { channels: [{ alternatives }] } } });
+    const answer = await listen('deepgram/own-stt');
+    expect([answer.status, answer.body.error]).toEqual([500, 'Transcription failed']);
+  });
+
+  it('as a redirect, is not asked for again', async () => {
+    upstream.on('/v1/listen', { status: 302, headers: { location: `${upstream.origin}/elsewhere` } });
+    expect((await listen('deepgram/own-stt')).status).toBe(500);
+    expect(seen()).toHaveLength(1);
+  });
+});

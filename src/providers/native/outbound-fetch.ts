@@ -2,10 +2,13 @@ import { fetch as undiciFetch } from 'undici';
 import { createOperatorAgent } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
+import { brokenAnswer } from '../upstream/upstream-errors.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { KINDS } from './kinds.js';
 
-/** Videos are the largest. */
+/** What is read of an answer in words or JSON, of one that is a fault, and of any other: videos are the largest. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+const MAX_FAULT_BYTES = 64 * 1024;
 const MAX_DOWNLOAD_BYTES = 256 * 1024 * 1024;
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
@@ -67,10 +70,10 @@ export function createOutboundFetch({
     const traceparent = currentTraceparent();
     if (traceparent !== null) headers.set('traceparent', traceparent);
     const body = await bytesOf(init?.body, headers);
-    const redirect = init?.redirect === 'manual' ? 'manual' : 'error';
-    const request = { ...init, body, headers, redirect, dispatcher } as unknown;
+    // Who wants to follow a redirect does so itself.
+    const request = { ...init, body, headers, redirect: 'manual', dispatcher } as unknown;
     const answer = await undiciFetch(url, request as Parameters<typeof undiciFetch>[1]);
-    return answer as unknown as Response;
+    return bounded(answer as unknown as Response);
   };
   const open = new Set<Promise<unknown>>();
   return {
@@ -106,6 +109,23 @@ function moveTo(base: URL, url: URL, usual: string): void {
   url.host = base.host;
   url.port = base.port;
   url.pathname = base.pathname.replace(/\/+$/, '') + below;
+}
+
+/** An answer of which no more is read than can be held: a fault is cut off there, any other fails. */
+function bounded(answer: Response): Response {
+  const { body, status, statusText, headers } = answer;
+  if (body === null) return answer;
+  const isText = /json|text|event-?stream/.test(headers.get('content-type') ?? '');
+  let left = !answer.ok ? MAX_FAULT_BYTES : isText ? MAX_TEXT_BYTES : MAX_DOWNLOAD_BYTES;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.length;
+      if (left >= 0) controller.enqueue(chunk);
+      else if (answer.ok) controller.error(brokenAnswer('more than can be read'));
+      else controller.terminate();
+    },
+  });
+  return new Response(body.pipeThrough(counter), { status, statusText, headers: [...headers] });
 }
 
 /** Node's own FormData is a stranger to the dispatcher's fetch: a form goes as the bytes it stands for. */
