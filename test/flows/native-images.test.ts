@@ -27,6 +27,8 @@ const MODELS: [kind: string, base: string, paths: { order: string; question: str
     ],
   ];
 
+const NAMES: Record<string, string> = { togetherai: 'google/gemini-3-pro-image' };
+
 let upstream: NativeUpstream;
 let server: TestServer;
 let key: string;
@@ -41,15 +43,19 @@ beforeAll(async () => {
     .toBuffer();
   server = await startPenstock({
     providers: {
-      providers: [...MODELS, ['amazon-bedrock', '', undefined] as const].map(([kind, base]) => ({
-        id: kind,
-        kind,
-        baseUrl: upstream.origin + base,
-        apiKey: 'key-paint-0123456789abcdef',
-        timeouts: { pollMs: 5 },
-        retry: { retries: 2, backoffMs: 1 },
-        models: [{ id: `${kind}/own`, upstreamId: 'acme/paint', type: 'image', tier: 'standard' }],
-      })),
+      providers: [...MODELS, ['amazon-bedrock', ''] as const, ['togetherai', '/v1'] as const].map(
+        ([kind, base]) => ({
+          id: kind,
+          kind,
+          baseUrl: upstream.origin + base,
+          apiKey: 'key-paint-0123456789abcdef',
+          timeouts: { pollMs: 5 },
+          retry: { retries: 2, backoffMs: 1 },
+          models: [
+            { id: `${kind}/own`, upstreamId: NAMES[kind] ?? 'acme/paint', type: 'image', tier: 'standard' },
+          ],
+        }),
+      ),
     },
     plans: { endpointLimits: { image: { limit: 1000, windowSeconds: 60 } } },
   });
@@ -123,4 +129,12 @@ it('a picture of Replicate is asked about at the address that stands for it, wit
     path: '/rep/v1/predictions/p',
     headers: { authorization: 'Bearer key-paint-0123456789abcdef' },
   });
+});
+
+it('a seed for a model that takes none is refused before anything is ordered', async () => {
+  expect(await draw('togetherai', { seed: 7 })).toMatchObject({
+    status: 400,
+    body: { error: 'Model togetherai/own does not support seed', param: 'seed' },
+  });
+  expect(upstream.requests).toEqual([]);
 });

@@ -27,7 +27,7 @@ export function createV4Image(modelId: string, options: V4ImageOptions): ImageMo
     capabilities: {
       style: false,
       negativePrompt: unwantedField(kind, modelId, fields) !== undefined,
-      seed: SEEDED.has(kind),
+      seed: SEEDED.has(kind) && !SEEDLESS.has(modelId),
     },
     withdraw: held.withdraw,
     doGenerate: ({ orders, onProgress: _, ...call }) =>
@@ -70,6 +70,9 @@ const SEEDED: ReadonlySet<NativeKind> = new Set([
   'fireworks',
   'amazon-bedrock',
 ]);
+
+/** Their models that take none all the same. */
+const SEEDLESS: ReadonlySet<string> = new Set(['google/gemini-3-pro-image']);
 
 /** Bedrock's package leaves out a seed that is falsy: zero goes as an object, which JSON writes as the number that it holds. */
 const sentSeed = (kind: NativeKind, seed: number | undefined): number | undefined =>
