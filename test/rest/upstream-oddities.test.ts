@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waveOf } from '../support/audio.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
-import type { NativeUpstream } from '../support/native-upstream.js';
+import type { NativeReply, NativeUpstream } from '../support/native-upstream.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 
@@ -198,6 +198,16 @@ describe('what an upstream made and nobody can read', () => {
       body: { error: 'Generation failed', code: 'server_error' },
     });
   });
+});
+
+it('a picture that an upstream made is fetched again where its file cannot be had for a moment, not made again or elsewhere', async () => {
+  const answers: NativeReply[] = [{ status: 503 }, { status: 429 }];
+  const good = Buffer.from(await picture('#00ff00'), 'base64');
+  upstream.on('/odd/v1/images/generations', { body: { data: [{ url: `${upstream.origin}/files/a.png` }] } });
+  upstream.on('/files/', () => answers.shift() ?? { headers: { 'content-type': 'image/png' }, body: good });
+  const { status, body } = await post('/images/generations', { model: 'odd/paint', prompt: 'x' });
+  expect([status, body['model']]).toEqual([200, 'odd/paint']);
+  expect(upstream.requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET', 'GET']);
 });
 
 describe('an upstream that keeps its convention loosely', () => {

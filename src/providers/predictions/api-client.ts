@@ -1,7 +1,7 @@
 import type { OutboundFetch } from '../native/outbound-fetch.js';
 import { upstreamErrorOf } from '../native/sdk-errors.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError, brokenAnswer, errorOfStatus } from '../upstream/upstream-errors.js';
+import { abortedError, brokenAnswer, errorOfStatus, unreadableFile } from '../upstream/upstream-errors.js';
 
 export type Fields = Record<string, unknown>;
 
@@ -149,9 +149,8 @@ class HttpApi implements ApiClient {
       return await this.download(new URL(next, address).href, { signal, hops: hops + 1 });
     }
     if (answer.status === 200) return await readWhole(answer);
-    const error = await this.statusError(answer);
-    // No fault of the caller's, whatever the status says: the address is the upstream's own.
-    throw error.options.retryable ? error : brokenAnswer('a file that cannot be fetched');
+    await answer.body?.cancel();
+    throw unreadableFile(answer.status);
   }
 }
 

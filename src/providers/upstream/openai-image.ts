@@ -1,12 +1,15 @@
 import type { Egress } from '../../egress/index.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
+import { patiently } from '../predictions/operation.js';
 import type { Transport } from './transport.js';
-import { abortedError, brokenAnswer, errorOfConnection } from './upstream-errors.js';
+import { abortedError, brokenAnswer, errorOfConnection, unreadableFile } from './upstream-errors.js';
 
 /** OpenAI's own limit; an upstream that makes fewer is asked again for the rest. */
 const MAX_PER_CALL = 10;
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 const DOWNLOAD_TIMEOUT_MS = 60_000;
+/** Before a download that failed for the moment is tried again. */
+const DOWNLOAD_PAUSE_MS = 500;
 /** These models always answer base64 and refuse the field. */
 const ALWAYS_BASE64 = /(^|\/)(chatgpt-image|gpt-image)/;
 
@@ -93,7 +96,11 @@ async function bytesOf(
 ): Promise<Uint8Array> {
   if (typeof base64 === 'string') return Buffer.from(base64, 'base64');
   if (typeof url !== 'string' || !URL.canParse(url)) throw brokenAnswer('no images');
-  return await download(new URL(url), options, signal);
+  // It is made, and paid, by now.
+  return await patiently(() => download(new URL(url), options, signal), {
+    pollMs: DOWNLOAD_PAUSE_MS,
+    signal,
+  });
 }
 
 /** The upstream's own host is the operator's configuration; any other is reached as a caller's address would be. */
@@ -105,17 +112,18 @@ async function download(
   if (url.origin === transport.origin)
     return await transport.getBytes(`${url.pathname}${url.search}`, { maxBytes: MAX_IMAGE_BYTES, signal });
   if (egress === undefined) throw brokenAnswer('an image on another host');
+  let answer;
   try {
-    const answer = await egress.request(url.href, {
+    answer = await egress.request(url.href, {
       maxBytes: MAX_IMAGE_BYTES,
       maxRedirects: 3,
       totalTimeoutMs: DOWNLOAD_TIMEOUT_MS,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (answer.status === 200) return answer.body;
   } catch (error) {
     if (signal?.aborted === true) throw abortedError();
     throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), true);
   }
-  throw brokenAnswer('an image that cannot be fetched');
+  if (answer.status === 200) return answer.body;
+  throw unreadableFile(answer.status);
 }

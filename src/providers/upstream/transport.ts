@@ -4,7 +4,13 @@ import type { GoneSignal } from '../../gone-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
 import { DecodedAnswer } from './decoded.js';
-import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
+import {
+  abortedError,
+  brokenAnswer,
+  errorOfConnection,
+  errorOfStatus,
+  unreadableFile,
+} from './upstream-errors.js';
 
 /** Limits of one provider's connections (decisions.md 6, "Upstreams"). */
 export interface UpstreamTimeouts {
@@ -132,6 +138,7 @@ export class Transport {
   ): Promise<Buffer> {
     const chunks: Buffer[] = [];
     let size = 0;
+    let status: number;
     try {
       const answer = await this.pool.request({
         path,
@@ -144,13 +151,14 @@ export class Transport {
         if (size > maxBytes) throw brokenAnswer('more than can be read');
         chunks.push(chunk);
       }
-      if (answer.statusCode === 200) return Buffer.concat(chunks);
+      status = answer.statusCode;
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
       if (signal?.aborted) throw abortedError();
-      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), true);
+      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
     }
-    throw brokenAnswer('a file that cannot be fetched');
+    if (status === 200) return Buffer.concat(chunks);
+    throw unreadableFile(status);
   }
 
   /** Waits for no one: open exchanges fail. */

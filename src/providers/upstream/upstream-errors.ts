@@ -144,3 +144,12 @@ export function kindOfError(error: unknown): string {
 export function brokenAnswer(what: string, cause?: unknown): UpstreamError {
   return new UpstreamError(`Upstream answered ${what}`, { status: null, retryable: false, cause });
 }
+
+/** A file that an upstream names cannot be had, which is never the caller's fault: the address is the upstream's own. */
+export function unreadableFile(status: number): UpstreamError {
+  const retryable = status === 429 || status >= 500;
+  return new UpstreamError(`Upstream answered a file that cannot be fetched (${status})`, {
+    status,
+    retryable,
+  });
+}
