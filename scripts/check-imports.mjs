@@ -15,6 +15,7 @@ const ENGINE = [
   [
     'vocabulary',
     'characters',
+    'feature-vector',
     'ids',
     'errors',
     'folders',

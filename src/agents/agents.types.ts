@@ -186,6 +186,12 @@ export interface GivenDocument {
   signal: AbortSignal;
 }
 
+/** The beginning of a document's text, and whether it goes on. */
+export interface ExtractedText {
+  text: string;
+  cut: boolean;
+}
+
 /** A knowledge file, and the stored copy of its bytes. */
 export interface CopiedFile {
   sourceId: string;
@@ -217,10 +223,10 @@ export interface KnowledgeService {
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
   search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;
   /**
-   * Text of a document given with a run (attachments), within the same limits.
+   * The beginning of the text of a document given with a run (attachments) or fetched, within the same limits.
    * @throws ApiError invalid_request; unavailable while too many are read
    */
-  extract(document: GivenDocument): Promise<string>;
+  extract(document: GivenDocument, maxCharacters: number): Promise<ExtractedText>;
 }
 
 export interface Memory {

@@ -1,4 +1,3 @@
-export { featureVector } from './sandbox/embedding.js';
 export { createProviderRegistry, readProvidersFile } from './registry.js';
 export type { RegistryOptions } from './registry.js';
 export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';

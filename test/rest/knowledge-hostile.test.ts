@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeAgent } from '../support/agents.js';
+import { createInstallation } from '../support/installation.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
+import { spawnPenstock } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
 import { docxOf, wordXml } from '../support/zip.js';
 
@@ -120,6 +122,46 @@ test('a CSV that repeats a long name in each row has failed, and says why', asyn
   const wide = await outcomeOf(`${'n'.repeat(1000)}\n${'1\n'.repeat(30_000)}`, 'wide.csv');
   expect(wide).toMatchObject({ status: 'failed', error_message: 'The file has too much text' });
 });
+
+test('however long and odd a text is, the process that has it read answers others meanwhile, and stays small', async () => {
+  const installation = await createInstallation();
+  const server = await spawnPenstock(installation);
+  try {
+    const owner = await installation.createOrg({ plan: 'business_monthly' });
+    const agent = await server.rest<{ agent: { id: string } }>('POST', '/agents', {
+      key: owner.key,
+      body: { name: 'Reader', system_prompt: 'x' },
+    });
+    const path = `/agents/${agent.body.agent.id}/knowledge`;
+    const body = Buffer.concat([
+      Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="tabs.txt"\r\n\r\n'),
+      Buffer.alloc(19_800_000, 'a\t'),
+      Buffer.from('\r\n--b--\r\n'),
+    ]);
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const sent = await server.rest<{ file: FileRecord }>('POST', path, { key: owner.key, body, headers });
+    expect(sent.status).toBe(200);
+
+    let longest = 0;
+    for (let status = 'pending'; status !== 'failed';) {
+      const asked = performance.now();
+      await (await server.raw('/healthz', { method: 'GET' })).body.dump();
+      longest = Math.max(longest, performance.now() - asked);
+      const [row] = await installation.sql<{ status: string; error_message: string }>(
+        'SELECT status, error_message FROM knowledge_files WHERE id = $1',
+        [sent.body.file.id],
+      );
+      status = row?.status ?? 'failed';
+      if (status === 'failed') expect(row?.error_message).toBe('The file has too much text');
+    }
+    expect(longest).toBeLessThan(600);
+    const peak = /VmHWM:\s*(\d+)/.exec(await readFile(`/proc/${server.pid}/status`, 'utf8'))?.[1];
+    expect(Number(peak)).toBeLessThan(600 * 1024);
+  } finally {
+    await server.close();
+    await installation.close();
+  }
+}, 90_000);
 
 describe('a hostile document ends as failed, and says why', () => {
   const flood = (bytes: number) => Buffer.from(wordXml('a'.repeat(bytes)));

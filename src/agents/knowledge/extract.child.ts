@@ -1,17 +1,24 @@
 /**
- * The process that reads strangers' documents: one file on standard input, its text on standard output, then it ends. Its parent bounds
- * its time and memory (extract.ts), so a hostile file costs this process only.
+ * The process that reads strangers' documents: one file on standard input, what was asked for on standard output, then it ends. Its parent
+ * bounds its time and memory (extract.ts), so a hostile file costs this process only: all that takes longer with a longer text is done here.
+ *
+ * `extract.child.js <kind> passages`: a JSON array of `[text, vector in base64]`. `extract.child.js <kind> text <most>`: the text's first
+ * characters as `{"text", "cut"}`. Where it ends with another code than 0 it wrote why, in words for the file's owner.
  */
 import { parse } from 'csv-parse/sync';
 import mammoth from 'mammoth';
 import yauzl from 'yauzl';
+import { chunksOf } from './chunks.js';
 import { decodeText } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
+import { vectorOf } from './vectors.js';
 
 /** What a DOCX may hold unpacked, and in how many parts. */
 const MAX_UNPACKED = 60 * 1024 * 1024;
 const MAX_PARTS = 5000;
 const MAX_TEXT = 20 * 1024 * 1024;
+/** Characters that are written in one go. */
+const PART = 65_536;
 
 async function readInput(): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -138,14 +145,40 @@ const READERS: Record<FileKind, (bytes: Buffer) => Promise<string> | string> = {
   txt: (bytes) => decodeText(bytes) ?? '',
 };
 
-const kind = process.argv[2] as FileKind;
+/** @throws Error where there are too many, or none: before the first part */
+function* passagesOf(text: string): Generator<string> {
+  const chunks = chunksOf(text);
+  if (chunks.length === 0) throw new Error('The file has no text');
+  let part = '[';
+  for (const [at, chunk] of chunks.entries()) {
+    part += `${at === 0 ? '' : ','}${JSON.stringify([chunk, vectorOf(chunk).toString('base64')])}`;
+    if (part.length < PART) continue;
+    yield part;
+    part = '';
+  }
+  yield `${part}]`;
+}
+
+function* beginningOf(text: string, most: number): Generator<string> {
+  yield JSON.stringify({ text: text.slice(0, most), cut: text.length > most });
+}
+
+function write(part: string): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(part, () => resolve()));
+}
+
+// A server of an older build, under which this file was replaced, asks for nothing: it wants the whole text.
+const [kind, wanted, most = MAX_TEXT] = process.argv.slice(2);
 process.on('disconnect', () => process.exit(0));
 try {
-  const text = await READERS[kind](await readInput());
+  const text = await READERS[kind as FileKind](await readInput());
   if (text.length > MAX_TEXT) throw new Error('The file has too much text');
-  process.stdout.write(JSON.stringify({ text }), () => process.exit(0));
+  for (const part of wanted === 'passages' ? passagesOf(text) : beginningOf(text, Number(most)))
+    await write(part);
+  process.exit(0);
 } catch (error) {
   const known =
     error instanceof Error && error.message.startsWith('The ') ? error.message : 'The file cannot be read';
-  process.stdout.write(JSON.stringify({ error: known }), () => process.exit(0));
+  await write(known);
+  process.exit(1);
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
 
 /** Both stay under what trust.md allows a hostile file (60 s, 512 MB), with room for the start and the end. */
@@ -46,27 +47,47 @@ function guard(child: ChildProcess, until: number, stop: (reason: string) => voi
   };
 }
 
-/**
- * The text of a document, read in a process of its own with bounded time and memory. Whoever kills that process (the system, short of
- * memory; an operator) says nothing about the document, so another one reads it; a document that ends two cannot be read.
- * @throws ExtractionError
- */
-export async function extractText(bytes: Buffer, kind: FileKind, signal?: AbortSignal): Promise<string> {
-  const attempt = { bytes, kind, signal, until: performance.now() + TIME_LIMIT_MS };
-  return parseOutput((await readOnce(attempt)) ?? (await readOnce(attempt)) ?? '');
-}
-
-interface Attempt {
+/** A document, and whoever may give up on it. */
+export interface Document {
   bytes: Buffer;
   kind: FileKind;
-  signal: AbortSignal | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * A document's passages with their vectors, as knowledge.queries.ts stores them: JSON that nobody reads on the way, for it may be long.
+ * @throws ExtractionError
+ */
+export function extractPassages(document: Document): Promise<Buffer> {
+  return readIn(document, ['passages']);
+}
+
+/** The beginning of a document's text. @throws ExtractionError */
+export async function extractText(document: Document, maxCharacters: number): Promise<ExtractedText> {
+  const output = await readIn(document, ['text', String(maxCharacters)]);
+  return JSON.parse(output.toString('utf8')) as ExtractedText;
+}
+
+/**
+ * Reads in a process of its own with bounded time and memory. Whoever kills that process (the system, short of memory; an operator) says
+ * nothing about the document, so another one reads it; a document that ends two cannot be read.
+ */
+async function readIn(document: Document, wanted: string[]): Promise<Buffer> {
+  const attempt = { ...document, wanted, until: performance.now() + TIME_LIMIT_MS };
+  const output = (await readOnce(attempt)) ?? (await readOnce(attempt));
+  if (output === null) throw new ExtractionError('The file cannot be read');
+  return output;
+}
+
+interface Attempt extends Document {
+  wanted: string[];
   until: number;
 }
 
 /** @returns null: the process was killed, and not by this one */
-async function readOnce({ bytes, kind, signal, until }: Attempt): Promise<string | null> {
-  signal?.throwIfAborted();
-  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind], {
+async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promise<Buffer | null> {
+  signal.throwIfAborted();
+  const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind, ...wanted], {
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
     // As all children of our own: Ctrl-C in the terminal is for the parent.
     detached: true,
@@ -79,18 +100,20 @@ async function readOnce({ bytes, kind, signal, until }: Attempt): Promise<string
   };
   const release = guard(child, until, stop);
   const aborted = (): void => stop('Aborted');
-  signal?.addEventListener('abort', aborted, { once: true });
+  signal.addEventListener('abort', aborted, { once: true });
   try {
     const output = await outputOf(child, bytes, stop);
     if (reason !== null) throw new ExtractionError(reason);
-    return child.signalCode === null ? output : null;
+    if (child.signalCode !== null) return null;
+    if (child.exitCode === 0) return output;
+    throw new ExtractionError(output.toString('utf8') || 'The file cannot be read');
   } finally {
     release();
-    signal?.removeEventListener('abort', aborted);
+    signal.removeEventListener('abort', aborted);
   }
 }
 
-function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<string> {
+function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
@@ -100,20 +123,9 @@ function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => 
       else parts.push(part);
     });
     child.on('error', reject);
-    child.on('close', () => resolve(Buffer.concat(parts).toString('utf8')));
+    child.on('close', () => resolve(Buffer.concat(parts)));
     // A process that ended early closes its input: its output tells why.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(bytes);
   });
-}
-
-function parseOutput(output: string): string {
-  let result: { text?: string; error?: string };
-  try {
-    result = JSON.parse(output) as { text?: string; error?: string };
-  } catch {
-    throw new ExtractionError('The file cannot be read');
-  }
-  if (typeof result.text !== 'string') throw new ExtractionError(result.error ?? 'The file cannot be read');
-  return result.text;
 }

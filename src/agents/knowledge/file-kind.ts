@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
 
 /** Formats of knowledge files (contract 4.8). */
@@ -14,6 +15,8 @@ export const CONTENT_TYPES: Record<FileKind, string> = {
 const CONTROL = /\p{Cc}/gu;
 
 const HEAD_BYTES = 1024;
+/** Looked at in one go: a millisecond or two. */
+const PIECE_BYTES = 262_144;
 const ARCHIVE = Buffer.from('PK\x03\x04', 'latin1');
 /** What a DOCX's directory names; names stand in it uncompressed. */
 const DOCX_PARTS = ['word/document.xml', '[Content_Types].xml'];
@@ -24,7 +27,7 @@ export async function kindOf(
   filename: string,
 ): Promise<FileKind | null> {
   let seen: PartsSeen | TextSeen | null = null;
-  for await (const chunk of chunksFrom(content)) {
+  for await (const chunk of withHead(piecesOf(content))) {
     if (seen === null && chunk.subarray(0, HEAD_BYTES).includes('%PDF-')) return 'pdf';
     seen ??= chunk.subarray(0, 4).equals(ARCHIVE) ? new PartsSeen(DOCX_PARTS) : new TextSeen(chunk);
     if (!seen.take(chunk)) return null;
@@ -33,10 +36,20 @@ export async function kindOf(
   return seen instanceof PartsSeen ? 'docx' : textKind(filename);
 }
 
-/** The chunks, the first of them at least as long as what a kind is known by. */
-async function* chunksFrom(
+/** Chunks that are not long; what was one long one leaves the event loop to others in between. */
+async function* piecesOf(
   content: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of content) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      if (at > 0) await turn();
+      yield chunk.subarray(at, at + PIECE_BYTES);
+    }
+  }
+}
+
+/** The chunks, the first of them at least as long as what a kind is known by. */
+async function* withHead(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of content) {
     if (head === null) yield chunk;

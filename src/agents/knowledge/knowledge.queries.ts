@@ -81,12 +81,15 @@ export const FAIL = `UPDATE knowledge_files SET status = 'failed', error_message
 export const GIVE_BACK = `UPDATE knowledge_files SET status = 'pending', attempt = attempt - 1, worker_id = NULL, lease_until = NULL
   WHERE id = $1 AND fence = $2 AND status = 'processing'`;
 
-/** The passages and the file's completion in one statement, or nothing where the attempt is no longer its own. */
+/**
+ * The passages (JSON from extract.child.ts, as bytes) and the file's completion in one statement, or nothing where the attempt is no longer
+ * its own.
+ */
 export const COMPLETE = `WITH done AS (
-    UPDATE knowledge_files SET status = 'completed', chunk_count = cardinality($3::text[]), error_message = NULL, worker_id = NULL,
+    UPDATE knowledge_files SET status = 'completed', chunk_count = json_array_length($3::json), error_message = NULL, worker_id = NULL,
       lease_until = NULL, updated_at = clock_timestamp()
     WHERE id = $1 AND fence = $2 AND status = 'processing' RETURNING id, org_id, agent_id
   )
   INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
-  SELECT d.id, d.org_id, d.agent_id, (p.n - 1)::int, p.text, decode(p.vector, 'base64')
-  FROM done d, unnest($3::text[], $4::text[]) WITH ORDINALITY AS p (text, vector, n)`;
+  SELECT d.id, d.org_id, d.agent_id, (p.n - 1)::int, p.passage->>0, decode(p.passage->>1, 'base64')
+  FROM done d, json_array_elements($3::json) WITH ORDINALITY AS p (passage, n)`;

@@ -8,7 +8,13 @@ import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
-import type { CopiedFile, GivenDocument, KnowledgeFile, KnowledgeService } from '../agents.types.js';
+import type {
+  CopiedFile,
+  ExtractedText,
+  GivenDocument,
+  KnowledgeFile,
+  KnowledgeService,
+} from '../agents.types.js';
 import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
 import { COLUMNS, COPY, INSERT, NOTIFY, toKnowledgeFile } from './knowledge.queries.js';
@@ -129,11 +135,12 @@ class Knowledge implements KnowledgeService {
     return this.retrieval.search(input);
   }
 
-  async extract({ orgId, bytes, filename, signal }: GivenDocument): Promise<string> {
+  async extract(document: GivenDocument, maxCharacters: number): Promise<ExtractedText> {
+    const { orgId, bytes, filename, signal } = document;
     const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
     try {
-      return await this.places.use(orgId, signal, () => extractText(bytes, kind, signal));
+      return await this.places.use(orgId, signal, () => extractText({ bytes, kind, signal }, maxCharacters));
     } catch (error) {
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;

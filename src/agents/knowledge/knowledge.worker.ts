@@ -1,15 +1,12 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
 import type { FileService } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
-import { chunksOf } from './chunks.js';
-import { ExtractionError, extractText } from './extract.js';
+import { ExtractionError, extractPassages } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
 import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK } from './knowledge.queries.js';
-import { vectorOf } from './vectors.js';
 
 /** Longer than extraction may take (extract.ts); a lost worker's file is taken up again after it. */
 const LEASE_MS = 90_000;
@@ -100,10 +97,9 @@ class Worker implements KnowledgeWorker {
     const { system } = database;
     try {
       const bytes = await files.read(claimed.org_id, claimed.file_id).catch(throwAsAway);
-      const text = await extractText(bytes, kindFrom(claimed.content_type), this.stopping.signal);
-      const chunks = chunksOf(text);
-      if (chunks.length === 0) throw new ExtractionError('The file has no text');
-      await system.query(COMPLETE, [claimed.id, claimed.fence, chunks, await vectorsOf(chunks)]);
+      const kind = kindFrom(claimed.content_type);
+      const passages = await extractPassages({ bytes, kind, signal: this.stopping.signal });
+      await system.query(COMPLETE, [claimed.id, claimed.fence, passages]);
     } catch (error) {
       // The database was away: that is no fault of the file's. Where it still is, the lease runs out.
       if (this.stopping.signal.aborted || (error instanceof ApiError && error.code === 'unavailable')) {
@@ -117,7 +113,7 @@ class Worker implements KnowledgeWorker {
         );
         return;
       }
-      const known = error instanceof ExtractionError || error instanceof RangeError;
+      const known = error instanceof ExtractionError;
       // Deleted while it waited: there is nothing left to be failed.
       const gone = error instanceof ApiError && error.code === 'not_found';
       if (!known && !gone)
@@ -141,14 +137,4 @@ function throwAsAway(error: unknown): never {
 function kindFrom(contentType: string): FileKind {
   const found = Object.entries(CONTENT_TYPES).find(([, type]) => type === contentType);
   return (found?.[0] ?? 'txt') as FileKind;
-}
-
-/** Base64, in slices that leave the event loop to others. */
-async function vectorsOf(chunks: string[]): Promise<string[]> {
-  const vectors: string[] = [];
-  for (const [at, chunk] of chunks.entries()) {
-    vectors.push(vectorOf(chunk).toString('base64'));
-    if (at % 8 === 7) await turn();
-  }
-  return vectors;
 }

@@ -58,10 +58,8 @@ async function textOf(
   document: GivenDocument,
 ): Promise<string> {
   try {
-    const text = await knowledge.extract(document);
-    return text.length > MAX_TEXT
-      ? `${text.slice(0, MAX_TEXT)}\n[The document goes on; it was cut here.]`
-      : text;
+    const { text, cut } = await knowledge.extract(document, MAX_TEXT);
+    return cut ? `${text}\n[The document goes on; it was cut here.]` : text;
   } catch (error) {
     if (error instanceof ApiError && error.message === 'Unsupported file type') throw unsupported();
     throw error;

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.js';
 import { EgressError } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import type { FileService } from '../../files/index.js';
-import type { GivenDocument, KnowledgeService } from '../agents.types.js';
+import type { ExtractedText, GivenDocument, KnowledgeService } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { WorkError } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
@@ -82,7 +82,7 @@ async function pageOf(
   if (DOCUMENT.test(type)) {
     if (truncated) throw new ToolError('The document is too large');
     const document = { orgId, bytes: body, filename: 'document', signal };
-    return { title: '', text: await documentText(options.knowledge, document), cut: false };
+    return { title: '', ...(await documentText(options.knowledge, document)) };
   }
   const text = decode(body.subarray(0, MAX_PAGE_BYTES), type);
   const cut = truncated || body.length > MAX_PAGE_BYTES;
@@ -95,9 +95,9 @@ async function pageOf(
 async function documentText(
   knowledge: WebFetchOptions['knowledge'],
   document: GivenDocument,
-): Promise<string> {
+): Promise<ExtractedText> {
   try {
-    return await knowledge.extract(document);
+    return await knowledge.extract(document, MAX_TEXT);
   } catch (error) {
     throw error instanceof ApiError ? new ToolError('The document could not be read', error) : error;
   }
