@@ -50,17 +50,20 @@ export const INSERT = `INSERT INTO knowledge_files (id, org_id, agent_id, file_i
 /** Attempts before a file whose worker died each time is failed. */
 const MAX_ATTEMPTS = 3;
 
-/** Takes one waiting file, or one whose worker was lost; the fence guards every later write of this attempt. */
+/**
+ * Takes one waiting file, or one whose worker was lost; the fence guards every later write of this attempt. It is chosen in a CTE, which is
+ * run once: a plan may run a subquery again for each row of the table, and each time it skips what this statement holds and takes the next.
+ */
 export const CLAIM = {
   name: 'knowledge_claim',
-  text: `UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
-      lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
-    FROM (
+  text: `WITH next AS MATERIALIZED (
       SELECT id FROM knowledge_files
       WHERE status = 'pending' OR (status = 'processing' AND lease_until < clock_timestamp() AND attempt < ${MAX_ATTEMPTS})
       ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) next
-    WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
+    )
+    UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
+      lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
+    FROM next WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
 };
 
 /** Whether there is anything for the two below. */
