@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { createPlanCatalogue } from '../access/index.js';
+import { readMcpFile } from '../agents/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { createDatabase, openInstallation } from '../database/index.js';
@@ -9,11 +9,10 @@ import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
 import {
+  askUpstream,
   createProviderRegistry,
   createTokenizer,
-  parseProvidersFile,
-  Transport,
-  UpstreamError,
+  readProvidersFile,
 } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
@@ -32,7 +31,6 @@ export interface Report {
 }
 
 const ANSWER_MS = 5000;
-const ANSWER_BYTES = 10 * 2 ** 20;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -66,26 +64,20 @@ async function lookAtKafka(config: Config, logger: Logger): Promise<string> {
 
 /** An answer of any kind is reachability; only a refused key is a fault of the configuration. */
 async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
-  const { baseUrl, headers, timeouts, apiKey } = upstream;
-  const authorization: Record<string, string> = apiKey ? { authorization: `Bearer ${apiKey}` } : {};
-  const transport = new Transport({
-    baseUrl,
-    headers: { ...authorization, ...headers },
-    timeouts,
-    secrets: apiKey ? [apiKey] : [],
+  const { origin, pathname } = new URL(upstream.baseUrl);
+  // Its query may hold a key.
+  const address = `${origin}${pathname === '/' ? '' : pathname}`;
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const answer = await askUpstream(upstream, signal).catch((error: unknown) => {
+    const reason = signal.aborted ? `nothing came for ${ANSWER_MS / 1000} s` : reasonOf(error);
+    throw new Error(`${address} does not answer: ${reason}`, { cause: error });
   });
-  try {
-    await transport.getBytes('/models', { maxBytes: ANSWER_BYTES, signal: AbortSignal.timeout(ANSWER_MS) });
-    return `${baseUrl} answers`;
-  } catch (error) {
-    const status = error instanceof UpstreamError ? error.options.status : null;
-    if (status === null) throw new Error(`${baseUrl} does not answer: ${reasonOf(error)}`, { cause: error });
-    if (status === 401 || status === 403)
-      throw new Error(`${baseUrl} refuses the key (${status})`, { cause: error });
-    return `${baseUrl} answers (${status} to GET /models)`;
-  } finally {
-    await transport.close();
-  }
+  if (answer === null) return `${address} was not asked: its requests are signed`;
+  const { asked, status, refusesKey } = answer;
+  if (refusesKey) throw new Error(`${address} refuses the key (${status})`);
+  return status < 300
+    ? `${address} answers`
+    : `${address} answers (${status} to ${asked}, which tells nothing of the key)`;
 }
 
 async function lookAtModels(config: Config, logger: Logger): Promise<string> {
@@ -103,17 +95,21 @@ async function lookAtModels(config: Config, logger: Logger): Promise<string> {
   }
 }
 
+/** Those of PROVIDERS_FILE and those that the environment's keys switch on. */
 async function upstreamChecks(config: Config): Promise<Check[]> {
-  const { providersFile, variables } = config;
-  if (providersFile === null) return [];
   try {
-    const { upstreams } = parseProvidersFile(await readFile(providersFile, 'utf8'), variables);
+    const { upstreams } = await readProvidersFile({ file: config.providersFile, env: config.variables });
     return await Promise.all(
       upstreams.map((upstream) => check(`provider ${upstream.id}`, () => lookAtUpstream(upstream))),
     );
   } catch {
     return []; // the file's fault is told by the check of the models
   }
+}
+
+async function lookAtMcp({ mcpFile, variables }: Config): Promise<string> {
+  if (mcpFile === null) return 'not configured';
+  return `${Object.keys(await readMcpFile(mcpFile, variables)).length} servers listed`;
 }
 
 async function lookAtFiles(config: Config, database: Database, logger: Logger): Promise<string> {
@@ -163,6 +159,7 @@ export async function examine(): Promise<Report> {
       await createPlanCatalogue(config.plansFile);
       return config.plansFile ?? "the contract's plans";
     }),
+    check('mcp', () => lookAtMcp(config)),
     check('providers', () => lookAtModels(config, logger)),
     upstreamChecks(config),
   ]);

@@ -1,6 +1,7 @@
+export { askUpstream } from './ask-upstream.js';
 export { createProviderRegistry, readProvidersFile } from './registry.js';
 export type { RegistryOptions } from './registry.js';
-export { parseProvidersFile, SANDBOX_ID } from './providers-file.js';
+export { SANDBOX_ID } from './providers-file.js';
 export type { UpstreamSettings } from './upstream-settings.types.js';
 export { createSandboxImage } from './sandbox/image-model.js';
 export { createSandboxVideo } from './sandbox/video-model.js';

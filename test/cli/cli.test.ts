@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -9,6 +10,7 @@ import { bundle } from '../../scripts/build.mjs';
 import { pino } from 'pino';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
+import { startNativeUpstream } from '../support/native-upstream.js';
 
 // Real processes, each with a start of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 90_000 });
@@ -36,8 +38,13 @@ function run(env: Record<string, string>, args: string[]): Promise<Run> {
   });
 }
 
-const cli = (...args: string[]): Promise<Run> =>
-  run({ DATABASE_URL: db.url, PUBLIC_URL: 'http://127.0.0.1:4000', DATA_DIR: db.config.dataDir }, args);
+const environment = (): Record<string, string> => ({
+  DATABASE_URL: db.url,
+  PUBLIC_URL: 'http://127.0.0.1:4000',
+  DATA_DIR: db.config.dataDir,
+});
+
+const cli = (...args: string[]): Promise<Run> => run(environment(), args);
 
 async function answer<T = Record<string, unknown>>(...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await cli(...args);
@@ -191,7 +198,14 @@ test('every fault of the configuration is told, and nothing is touched', async (
 test('the doctor says what a start would find', async () => {
   const report = await answer<{ ok: boolean; checks: { name: string; ok: boolean }[] }>('doctor');
   expect(report.ok).toBe(true);
-  expect(report.checks.map(({ name }) => name)).toEqual(['database', 'files', 'kafka', 'plans', 'providers']);
+  expect(report.checks.map(({ name }) => name)).toEqual([
+    'database',
+    'files',
+    'kafka',
+    'plans',
+    'mcp',
+    'providers',
+  ]);
 });
 
 test('the doctor names what is broken and fails', async () => {
@@ -199,6 +213,7 @@ test('the doctor names what is broken and fails', async () => {
     DATABASE_URL: 'postgresql://127.0.0.1:1/x',
     PUBLIC_URL: 'http://127.0.0.1:1',
     KAFKA_BROKERS: '127.0.0.1:1',
+    MCP_FILE: '/nowhere.json',
   };
   const { code, stdout } = await run(
     { ...broken, PLANS_FILE: '/nowhere.json', DATA_DIR: db.config.dataDir },
@@ -207,7 +222,78 @@ test('the doctor names what is broken and fails', async () => {
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; ok: boolean }[] };
   expect({ code, ok }).toEqual({ code: 1, ok: false });
   const failed = checks.filter((check) => !check.ok).map(({ name }) => name);
-  expect(failed).toEqual(['database', 'files', 'kafka', 'plans']);
+  expect(failed).toEqual(['database', 'files', 'kafka', 'plans', 'mcp']);
+});
+
+test("the doctor asks each provider of the file and of the environment with the key as that provider's calls carry it", async () => {
+  const upstream = await startNativeUpstream();
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-doctor-'));
+  const origin = upstream.origin;
+  const carries: Record<string, (headers: IncomingHttpHeaders) => unknown> = {
+    'anthropic/v1/models': (headers) => headers['x-api-key'],
+    'google/v1beta/models': (headers) => headers['x-goog-api-key'],
+    'elevenlabs/v1/models': (headers) => headers['xi-api-key'],
+    'deepgram/v1/projects': ({ authorization }) => authorization?.replace(/^Token /, ''),
+    'assemblyai/v2/transcript': ({ authorization }) => authorization,
+    'fal/models': ({ authorization }) => authorization?.replace(/^Key /, ''),
+    'openai/v1/models': ({ authorization }) => authorization?.replace(/^Bearer /, ''),
+    'groq/v1/models': ({ authorization }) => authorization?.replace(/^Bearer /, ''),
+  };
+  for (const [path, keyOf] of Object.entries(carries))
+    upstream.on(path, ({ headers }) =>
+      keyOf(headers) === 'right' ? { body: { data: [] } } : { status: path.startsWith('google') ? 400 : 401 },
+    );
+  const entry = (id: string, base: string, apiKey = 'right') => ({
+    id,
+    kind: id,
+    baseUrl: `${origin}/${base}`,
+    apiKey,
+  });
+  const kinds = [
+    entry('anthropic', 'anthropic/v1'),
+    entry('google', 'google/v1beta', 'wrong'),
+    entry('elevenlabs', 'elevenlabs'),
+    entry('deepgram', 'deepgram'),
+    entry('assemblyai', 'assemblyai', 'wrong'),
+    entry('fal', 'fal'),
+    entry('mistral', 'nothing/here'),
+  ];
+  try {
+    const file = join(folder, 'providers.json');
+    await writeFile(file, JSON.stringify({ providers: kinds }));
+    const keys = {
+      OPENAI_API_KEY: 'wrong',
+      OPENAI_BASE_URL: `${origin}/openai/v1`,
+      GROQ_API_KEY: 'right',
+      GROQ_BASE_URL: `${origin}/groq/v1`,
+    };
+    const { code, stdout } = await run({ ...environment(), PROVIDERS_FILE: file, ...keys }, ['doctor']);
+    const { checks } = JSON.parse(stdout) as { checks: { name: string; ok: boolean; detail: string }[] };
+    const asked = checks.filter(({ name }) => name.startsWith('provider '));
+    const told = Object.fromEntries(
+      asked.map(({ name, detail }) => [name.slice(9), detail.replace(/^\S+ /, '')]),
+    );
+    expect(told).toEqual({
+      anthropic: 'answers',
+      google: 'refuses the key (400)',
+      elevenlabs: 'answers',
+      deepgram: 'answers',
+      assemblyai: 'refuses the key (401)',
+      fal: 'answers',
+      mistral: 'answers (404 to GET /models, which tells nothing of the key)',
+      openai: 'refuses the key (401)',
+      groq: 'answers',
+    });
+    expect(asked.filter(({ ok }) => !ok).map(({ name }) => name.slice(9))).toEqual([
+      'google',
+      'assemblyai',
+      'openai',
+    ]);
+    expect(code).toBe(1);
+  } finally {
+    await upstream.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 test('without a server it starts the embedded PostgreSQL itself, for two commands at once, and leaves none running', async () => {

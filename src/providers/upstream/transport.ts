@@ -161,6 +161,23 @@ export class Transport {
     throw unreadableFile(status);
   }
 
+  /** The status that a GET is answered with; the rest of the answer is left. @throws UpstreamError where none comes */
+  async statusOf(path: string, signal: AbortSignal): Promise<number> {
+    try {
+      const { statusCode, body } = await this.pool.request({
+        path: this.pathOf(path),
+        method: 'GET',
+        headers: this.headers,
+        signal,
+      });
+      body.on('error', () => undefined).destroy();
+      return statusCode;
+    } catch (error) {
+      if (signal.aborted) throw abortedError();
+      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
+    }
+  }
+
   /** Waits for no one: open exchanges fail. */
   close(): Promise<void> {
     return this.pool.destroy();
