@@ -154,6 +154,38 @@ test('words of a DOCX stay apart where a line, a page or a tab parts them', asyn
   await remove(body.file.id);
 });
 
+test('a text that tells of PDFs is a text; a PDF behind something else is a PDF', async () => {
+  const text = await upload('# About PDF\nEvery PDF begins with %PDF-1.7, and so on.', 'about.md');
+  expect(text.body.file).toMatchObject({ content_type: 'text/markdown' });
+  const whole = await pdf('The lock has two chambers.');
+  const behind = [
+    await upload(Buffer.concat([Buffer.from('\r\n'), whole]), 'blank.pdf'),
+    await upload(Buffer.concat([Buffer.from('printed by spooler 7\n'), whole]), 'spooled.bin'),
+  ];
+  for (const { body } of behind) expect(body.file).toMatchObject({ content_type: 'application/pdf' });
+  for (const { body } of [text, ...behind]) {
+    expect(await finished(body.file.id)).toMatchObject({ status: 'completed' });
+    await remove(body.file.id);
+  }
+});
+
+test('a DOCX is read whatever its main part is called', async () => {
+  const { status, body } = await upload(
+    docxOf(wordXml('The weir is open.'), [], { main: 'document2.xml' }),
+    'web.docx',
+  );
+  expect(status).toBe(200);
+  expect(await finished(body.file.id)).toMatchObject({ status: 'completed' });
+  expect((await search('weir open'))[0]?.text).toBe('The weir is open.');
+  await remove(body.file.id);
+});
+
+test('of a long file name the end is kept, in whole characters', async () => {
+  const { body } = await upload('text', `${'😀'.repeat(300)}.txt`);
+  expect(body.file).toMatchObject({ filename: `${'😀'.repeat(251)}.txt` });
+  await remove(body.file.id);
+});
+
 test.each([
   ['an EXE named .pdf', Buffer.from('4d5a90000300000004000000ffff0000b8', 'hex'), 'invoice.pdf'],
   ['a zip that is no document', Buffer.from('PK\x03\x04rubbish', 'latin1'), 'x.docx'],

@@ -54,13 +54,17 @@ const RELATIONS = `<?xml version="1.0"?><Relationships xmlns="http://schemas.ope
 export const wordXml = (text: string, prologue = ''): string =>
   `<?xml version="1.0"?>${prologue}<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:body></w:document>`;
 
-/** A Word document with the given main part, and further entries. */
-export function docxOf(document: Buffer | string, more: ZipEntry[] = [], claimedSize?: number): Buffer {
+/** A Word document with the given main part, called `main`, and further entries. */
+export function docxOf(
+  document: Buffer | string,
+  more: ZipEntry[] = [],
+  { main = 'document.xml', claimedSize }: { main?: string; claimedSize?: number } = {},
+): Buffer {
   const entry = (name: string, text: Buffer | string): ZipEntry => ({ name, bytes: Buffer.from(text) });
   return zipOf([
-    entry('[Content_Types].xml', TYPES),
-    entry('_rels/.rels', RELATIONS),
-    { ...entry('word/document.xml', document), ...(claimedSize === undefined ? {} : { claimedSize }) },
+    entry('[Content_Types].xml', TYPES.replace('document.xml', main)),
+    entry('_rels/.rels', RELATIONS.replace('document.xml', main)),
+    { ...entry(`word/${main}`, document), ...(claimedSize === undefined ? {} : { claimedSize }) },
     ...more,
   ]);
 }

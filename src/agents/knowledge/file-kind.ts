@@ -14,12 +14,16 @@ export const CONTENT_TYPES: Record<FileKind, string> = {
 
 const CONTROL = /\p{Cc}/gu;
 
+/** Characters of a name; of a longer one the end counts, where the extension stands. */
+const MAX_NAME = 255;
+
 const HEAD_BYTES = 1024;
 /** Looked at in one go: a millisecond or two. */
 const PIECE_BYTES = 262_144;
 const ARCHIVE = Buffer.from('PK\x03\x04', 'latin1');
-/** What a DOCX's directory names; names stand in it uncompressed. */
-const DOCX_PARTS = ['word/document.xml', '[Content_Types].xml'];
+/** What a DOCX's directory names, whatever its main part is called (`word/document2.xml`); names stand in it uncompressed. */
+const DOCX_PARTS = ['word/', '[Content_Types].xml'];
+const PDF_MARK = '%PDF-';
 
 /** What a file is by its content, read once; the name only tells kinds of text apart. Null: none of the formats. */
 export async function kindOf(
@@ -27,12 +31,19 @@ export async function kindOf(
   filename: string,
 ): Promise<FileKind | null> {
   let seen: PartsSeen | TextSeen | null = null;
+  let otherwise: FileKind | null = null;
   for await (const chunk of withHead(piecesOf(content))) {
-    if (seen === null && chunk.subarray(0, HEAD_BYTES).includes('%PDF-')) return 'pdf';
-    seen ??= chunk.subarray(0, 4).equals(ARCHIVE) ? new PartsSeen(DOCX_PARTS) : new TextSeen(chunk);
-    if (!seen.take(chunk)) return null;
+    if (seen === null) {
+      const head = chunk.subarray(0, HEAD_BYTES).toString('latin1');
+      if (head.trimStart().startsWith(PDF_MARK)) return 'pdf';
+      const isArchive = chunk.subarray(0, 4).equals(ARCHIVE);
+      // Some programs put something before the mark; but what is text altogether is one that tells of PDFs.
+      if (!isArchive && head.includes(PDF_MARK)) otherwise = 'pdf';
+      seen = isArchive ? new PartsSeen(DOCX_PARTS) : new TextSeen(chunk);
+    }
+    if (!seen.take(chunk)) return otherwise;
   }
-  if (seen === null || !seen.end()) return null;
+  if (seen === null || !seen.end()) return otherwise;
   return seen instanceof PartsSeen ? 'docx' : textKind(filename);
 }
 
@@ -140,6 +151,6 @@ export function decodeText(bytes: Buffer): string | null {
 /** The name's last part without anything that could lead elsewhere. */
 export function baseName(filename: string): string {
   const last = filename.replaceAll('\\', '/').split('/').at(-1) ?? '';
-  const name = last.replace(CONTROL, '').trim().toWellFormed().slice(-255);
+  const name = [...last.replace(CONTROL, '').trim().toWellFormed()].slice(-MAX_NAME).join('');
   return name === '' || name === '.' || name === '..' ? 'file' : name;
 }
