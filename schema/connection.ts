@@ -47,7 +47,7 @@ export function connectionType<Node extends object>(name: string, node: () => Cl
 
     @Field(() => String, {
       nullable: true,
-      description: 'The same as `pageInfo.endCursor` while there is a next page.',
+      description: 'What the next page is asked for with; null on the last.',
     })
     nextCursor!: string | null;
   }

@@ -127,7 +127,9 @@ export function parameterSchema(type: GraphQLInputType, defaultValue: unknown): 
   return defaultValue === undefined ? schema : { ...schema, default: defaultValue };
 }
 
-/** Descriptions speak of fields in GraphQL's spelling. */
+/** Descriptions speak of fields, and of the list of models, in GraphQL's spelling. */
 function restWords(description: string): string {
-  return description.replace(/`[a-z]+[A-Z][A-Za-z]*`/g, snake);
+  return description
+    .replace(/`[a-z]+[A-Z][A-Za-z]*`/g, snake)
+    .replace(/`models\(type: (\w+)\)`/g, '`GET /models?type=$1`');
 }

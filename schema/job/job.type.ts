@@ -72,7 +72,9 @@ export class CancelJobResult {
 /** What `jobProgress` and `jobUpdates` yield (decisions.md 8). */
 @ObjectType({ simpleResolvers: true, description: "One entry of a job's history, with the job as of it." })
 export class JobProgress {
-  @Field(() => Int, { description: 'From 1, without a hole; `after:` takes it.' })
+  @Field(() => Int, {
+    description: 'From 1, without a hole; whoever comes back names the last one that it saw.',
+  })
   sequence!: number;
 
   @Field(() => String, {

@@ -25,7 +25,7 @@ export class CreateSpeechInput {
   })
   @Field(() => String, {
     nullable: true,
-    description: 'alloy, echo, fable, onyx, nova (default), shimmer, or any name with referenceAudio.',
+    description: 'alloy, echo, fable, onyx, nova (default), shimmer, or any name with `referenceAudio`.',
   })
   voice?: string | null;
 

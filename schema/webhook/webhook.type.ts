@@ -47,7 +47,7 @@ export class WebhookType {
 
   @Field(() => String, {
     nullable: true,
-    description: 'The signing secret, shown only in the answer to createWebhook and rotateWebhookSecret.',
+    description: 'The signing secret, shown only where the webhook is made and where its secret is rotated.',
   })
   secret!: string | null;
 }
@@ -63,7 +63,11 @@ export class WebhookDeliveryAttempt {
   @Field(() => Int, { nullable: true, description: 'Status of the answer; null where none came.' })
   statusCode!: number | null;
 
-  @Field(() => String, { nullable: true, description: 'Why no answer came; null where one did.' })
+  @Field(() => String, {
+    nullable: true,
+    description:
+      'Why the attempt failed, `HTTP <status>` where an answer came; null where it was acknowledged.',
+  })
   error!: string | null;
 
   @Field(() => String, { nullable: true, description: 'At most 64 KB.' })

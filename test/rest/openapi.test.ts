@@ -36,6 +36,24 @@ describe('the OpenAPI description', () => {
     expect(totals).toMatchObject({ errors: 0, warnings: 0 });
   });
 
+  it('tells callers no names but those of REST', async () => {
+    const document = await (await fetch(`${server.baseUrl}/openapi.json`)).text();
+    const values = new Set<string>();
+    const told: string[] = [];
+    JSON.parse(document, (key, value: unknown) => {
+      if (key === 'enum') for (const word of value as string[]) values.add(word);
+      if ((key === 'description' || key === 'summary') && typeof value === 'string') told.push(value);
+      return value;
+    });
+    expect(told.length).toBeGreaterThan(300);
+    const foreign = told.flatMap((text) => text.match(/\b[a-z]+[A-Z]\w*|\w+\(\w+:/g) ?? []);
+    expect(foreign.filter((word) => !values.has(word))).toEqual([]);
+    expect(told).toContain('Id of a chat model; default: see `GET /models?type=chat`.');
+    expect(told).toContain(
+      'alloy, echo, fable, onyx, nova (default), shimmer, or any name with `reference_audio`.',
+    );
+  });
+
   it('lists the endpoints of the contract, each with its errors', async () => {
     const { paths } = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
       paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
