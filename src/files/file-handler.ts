@@ -42,7 +42,10 @@ async function serve(
   const size = await store.size(verdict.key);
   if (size === null) return refuse(request, response, 404);
   setHeaders(response, verdict.key, verdict.expires);
-  if (isKnown(request.headers['if-none-match'], etagOf(verdict.key))) {
+  const etag = etagOf(verdict.key);
+  const { 'if-match': wanted, 'if-none-match': known } = request.headers;
+  if (wanted !== undefined && !isListed(wanted, etag)) return refuse(request, response, 412);
+  if (known !== undefined && isListed(known, etag, WEAK)) {
     response.writeHead(304).end();
     return;
   }
@@ -85,10 +88,12 @@ function etagOf(key: FileKey): string {
   return `"${key.id}"`;
 }
 
-/** RFC 9110, 13.1.2: `*`, or a list of tags, weak ones too. */
-function isKnown(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false;
-  return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')));
+/** What a tag may begin with and still be known (RFC 9110, 13.1.2); for If-Match a weak one is none (13.1.1). */
+const WEAK = /^W\//;
+
+/** `*`, or a list of tags. */
+function isListed(condition: string, etag: string, ignored = /^$/): boolean {
+  return condition.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(ignored, '')));
 }
 
 function setHeaders(response: ServerResponse, key: FileKey, expires: number): void {
@@ -131,6 +136,7 @@ const REFUSALS = {
   403: { error: 'Invalid or expired link', code: 'forbidden' },
   404: { error: 'Not found', code: 'not_found' },
   405: { error: 'Method not allowed', code: 'method_not_allowed' },
+  412: { error: 'Precondition failed', code: 'invalid_request' },
   416: { error: 'Range not satisfiable', code: 'invalid_request' },
   500: { error: 'Internal server error', code: 'server_error' },
 } as const;

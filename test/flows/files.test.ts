@@ -203,6 +203,16 @@ describe.each([
       expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     });
 
+    it('is given only to whoever wants these bytes, where a caller says which', async () => {
+      const url = files.service.url(await save());
+      const etag = (await fetch(url, { method: 'HEAD' })).headers.get('etag') ?? '';
+      const headers = { range: 'bytes=0-3', 'if-none-match': '"other"' };
+      const asked = async (wanted: string) =>
+        (await fetch(url, { headers: { ...headers, 'if-match': wanted } })).status;
+      for (const wanted of [etag, `"other", ${etag}`, '*']) expect(await asked(wanted)).toBe(206);
+      for (const wanted of ['"other"', `W/${etag}`]) expect(await asked(wanted)).toBe(412);
+    });
+
     it('does not open under a forged address, and is gone once removed', async () => {
       const file = await save();
       const url = files.service.url(file);
