@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { TOOLS } from './vocabulary.js';
 import type { Tool } from './vocabulary.js';
 
-/** Everything an operator can set, read once from the environment (docs/operations.md lists the variables). */
+/** Everything an operator can set, read once from the environment (the README lists the variables). */
 export interface Config {
   role: 'all' | 'api' | 'worker';
   logLevel: (typeof LOG_LEVELS)[number];
@@ -24,7 +24,7 @@ export interface Config {
   database: {
     /** Null: the embedded PostgreSQL of `dataDir`. */
     url: string | null;
-    /** Connections of each of the two pools. */
+    /** Connections of each of the three pools. */
     poolSize: number;
   };
   /** Null: the in-process bus and LISTEN/NOTIFY. */

@@ -22,7 +22,9 @@ const MEDIA_TYPES = new Set(['tts', 'stt', 'image_edit']);
 const MEDIA_TIERS = new Set(['fast', 'standard', 'premium']);
 const GENERAL_TIERS = new Set(['basic', 'standard', 'powerful']);
 
-const id = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be letters, digits, dots, dashes');
+const id = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be letters, digits, dots, dashes, underscores');
 const modelId = z
   .string()
   .regex(/^[A-Za-z0-9][\w.:@/-]{0,199}$/, 'must be a model id')
