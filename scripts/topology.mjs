@@ -19,13 +19,17 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const START_MS = 60_000;
 const SERVICES = ['api', 'worker'];
 
-/** The compose file with its merges; `${NAME:-default}` is replaced as compose does it. */
+/** `${NAME:-default}` is replaced as compose does it, the inner one of two first. */
+function resolved(text, variables) {
+  const inner = /\$\{(\w+)(?::-([^${}]*))?\}/g;
+  const next = text.replace(inner, (_, name, fallback = '') => variables[name] ?? fallback);
+  return next === text ? text : resolved(next, variables);
+}
+
+/** The compose file with its merges and variables. */
 export async function readCompose(variables = {}) {
   const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
-  return parse(
-    text.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name, fallback = '') => variables[name] ?? fallback),
-    { merge: true },
-  );
+  return parse(resolved(text, variables), { merge: true });
 }
 
 /** `ENV` of the image's last stage. */

@@ -69,6 +69,16 @@ test('the file names two of each, and whatever it depends on', async () => {
   expect(topology.replicas.map(({ role }) => role)).toEqual(['api', 'api', 'worker', 'worker']);
 });
 
+test('files are addressed at the port that the balancer is published on', async () => {
+  const publicUrl = async (variables: Record<string, string>) =>
+    (await readCompose(variables)).services['api']?.environment?.['PUBLIC_URL'];
+  expect(await publicUrl({})).toBe('http://127.0.0.1:4000');
+  expect(await publicUrl({ PORT: '8080' })).toBe('http://127.0.0.1:8080');
+  expect(await publicUrl({ PORT: '8080', PUBLIC_URL: 'https://models.example.com' })).toBe(
+    'https://models.example.com',
+  );
+});
+
 test("the file's processes are one product behind a balancer that keeps WebSockets", async () => {
   const { key } = await installation.createOrg({ plan: 'business_monthly' });
   const made = await client.rest<{ id: string }>('POST', '/images/generations?async=true', {
