@@ -56,7 +56,9 @@ export class AgentRunType {
   @Field(() => Int, { description: 'Tokens of all model calls so far, prompts and answers together.' })
   tokensUsed!: number;
 
-  @Field(() => Float, { description: 'The base charge, model calls and tools so far.' })
+  @Field(() => Float, {
+    description: 'Model calls and tools so far; with the base charge once it has ended.',
+  })
   creditsUsed!: number;
 
   @Field(() => Float, { nullable: true, description: 'Milliseconds from start to end; null until finished.' })

@@ -119,6 +119,21 @@ async function docxText(bytes: Buffer): Promise<string> {
   return text;
 }
 
+const DELIMITERS = [',', ';', '\t', '|'];
+/** So much of a table is looked at for what parts its cells. */
+const HEAD = 10_000;
+
+/** What parts the cells: the one that stands most often between the names of the columns. A decimal comma, or a tab in a sentence, is none. */
+function delimiterOf(text: string): string {
+  const [names = ''] = text
+    .slice(0, HEAD)
+    .replace(/"(?:[^"]|"")*"/g, '')
+    .replace(/^[\r\n]+/, '')
+    .split(/[\r\n]/, 1);
+  const count = (mark: string): number => names.split(mark).length;
+  return DELIMITERS.reduce((best, mark) => (count(mark) > count(best) ? mark : best));
+}
+
 /** Each row with its column names, so that a passage makes sense without the head of the table. */
 function csvText(bytes: Buffer): string {
   const text = decodeText(bytes) ?? '';
@@ -127,7 +142,7 @@ function csvText(bytes: Buffer): string {
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    delimiter: [',', ';', '\t'],
+    delimiter: delimiterOf(text),
     max_record_size: 1_000_000,
   }) as string[][];
   const [head = [], ...body] = rows;

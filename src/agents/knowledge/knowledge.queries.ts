@@ -50,16 +50,25 @@ export const INSERT = `INSERT INTO knowledge_files (id, org_id, agent_id, file_i
 /** Attempts before a file whose worker died each time is failed. */
 const MAX_ATTEMPTS = 3;
 
+/** Waiting, or in the hands of a worker that was lost. */
+const OPEN = `(f.status = 'pending' OR (f.status = 'processing' AND f.lease_until < clock_timestamp() AND f.attempt < ${MAX_ATTEMPTS}))`;
+
 /**
- * Takes one waiting file, or one whose worker was lost; the fence guards every later write of this attempt. It is chosen in a CTE, which is
- * run once: a plan may run a subquery again for each row of the table, and each time it skips what this statement holds and takes the next.
+ * Takes one waiting file, of the organisation that was served longest ago: nobody's pile keeps the others waiting. The fence guards every
+ * later write of this attempt. It is chosen in a CTE, which is run once: a plan may run a subquery again for each row of the table, and each
+ * time it skips what this statement holds and takes the next.
  */
 export const CLAIM = {
   name: 'knowledge_claim',
-  text: `WITH next AS MATERIALIZED (
-      SELECT id FROM knowledge_files
-      WHERE status = 'pending' OR (status = 'processing' AND lease_until < clock_timestamp() AND attempt < ${MAX_ATTEMPTS})
-      ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
+  text: `WITH waiting AS MATERIALIZED (
+      SELECT f.id, f.org_id FROM knowledge_files f WHERE ${OPEN}
+    ), turns AS (
+      SELECT t.org_id, max(t.updated_at) AS served FROM knowledge_files t
+      WHERE t.org_id IN (SELECT w.org_id FROM waiting w) AND t.attempt > 0 GROUP BY t.org_id
+    ), next AS MATERIALIZED (
+      SELECT f.id FROM waiting w JOIN knowledge_files f ON f.id = w.id LEFT JOIN turns t ON t.org_id = w.org_id
+      WHERE ${OPEN}
+      ORDER BY t.served NULLS FIRST, f.created_at, f.id LIMIT 1 FOR UPDATE OF f SKIP LOCKED
     )
     UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
       lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
