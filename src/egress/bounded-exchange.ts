@@ -1,4 +1,6 @@
+import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { createDecoder, isEncoded } from './decoder.js';
 import { EgressError } from './egress.types.js';
 import type { OutboundAnswer } from './egress.types.js';
 
@@ -50,6 +52,17 @@ const NOT_NEEDED = new EgressError('aborted', 'Aborted');
 
 export type RawHeaders = Record<string, string | string[] | undefined>;
 
+const encodingOf = (headers: RawHeaders): string | undefined => headers['content-encoding']?.toString();
+
+/** Headers of a body that its encoding was taken off. */
+function withoutEncoding({
+  'content-encoding': _,
+  'content-length': __,
+  ...headers
+}: RawHeaders): RawHeaders {
+  return headers;
+}
+
 /** Lower-case names; repeated ones joined by `, `. */
 export function flattenHeaders(headers: RawHeaders): Record<string, string> {
   const flat: Record<string, string> = {};
@@ -66,6 +79,7 @@ export function flattenHeaders(headers: RawHeaders): Record<string, string> {
  */
 export class BoundedExchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
+  private decoder: Transform | null = null;
   private head: Head | null = null;
   private readonly chunks: Buffer[] = [];
   private size = 0;
@@ -119,10 +133,31 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     this.head = { url: this.options.url, status, received: headers };
     clearTimeout(this.timer);
     if (!this.options.wantsBody(status, headers)) return this.finish(true);
+    const encoding = encodingOf(headers);
+    if (isEncoded(encoding)) this.decoder = this.openDecoder(encoding);
     this.timer = this.arm(this.options.bodyTimeoutMs);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.decoder === null) return this.take(chunk);
+    if (this.done || this.decoder.write(chunk)) return;
+    controller.pause();
+    this.decoder.once('drain', () => controller.resume());
+  }
+
+  private openDecoder(encoding: string): Transform | null {
+    const decoder = createDecoder(encoding);
+    decoder?.on('data', (chunk: Buffer) => this.take(chunk));
+    decoder?.on('end', () => this.finish(false));
+    decoder?.on('error', (error: Error) => {
+      this.decoder = null;
+      if (this.options.cut) this.finish(true);
+      else this.fail(new EgressError('connect', 'The body is in a broken encoding', error));
+    });
+    return decoder;
+  }
+
+  private take(chunk: Buffer): void {
     if (this.done) return;
     const room = this.options.maxBytes - this.size;
     this.size += chunk.length;
@@ -133,7 +168,8 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.finish(false);
+    if (this.decoder === null) this.finish(false);
+    else this.decoder.end();
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -155,7 +191,10 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     if (head === null) return this.fail(new EgressError('connect', 'No answer'));
     if (!this.end(truncated)) return;
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    this.settle.resolve(new BoundedAnswer(head, body, truncated));
+    const received = this.decoder === null ? head.received : withoutEncoding(head.received);
+    this.settle.resolve(
+      new BoundedAnswer(received === head.received ? head : { ...head, received }, body, truncated),
+    );
   }
 
   private fail(error: unknown): void {
@@ -170,6 +209,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.waiting);
     this.leave();
     this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.decoder?.destroy();
     if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
     return true;
   }

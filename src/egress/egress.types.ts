@@ -8,7 +8,7 @@ export interface OutboundRequest {
   maxRedirects?: number;
   /** Refuse plain http, also in redirects. */
   httpsOnly?: boolean;
-  /** Bytes of the (decoded as sent) body to read; the limit holds while reading, whatever `content-length` says. */
+  /** Bytes of the body to read, without the encoding that a server puts on it unasked; the limit holds while reading, whatever `content-length` says. */
   maxBytes: number;
   /** What a longer or slower body means: a fault, or an answer whose body is cut (`truncated: true`). Default `fault`. */
   onLimit?: 'fault' | 'cut';
@@ -23,7 +23,7 @@ export interface OutboundRequest {
 
 export interface OutboundAnswer {
   status: number;
-  /** Lower-case names; repeated ones joined by `, `. */
+  /** Lower-case names; repeated ones joined by `, `. `content-encoding` stands there only where it could not be taken off the body. */
   headers: Record<string, string>;
   body: Buffer;
   /** True where the body was longer or slower than the limits (`onLimit: 'cut'`). */

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
 import { startPenstock } from '../support/server.js';
@@ -12,6 +13,8 @@ const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
   'base64',
 );
+
+const PACKED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync };
 
 /** What `/paper.pdf` holds. */
 let paper: Buffer = Buffer.alloc(0);
@@ -28,7 +31,12 @@ const web = createServer((request, response) => {
     response
       .setHeader('content-type', 'text/html')
       .end(`<!doctype html><title>Weirs</title>${'<p>A weir raises the level of a river.'.repeat(20)}`);
-  else if (pathname === '/deep')
+  else if (pathname.startsWith('/packed/')) {
+    const encoding = pathname.slice(8);
+    const bytes = PACKED[encoding as 'gzip']?.(ARTICLE) ?? Buffer.from('\x1f\x8bno such bytes', 'latin1');
+    const named = encoding === 'broken' ? 'gzip' : encoding;
+    response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': named }).end(bytes);
+  } else if (pathname === '/deep')
     response.setHeader('content-type', 'text/html').end('<div>'.repeat(50_000) + 'x');
   else if (pathname === '/paper.pdf') response.setHeader('content-type', 'application/pdf').end(paper);
   else if (pathname === '/pixel.png') response.setHeader('content-type', 'image/png').end(PIXEL);
@@ -125,10 +133,21 @@ test('web_fetch reads a PDF, and says where one cannot be read or is something e
   });
 });
 
+test('web_fetch unpacks what a server packs unasked', async () => {
+  for (const encoding of Object.keys(PACKED)) {
+    const { output, charges } = await ask('web_fetch', `Read ${origin()}/packed/${encoding}`);
+    expect(output).toMatchObject({ title: 'Weirs', truncated: false });
+    expect(output['text']).toContain('lets the water pass over its crest');
+    expect(charges).toEqual([3]);
+  }
+});
+
 test('a page that fails is a result with its error; the run goes on and the tool costs nothing', async () => {
   for (const [path, error] of [
     ['/none', 'The page answered with status 404'],
     ['/deep', 'The page could not be read'],
+    ['/packed/broken', 'The page cannot be unpacked'],
+    ['/packed/compress', 'The page cannot be unpacked'],
   ] as const) {
     const { output, charges } = await ask('web_fetch', `Read ${origin()}${path}`);
     expect(output).toEqual({ error });

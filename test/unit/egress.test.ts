@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgress, EgressError } from '../../src/egress/index.js';
 import type { Egress, NameResolver } from '../../src/egress/index.js';
@@ -17,6 +18,11 @@ beforeAll(async () => {
     if (request.url === '/endless') {
       const timer = setInterval(() => response.write(Buffer.alloc(65_536, 'x')), 1);
       response.on('close', () => clearInterval(timer));
+      return;
+    }
+    if (request.url === '/bomb') {
+      const bomb = gzipSync(Buffer.alloc(100e6, 'x'));
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
       return;
     }
     if (request.url === '/silent') return;
@@ -262,6 +268,16 @@ describe('a connection to the outside', () => {
       const answer = await egress.request(url, { maxBytes: 100_000, onLimit: 'cut' });
       expect(answer.truncated).toBe(true);
       expect(answer.body).toHaveLength(100_000);
+    });
+  });
+
+  it('stops unpacking there too, and gives what it unpacked without the encoding', async () => {
+    await withEgress(egressWith(['127.0.0.1/32']), async (egress) => {
+      const url = `http://127.0.0.1:${port}/bomb`;
+      expect(await fault(egress.request(url, { maxBytes: 100_000 }))).toBe('too_large');
+      const { body, headers, truncated } = await egress.request(url, { maxBytes: 100_000, onLimit: 'cut' });
+      expect([body.length, body.toString('latin1', 0, 3), truncated]).toEqual([100_000, 'xxx', true]);
+      expect(headers).not.toHaveProperty('content-encoding');
     });
   });
 

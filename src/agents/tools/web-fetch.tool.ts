@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError } from '../../errors.js';
-import { EgressError } from '../../egress/index.js';
+import { EgressError, isEncoded } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import type { FileService } from '../../files/index.js';
 import type { ExtractedText, GivenDocument, KnowledgeService } from '../agents.types.js';
@@ -116,6 +116,7 @@ async function fetchPage(egress: Egress, url: string, signal: AbortSignal): Prom
     });
     if (answer.status < 200 || answer.status > 299)
       throw new ToolError(`The page answered with status ${answer.status}`);
+    if (isEncoded(answer.headers['content-encoding'])) throw new ToolError('The page cannot be unpacked');
     const type = (answer.headers['content-type'] ?? '').toLowerCase();
     return { url: answer.url, type, body: answer.body, truncated: answer.truncated };
   } catch (error) {

@@ -1,17 +1,9 @@
 import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { createDecoder, isEncoded } from '../../egress/index.js';
 import { brokenAnswer } from './upstream-errors.js';
 
 type Headers = Record<string, string | string[] | undefined>;
-
-const DECODERS: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-};
 
 /**
  * Takes the encoding off an answer whose server compresses although it was told not to (`accept-encoding: identity`). All other answers
@@ -48,11 +40,9 @@ export class DecodedAnswer implements Dispatcher.DispatchHandler {
   }
 
   private decode(controller: Dispatcher.DispatchController, encoding: string): void {
-    const name = encoding.trim().toLowerCase();
-    if (name === '' || name === 'identity') return;
-    const make = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
-    if (make === undefined) return controller.abort(brokenAnswer('in an unknown encoding'));
-    const decoder = make();
+    if (!isEncoded(encoding)) return;
+    const decoder = createDecoder(encoding);
+    if (decoder === null) return controller.abort(brokenAnswer('in an unknown encoding'));
     this.decoder = decoder;
     decoder.on('data', (bytes: Buffer) => this.inner.onResponseData?.(controller, bytes));
     decoder.on('end', () => this.inner.onResponseEnd?.(controller, {}));
