@@ -125,10 +125,12 @@ function operationOf(endpoint: Endpoint): JsonSchema {
 
 function errorStatuses({ route }: Endpoint): number[] {
   const ofPath = route.path.includes('{') ? [404] : [];
-  const ofBody = (route.body ?? route.upload) ? [402, 413, 415] : [];
+  const ofWork = (route.body ?? route.upload) ? [402] : [];
+  // Also where no field is taken: a body that comes all the same is read.
+  const ofBody = route.method === 'POST' || route.method === 'PATCH' ? [413, 415] : [];
   // Idempotency-Key.
   const ofPost = route.method === 'POST' ? [409, 422] : [];
-  return [400, 401, 403, ...ofPath, ...ofBody, ...ofPost, 429, 500, 503].sort((a, b) => a - b);
+  return [400, 401, 403, ...ofPath, ...ofWork, ...ofBody, ...ofPost, 429, 500, 503].sort((a, b) => a - b);
 }
 
 function parametersOf({ route, document }: Endpoint): JsonSchema[] {

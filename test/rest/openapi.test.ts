@@ -77,6 +77,26 @@ describe('the OpenAPI description', () => {
       );
   });
 
+  it('lists the refusals of a body wherever one is read, also where none is needed', async () => {
+    const { key } = await server.createOrg();
+    const { paths } = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+    };
+    const writes = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).flatMap(([method, { responses }]) =>
+        method === 'get' || method === 'delete' ? [] : [{ path, method: method.toUpperCase(), responses }],
+      ),
+    );
+    for (const { path, method, responses } of writes) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/plain' };
+      const url = server.baseUrl + path.replaceAll(/\{\w+\}/g, 'any');
+      const { status } = await fetch(url, { method, headers, body: 'a=b' });
+      expect(status, path).toBe(415);
+      expect(Object.keys(responses), path).toEqual(expect.arrayContaining(['413', '415']));
+    }
+    expect(writes.length).toBeGreaterThan(15);
+  });
+
   it('tells the truth: its examples are taken, their answers are what it says', async () => {
     const { key } = await server.createOrg({ plan: 'business_monthly' });
     const text = await (await fetch(`${server.baseUrl}/openapi.json`)).text();
