@@ -13,6 +13,8 @@ import {
 } from './errors.js';
 import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } from './json-schema.js';
 
+const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
 const TAGS: Record<string, string> = {
   Chat: 'Conversations, in one piece or streamed.',
   Images: 'Images from text, and their edits.',
@@ -91,7 +93,7 @@ function refer(value: unknown, names: Map<string, string>, own?: string): JsonSc
   const { description, ...bare } = value as JsonSchema;
   const name = names.get(JSON.stringify(value)) ?? names.get(JSON.stringify(bare));
   if (name !== undefined && name !== own)
-    return { $ref: `#/components/schemas/${name}`, ...(description === undefined ? {} : { description }) };
+    return { ...reference(name), ...(description === undefined ? {} : { description }) };
   if (Array.isArray(value)) return value.map((item) => refer(item, names)) as unknown as JsonSchema;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
 }
@@ -240,31 +242,30 @@ function isEventStream({ route, document }: Endpoint): boolean {
 
 function contentOf(endpoint: Endpoint): JsonSchema {
   const { route, stream } = endpoint;
-  const answer = { $ref: `#/components/schemas/${route.schemaName}` };
-  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema(answer) } };
-  const chunk = { $ref: `#/components/schemas/${route.schemaName}Chunk` };
-  const error = { $ref: '#/components/schemas/Error' };
+  const answer = reference(route.schemaName);
+  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema(answer, BY_ID) } };
+  const chunk = reference(`${route.schemaName}Chunk`);
   return {
     'application/json': { schema: answer },
-    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema({ anyOf: [chunk, error] }, '[DONE]') } } : {}),
+    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema(chunk, UNTIL_DONE) } } : {}),
     ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
   };
 }
 
 const EVENT_STREAM = 'text/event-stream';
+const BY_ID = 'Its `id:` is what `Last-Event-ID` takes.';
+const UNTIL_DONE = '`data: [DONE]` ends the stream.';
 
 const plainSchema = (type: string): JsonSchema =>
   type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
 
-/** One event as a reader of the stream has it: `data` is JSON text, or the word that ends the stream. */
-function eventSchema(content: JsonSchema, end?: string): JsonSchema {
-  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: content };
+/**
+ * OpenAPI 3.1 has no word for one event of many. The convention's own description puts the schema of an event's JSON in the place of the
+ * body's, and generators of clients read it so. A stream that breaks off says why in its last event.
+ */
+function eventSchema(content: JsonSchema, framing: string): JsonSchema {
   return {
-    type: 'object',
-    properties: {
-      id: { type: 'string', description: 'What `Last-Event-ID` takes.' },
-      data: end === undefined ? json : { anyOf: [{ type: 'string', const: end }, json] },
-    },
-    required: ['data'],
+    description: `The JSON of one event's \`data:\`. ${framing}`,
+    anyOf: [content, reference('Error')],
   };
 }
