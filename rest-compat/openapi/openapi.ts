@@ -77,12 +77,30 @@ export function printApi(schema: GraphQLSchema): string {
 function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   const named = new Map<string, JsonSchema>();
   for (const endpoint of endpoints) {
-    named.set(endpoint.route.schemaName, answerSchema(endpoint));
+    const { schemaName } = endpoint.route;
     const chunk = endpoint.stream && documentSchema(endpoint.stream);
-    if (chunk) named.set(`${endpoint.route.schemaName}Chunk`, withOptional(chunk, CHUNK_OPTIONAL));
+    for (const [name, schema] of [
+      ...withForms(schemaName, answerSchema(endpoint)),
+      ...(chunk ? [[`${schemaName}Chunk`, withOptional(chunk, CHUNK_OPTIONAL)] as const] : []),
+    ]) {
+      if (JSON.stringify(named.get(name) ?? schema) !== JSON.stringify(schema))
+        throw new Error(`two schemas of the name ${name}`);
+      named.set(name, schema);
+    }
   }
   const names = new Map([...named].map(([name, schema]) => [JSON.stringify(schema), name]));
   return Object.fromEntries([...named].map(([name, schema]) => [name, refer(schema, names, name)]));
+}
+
+/**
+ * An answer of several forms refers to each by a name, its `title` or that of the answer's result: what stands in place is named by
+ * generators of clients, some of which then find the same name twice.
+ */
+function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSchema])[] {
+  const forms = schema['anyOf'] as (JsonSchema & { title?: string })[] | undefined;
+  if (forms === undefined) return [[name, schema]];
+  const parts = forms.map(({ title = `${name}Result`, ...form }) => [title, form] as const);
+  return [[name, { ...schema, anyOf: parts.map(([part]) => reference(part)) }], ...parts];
 }
 
 /** A chunk brings a part of a message; tier, usage and citations stand at its end only. */

@@ -34,6 +34,7 @@ function withoutNulls(step: Record<string, unknown>): Record<string, unknown> {
 const STEP_FIELDS = ['content', 'tool_name', 'tool_input', 'tool_output'];
 
 const event = (type: string, properties: Record<string, JsonSchema>): JsonSchema => ({
+  title: `AgentRun${type[0]?.toUpperCase()}${type.slice(1)}Event`,
   type: 'object',
   properties: { type: { type: 'string', const: type }, ...properties },
   required: ['type', ...Object.keys(properties)],
@@ -168,7 +169,7 @@ export const agentRoutes: Route[] = [
     body: { limitBytes: BODY_LIMITS.large, example: { input: 'What is new in PostgreSQL 18?' } },
     raw: 'run',
     describe: () => RUN_EVENT,
-    schemaName: 'AgentRunStream',
+    schemaName: 'AgentRunEvent',
   },
   {
     ...common,

@@ -50,7 +50,8 @@ function described(schema: JsonSchema): Described {
   const { id, status, estimated_credits } = made.properties;
   const { created, model } = result;
   const job = { id, status, created, model, estimated_credits };
-  return { result, job: { type: 'object', properties: job, required: Object.keys(job) } };
+  const required = Object.keys(job);
+  return { result, job: { title: 'JobCreated', type: 'object', properties: job, required } };
 }
 
 function either(

@@ -141,6 +141,23 @@ describe('the OpenAPI description', () => {
     expect(new Set(tags.map(({ name }) => name))).toEqual(new Set(used));
   });
 
+  it('gives each form of an answer a name, the job that was made the same one everywhere', async () => {
+    const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as Description;
+    const several = Object.entries(description.components.schemas).flatMap(([name, { anyOf }]) =>
+      anyOf ? [{ name, anyOf }] : [],
+    );
+    for (const { name, anyOf } of several)
+      for (const form of anyOf) expect(Object.keys(form), name).toEqual(['$ref']);
+    const job = { $ref: '#/components/schemas/JobCreated' };
+    expect(several.filter(({ anyOf }) => anyOf.some(({ $ref }) => $ref === job.$ref))).toHaveLength(6);
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const body = { prompt: 'a red square', size: '512x512' };
+    const made = await server.rest('POST', '/images/generations?async=true', { key, body });
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'api', components: description.components });
+    expect(ajv.validate({ $ref: `api${job.$ref}` }, made.body), ajv.errorsText()).toBe(true);
+  });
+
   it('knows what an operation needs, and what it has no use for', async () => {
     const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as Description;
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -155,7 +172,7 @@ describe('the OpenAPI description', () => {
 });
 
 interface Description {
-  components: object;
+  components: { schemas: Record<string, { anyOf?: { $ref: string }[] }> };
   paths: Record<
     string,
     {
