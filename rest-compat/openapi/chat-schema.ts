@@ -6,6 +6,9 @@ const NULL: JsonSchema = { type: 'null' };
 const TEXT: JsonSchema = { type: 'string' };
 const nullable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, NULL] });
 
+const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] };
+
+const IMAGE_URL: JsonSchema = { ...TEXT, description: 'An http(s) or `data:` URL, or base64.' };
 const PART: JsonSchema = {
   anyOf: [
     {
@@ -18,61 +21,72 @@ const PART: JsonSchema = {
       properties: {
         type: { type: 'string', const: 'image_url' },
         image_url: {
-          type: 'object',
-          properties: {
-            url: { ...TEXT, description: 'An http(s) or `data:` URL, or base64.' },
-            detail: TEXT,
-          },
-          required: ['url'],
+          anyOf: [
+            { type: 'object', properties: { url: IMAGE_URL, detail: NULLABLE_TEXT }, required: ['url'] },
+            IMAGE_URL,
+          ],
         },
       },
       required: ['type', 'image_url'],
+    },
+    {
+      type: 'object',
+      properties: { type: { type: 'string', const: 'refusal' }, refusal: TEXT },
+      required: ['type', 'refusal'],
     },
   ],
 };
 
 const CONTENT: JsonSchema = { anyOf: [TEXT, { type: 'array', minItems: 1, items: PART }] };
+const FUNCTION_CALL: JsonSchema = {
+  type: 'object',
+  properties: { name: TEXT, arguments: TEXT },
+  required: ['name', 'arguments'],
+};
 const TOOL_CALLS: JsonSchema = {
   type: 'array',
   items: {
     type: 'object',
-    properties: {
-      id: TEXT,
-      type: { type: 'string', const: 'function' },
-      function: {
-        type: 'object',
-        properties: { name: TEXT, arguments: TEXT },
-        required: ['name', 'arguments'],
-      },
-    },
+    properties: { id: TEXT, type: { type: 'string', const: 'function' }, function: FUNCTION_CALL },
     required: ['function'],
   },
 };
+const IMAGES: JsonSchema = {
+  type: 'array',
+  maxItems: 4,
+  items: TEXT,
+  description: 'URLs, data URLs or base64 of up to 4 images.',
+};
 const COMMON: Record<string, JsonSchema> = {
-  images: {
-    type: ['array', 'null'],
-    maxItems: 4,
-    items: { type: 'string' },
-    description: 'URLs, data URLs or base64 of up to 4 images.',
+  content: nullable(CONTENT),
+  images: { ...IMAGES, type: ['array', 'null'] },
+  name: NULLABLE_TEXT,
+  tool_calls: { ...TOOL_CALLS, type: ['array', 'null'] },
+  function_call: {
+    ...FUNCTION_CALL,
+    type: ['object', 'null'],
+    description: 'The older form of `tool_calls`.',
   },
-  name: { type: ['string', 'null'] },
+  refusal: NULLABLE_TEXT,
+  tool_call_id: { ...NULLABLE_TEXT, description: 'Which of `tool_calls` a `tool` message answers.' },
 };
 
-const message = (
-  roles: string[],
-  properties: Record<string, JsonSchema>,
-  required: string[],
-): JsonSchema => ({
+/** A message that has this field, and may have the others. */
+const withField = (roles: string[], field: Record<string, JsonSchema>): JsonSchema => ({
   type: 'object',
-  properties: { role: { type: 'string', enum: roles }, ...properties, ...COMMON },
-  required: ['role', ...required],
+  properties: { role: { type: 'string', enum: roles }, ...COMMON, ...field },
+  required: ['role', ...Object.keys(field)],
 });
 
+const ROLES = ['system', 'user', 'assistant', 'tool'];
+/** Content may be absent beside pictures, and where an assistant called a tool or refused. */
 const MESSAGE: JsonSchema = {
   anyOf: [
-    message(['system', 'user', 'assistant'], { content: CONTENT }, ['content']),
-    message(['assistant'], { content: nullable(CONTENT), tool_calls: TOOL_CALLS }, ['tool_calls']),
-    message(['tool'], { content: CONTENT, tool_call_id: { type: ['string', 'null'] } }, ['content']),
+    withField(ROLES, { content: CONTENT }),
+    withField(ROLES, { images: { ...IMAGES, minItems: 1 } }),
+    withField(['assistant'], { tool_calls: TOOL_CALLS }),
+    withField(['assistant'], { function_call: FUNCTION_CALL }),
+    withField(['assistant'], { refusal: TEXT }),
   ],
 };
 
@@ -80,8 +94,8 @@ const FUNCTION: JsonSchema = {
   type: 'object',
   properties: {
     name: { type: 'string', minLength: 1 },
-    description: TEXT,
-    parameters: { type: 'object' },
+    description: NULLABLE_TEXT,
+    parameters: { type: ['object', 'null'] },
   },
   required: ['name'],
 };

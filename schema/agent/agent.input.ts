@@ -118,6 +118,7 @@ export class RunAttachmentInput {
   name?: string | null;
 }
 
+@Extensions({ closed: true })
 @InputType({ description: 'One earlier message of a conversation that the caller keeps.' })
 export class RunHistoryMessageInput {
   @Extensions({ jsonSchema: { enum: ['user', 'assistant'] } })

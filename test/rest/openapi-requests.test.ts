@@ -1,0 +1,113 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAgent } from '../support/agents.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let server: TestServer;
+let key: string;
+let agentId: string;
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+beforeAll(async () => {
+  server = await startPenstock();
+  ({ key } = await server.createOrg({ plan: 'business_monthly' }));
+  agentId = await makeAgent(server, key);
+  const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as object;
+  ajv.addSchema({ ...description, $id: 'api' });
+});
+afterAll(() => server?.close());
+
+/** Whether the server, and whether its description, takes a body. */
+async function takenBy(path: string, body: object) {
+  const place = ['paths', path, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+  const pointer = place.map((name) => encodeURIComponent(name.replaceAll('/', '~1'))).join('/');
+  const answer = await server.rest('POST', path.replace('{id}', agentId), { key, body });
+  return {
+    server: answer.status === 200 || [answer.status, answer.body],
+    description: ajv.validate({ $ref: `api#/${pointer}` }, body) || ajv.errorsText(),
+  };
+}
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const user = { role: 'user', content: 'Hello' };
+const call = { name: 'weather', arguments: '{}' };
+const messages = (...list: object[]) => ({ messages: list, max_tokens: 3 });
+
+describe('a chat that the server takes is one that the description takes', () => {
+  it.each<[string, object]>([
+    ['an assistant that refused', messages({ role: 'assistant', content: null, refusal: 'No' }, user)],
+    [
+      'a refusal as a part',
+      messages({ role: 'assistant', content: [{ type: 'refusal', refusal: 'No' }] }, user),
+    ],
+    ['a function call', messages({ role: 'assistant', content: null, function_call: call }, user)],
+    [
+      'tool calls and their answer',
+      messages(
+        user,
+        { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: call }] },
+        { role: 'tool', content: 'Rain', tool_call_id: 'a' },
+      ),
+    ],
+    [
+      'a message as an answer has it, every field there',
+      messages(user, { role: 'assistant', content: 'Hi', refusal: null, tool_calls: null, name: null }, user),
+    ],
+    ['a picture without words', messages({ role: 'user', images: [PIXEL] })],
+    [
+      'a picture without an object',
+      messages({ role: 'user', content: [{ type: 'image_url', image_url: PIXEL }] }),
+    ],
+    [
+      'a tool whose description and parameters are null',
+      {
+        ...messages(user),
+        tools: [{ type: 'function', function: { name: 'a', description: null, parameters: null } }],
+      },
+    ],
+  ])('%s', async (_what, body) => {
+    expect(await takenBy('/chat/completions', body)).toEqual({ server: true, description: true });
+  });
+});
+
+describe('a chat that the server refuses is none that the description takes', () => {
+  it.each<[string, object]>([
+    ['a user without content', messages({ role: 'user', content: null })],
+    ['a user that refused', messages({ role: 'user', content: null, refusal: 'No' })],
+    ['an assistant without anything', messages({ role: 'assistant', content: null, tool_calls: null }, user)],
+    ['no picture and no words', messages({ role: 'user', images: [] })],
+    [
+      'a call without arguments',
+      messages({ role: 'assistant', content: 'x', function_call: { name: 'a' } }, user),
+    ],
+    ['tool calls that are no list', messages({ role: 'assistant', content: 'x', tool_calls: {} }, user)],
+    ['a numbered tool call', messages({ role: 'tool', content: 'x', tool_call_id: 1 })],
+  ])('%s', async (_what, body) => {
+    const { server: answer, description } = await takenBy('/chat/completions', body);
+    expect(answer).toEqual([400, expect.objectContaining({ code: 'invalid_request' })]);
+    expect(description).not.toBe(true);
+  });
+});
+
+describe('the earlier messages of a run', () => {
+  const input = 'Hello';
+
+  it('are taken by the server and the description alike', async () => {
+    const body = { input, conversation_history: [user, { role: 'assistant', content: 'Hi' }] };
+    expect(await takenBy('/agents/{id}/run', body)).toEqual({ server: true, description: true });
+  });
+
+  it.each<[string, object]>([
+    ['a further field', { ...user, name: 'Ann' }],
+    ['another role', { ...user, role: 'system' }],
+    ['no content', { role: 'user' }],
+  ])('are refused by both: %s', async (_what, message) => {
+    const { server: answer, description } = await takenBy('/agents/{id}/run', {
+      input,
+      conversation_history: [message],
+    });
+    expect(answer).toEqual([400, expect.objectContaining({ code: 'invalid_request' })]);
+    expect(description).not.toBe(true);
+  });
+});
