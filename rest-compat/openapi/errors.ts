@@ -20,6 +20,8 @@ interface ErrorResponse {
   description: string;
   example: Record<string, unknown>;
   retryAfter?: boolean;
+  /** Also what becomes of a generation whose job was made. */
+  ofJob?: boolean;
 }
 
 /** By status: what every endpoint can answer besides its success. */
@@ -27,6 +29,7 @@ const ERRORS: Record<string, ErrorResponse> = {
   BadRequest: {
     description: 'The request is malformed or a field is invalid.',
     example: { error: 'n must be between 1 and 10', code: 'invalid_request', param: 'n' },
+    ofJob: true,
   },
   Unauthorized: {
     description: 'The key is missing, invalid, revoked or expired.',
@@ -48,6 +51,7 @@ const ERRORS: Record<string, ErrorResponse> = {
     description: 'The same Idempotency-Key is in flight, or the job was cancelled meanwhile.',
     example: { error: 'A request with this Idempotency-Key is in progress', code: 'conflict', retryAfter: 1 },
     retryAfter: true,
+    ofJob: true,
   },
   PayloadTooLarge: {
     description: 'The body is too large.',
@@ -69,11 +73,13 @@ const ERRORS: Record<string, ErrorResponse> = {
   ServerError: {
     description: 'The work failed; a retry is safe.',
     example: { error: 'Internal server error', code: 'server_error' },
+    ofJob: true,
   },
   Unavailable: {
     description: 'The service cannot answer now.',
     example: { error: 'Still processing', code: 'unavailable', retryAfter: 5 },
     retryAfter: true,
+    ofJob: true,
   },
 };
 
@@ -120,16 +126,23 @@ export const HEADERS: Record<string, JsonSchema> = {
     schema: { type: 'string', const: 'true' },
   },
   Usage: { description: 'The `usage` of an answer that is no JSON, as JSON.', schema: { type: 'string' } },
-  JobId: { description: 'The job that did the work.', schema: { type: 'string' } },
+  JobId: {
+    description: 'The job that does the work, also where it failed or is not done.',
+    schema: { type: 'string' },
+  },
 };
 
 /** `components.responses`. */
 export function errorResponses(): Record<string, JsonSchema> {
-  const entries = Object.entries(ERRORS).map(([name, { description, example, retryAfter }]) => [
+  const entries = Object.entries(ERRORS).map(([name, { description, example, retryAfter, ofJob }]) => [
     name,
     {
       description,
-      headers: { ...RATE_HEADERS, ...(retryAfter ? { 'Retry-After': headerReference('RetryAfter') } : {}) },
+      headers: {
+        ...RATE_HEADERS,
+        ...(retryAfter ? { 'Retry-After': headerReference('RetryAfter') } : {}),
+        ...(ofJob ? { 'X-Job-Id': headerReference('JobId') } : {}),
+      },
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
     },
   ]);

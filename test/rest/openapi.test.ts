@@ -158,6 +158,30 @@ describe('the OpenAPI description', () => {
     expect(ajv.validate({ $ref: `api${job.$ref}` }, made.body), ajv.errorsText()).toBe(true);
   });
 
+  it('lists the header that names the job of a generation that failed or was cancelled', async () => {
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const generate = (prompt: string) =>
+      server.rest('POST', '/images/generations', { key, body: { prompt, size: '512x512' } });
+    const waiting = generate('@sandbox{"delay_ms":60000}');
+    const pending = async () =>
+      (await server.rest<{ jobs: { id: string }[] }>('GET', '/jobs?pending=true', { key })).body.jobs;
+    await expect.poll(pending).toHaveLength(1);
+    await server.rest('DELETE', `/jobs/${(await pending())[0]!.id}`, { key });
+    const answers = [await waiting, await generate('@sandbox{"fail":"no"}')];
+    expect(answers.map(({ status }) => status)).toEqual([409, 500]);
+    const { paths, components } = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as {
+      paths: Record<string, { post: { responses: Record<string, { $ref: string }> } }>;
+      components: { responses: Record<string, { headers: object }> };
+    };
+    const { responses } = paths['/images/generations']!.post;
+    for (const { status, headers } of answers) {
+      expect(headers['x-job-id']).toMatch(/^job_/);
+      const { $ref } = responses[String(status)]!;
+      expect(components.responses[$ref.split('/').pop()!]!.headers, $ref).toHaveProperty('X-Job-Id');
+    }
+    expect(components.responses['NotFound']!.headers).not.toHaveProperty('X-Job-Id');
+  });
+
   it('knows what an operation needs, and what it has no use for', async () => {
     const description = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as Description;
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
