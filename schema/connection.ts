@@ -2,10 +2,19 @@ import type { ClassType } from 'type-graphql';
 import { Arg, Field, Int, ObjectType } from 'type-graphql';
 import { invalid } from '../src/errors.js';
 
-@ObjectType({ simpleResolvers: true, description: 'Where a page ends.' })
+@ObjectType({ simpleResolvers: true, description: 'Where a page begins and ends.' })
 export class PageInfo {
   @Field(() => Boolean, { description: 'Whether there are more.' })
   hasNextPage!: boolean;
+
+  @Field(() => Boolean, { description: 'Whether it came after another: true where `after` was given.' })
+  hasPreviousPage!: boolean;
+
+  @Field(() => String, {
+    nullable: true,
+    description: 'The cursor of its first item; null where it has none.',
+  })
+  startCursor!: string | null;
 
   @Field(() => String, { nullable: true, description: 'Pass it as `after` to read the next page.' })
   endCursor!: string | null;
@@ -54,18 +63,29 @@ export function connectionType<Node extends object>(name: string, node: () => Cl
   return ConnectionType;
 }
 
-/** A page of a service as a connection; the id of a node is its cursor unless `cursorOf` says otherwise. */
-export function toConnection<Node extends { id: string }>(page: {
+interface Page<Node> {
   nodes: Node[];
+  /** Where they are not the nodes' ids. */
+  cursors?: string[];
   nextCursor: string | null;
-}): Connection<Node> {
-  const { nodes, nextCursor } = page;
-  const edges = nodes.map((node) => ({ cursor: node.id, node }));
+}
+
+/** A page of a service that begins after a cursor, if one was given, as a connection. */
+export function toConnection<Node extends { id: string }>(
+  { nodes, cursors, nextCursor }: Page<Node>,
+  after: string | null | undefined,
+): Connection<Node> {
+  const edges = nodes.map((node, index) => ({ cursor: cursors?.[index] ?? node.id, node }));
   const last = edges.at(-1)?.cursor ?? null;
   return {
     nodes,
     edges,
-    pageInfo: { hasNextPage: nextCursor !== null, endCursor: nextCursor ?? last },
+    pageInfo: {
+      hasNextPage: nextCursor !== null,
+      hasPreviousPage: after != null,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: nextCursor ?? last,
+    },
     nextCursor,
   };
 }

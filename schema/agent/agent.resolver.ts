@@ -41,7 +41,7 @@ export class AgentResolver {
       first: checkFirst(first ?? 50),
       ...(after == null ? {} : { after }),
     });
-    return toConnection(page);
+    return toConnection(page, after);
   }
 
   @Scope('agents')

@@ -46,7 +46,7 @@ export class AgentRunResolver {
       first: checkFirst(first),
       ...(after == null ? {} : { after }),
     });
-    return toConnection(page);
+    return toConnection(page, after);
   }
 
   @Metered('agents')

@@ -55,7 +55,7 @@ export class JobResolver {
       pending: pending ?? false,
       first: checkFirst(first),
     });
-    return toConnection(page);
+    return toConnection(page, after);
   }
 
   @Scope('usage')

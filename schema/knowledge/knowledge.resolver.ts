@@ -99,7 +99,7 @@ export class KnowledgeResolver {
       ...(user == null ? {} : { endUser: user }),
       ...(after == null ? {} : { after }),
     });
-    return toConnection(page);
+    return toConnection(page, after);
   }
 
   @Scope('agents')

@@ -29,6 +29,6 @@ export class UsageRecordResolver {
       amounts: bucketAmounts(record.amounts),
       granted: bucketAmounts(record.granted),
     }));
-    return toConnection({ nodes, nextCursor: page.nextCursor });
+    return toConnection({ ...page, nodes }, after);
   }
 }

@@ -58,7 +58,7 @@ export class WebhookResolver {
       ...(status == null ? {} : { status }),
       ...(after == null ? {} : { after }),
     });
-    return toConnection(page);
+    return toConnection(page, after);
   }
 
   @Scope('webhooks')

@@ -132,6 +132,13 @@ export interface UsageRecord {
   settledAt: string | null;
 }
 
+/** Records, newest first, each with the cursor after which the next ones are read. */
+export interface UsagePage {
+  nodes: UsageRecord[];
+  cursors: string[];
+  nextCursor: string | null;
+}
+
 export interface UsageQuery {
   orgId: string;
   since?: Date;
@@ -175,8 +182,8 @@ export interface Metering {
   topUp(orgId: string, bucket: Bucket, amount: number): Promise<BucketState>;
   /** Operator: sets `used` (hundredths) by an adjustment row. @throws ApiError invalid_request for chat_tokens. */
   setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
-  /** Newest first. `after` and `nextCursor` are the id of the last record of a page. */
-  usageRecords(query: UsageQuery): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }>;
+  /** Newest first. `after` takes the cursor of any record. */
+  usageRecords(query: UsageQuery): Promise<UsagePage>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
   start(): void;
   /** The process is about to end: settlements that the database does not take keep their callers waiting no longer than a second. */

@@ -1,7 +1,7 @@
 import type { Database } from '../database/index.js';
 import { invalid } from '../errors.js';
 import { toAmounts } from './amounts.js';
-import type { UsageQuery, UsageRecord } from './metering.types.js';
+import type { UsagePage, UsageQuery, UsageRecord } from './metering.types.js';
 
 interface Row {
   operation_id: string;
@@ -44,6 +44,9 @@ function parseCursor(after: string | undefined): { us: string; id: string } {
   return { us: found[1], id: found[2] };
 }
 
+const cursorOf = ({ created_us: us, operation_id: id }: Row): string =>
+  Buffer.from(`${us} ${id}`, 'latin1').toString('base64url');
+
 function toRecord(row: Row): UsageRecord {
   return {
     id: row.operation_id,
@@ -63,20 +66,12 @@ function toRecord(row: Row): UsageRecord {
 }
 
 /** An organisation's ledger, newest first. @throws ApiError invalid_request for a cursor that is none */
-export async function listUsage(
-  database: Pick<Database, 'system'>,
-  query: UsageQuery,
-): Promise<{ nodes: UsageRecord[]; nextCursor: string | null }> {
+export async function listUsage(database: Pick<Database, 'system'>, query: UsageQuery): Promise<UsagePage> {
   const { us, id } = parseCursor(query.after);
   const since = query.since ?? new Date(0);
   const rows = await database.system.query<Row>(LIST, [query.orgId, since, us, id, query.first + 1]);
   const page = rows.slice(0, query.first);
-  const last = page.at(-1);
-  const more = rows.length > query.first && last !== undefined;
-  return {
-    nodes: page.map(toRecord),
-    nextCursor: more
-      ? Buffer.from(`${last.created_us} ${last.operation_id}`, 'latin1').toString('base64url')
-      : null,
-  };
+  const cursors = page.map(cursorOf);
+  const more = rows.length > query.first;
+  return { nodes: page.map(toRecord), cursors, nextCursor: more ? (cursors.at(-1) ?? null) : null };
 }

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makeAgent, runAgent } from '../support/agents.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+
+let server: TestServer;
+let key: string;
+const ids = { agent: '', webhook: '' };
+
+beforeAll(async () => {
+  server = await startPenstock();
+  ({ key } = await server.createOrg({ plan: 'business_monthly' }));
+  await makeAgent(server, key);
+  ids.agent = await makeAgent(server, key);
+  for (const prompt of ['a red square', 'a blue circle']) {
+    await runAgent(server, key, ids.agent, { input: prompt });
+    await server.rest('POST', '/images/generations', { key, body: { prompt, size: '512x512' } });
+  }
+  const body = { name: 'Hook', url: 'https://example.com/hook', events: ['credits.low'] };
+  const made = await server.rest<{ webhook: { id: string } }>('POST', '/webhooks', { key, body });
+  ids.webhook = made.body.webhook.id;
+});
+afterAll(() => server?.close());
+
+interface Page {
+  edges: { cursor: string }[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string | null;
+    endCursor: string | null;
+  };
+}
+
+async function pageOf(field: string, given: string, paging: string): Promise<Page> {
+  const fields = 'edges { cursor } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
+  const text = `{ page: ${field}(${given} ${paging}) { ${fields} } }`;
+  const { data, errors } = await server.graphql<{ page: Page }>(text, { key });
+  expect(errors).toEqual([]);
+  return data!.page;
+}
+
+/** Every growing list that the schema has, with the arguments that it needs. */
+async function connections(): Promise<{ field: string; given: string }[]> {
+  const text = `{ __schema { queryType { fields { name type { ofType { name } } } } } }`;
+  const { data } = await server.graphql<{
+    __schema: { queryType: { fields: { name: string; type: { ofType: { name: string | null } | null } }[] } };
+  }>(text, { key });
+  const needs: Record<string, string> = {
+    agentRuns: `agentId: "${ids.agent}"`,
+    agentMemories: `agentId: "${ids.agent}"`,
+    webhookDeliveries: `webhookId: "${ids.webhook}"`,
+  };
+  return data!.__schema.queryType.fields
+    .filter(({ type }) => type.ofType?.name?.endsWith('Connection'))
+    .map(({ name }) => ({ field: name, given: needs[name] ?? '' }));
+}
+
+it('a page tells its first and last cursor, and whether pages come before and after it, in every list', async () => {
+  const filled: string[] = [];
+  const lists = await connections();
+  for (const { field, given } of lists) {
+    const first = await pageOf(field, given, 'first: 1');
+    const [edge] = first.edges;
+    const cursor = edge?.cursor ?? null;
+    const hasNextPage = edge !== undefined;
+    const told = { hasNextPage, hasPreviousPage: false, startCursor: cursor, endCursor: cursor };
+    expect(first.pageInfo, field).toEqual(told);
+    if (!edge) continue;
+    filled.push(field);
+    const rest = await pageOf(field, given, `first: 100, after: "${edge.cursor}"`);
+    expect(rest.pageInfo, field).toEqual({
+      hasNextPage: false,
+      hasPreviousPage: true,
+      startCursor: rest.edges[0]!.cursor,
+      endCursor: rest.edges.at(-1)!.cursor,
+    });
+    const end = await pageOf(field, given, `after: "${rest.edges.at(-1)!.cursor}"`);
+    const none = { startCursor: null, endCursor: null };
+    expect(end, field).toEqual({
+      edges: [],
+      pageInfo: { hasNextPage: false, hasPreviousPage: true, ...none },
+    });
+  }
+  expect(filled.sort()).toEqual(['agentRuns', 'agents', 'jobs', 'usageRecords']);
+  expect(lists).toHaveLength(6);
+});
