@@ -104,7 +104,16 @@ function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSch
 }
 
 /** A chunk brings a part of a message; tier, usage and citations stand at its end only. */
-const CHUNK_OPTIONAL = ['role', 'content', 'tool_calls', 'logprobs', 'model_tier', 'usage', 'citations'];
+const CHUNK_OPTIONAL = [
+  'role',
+  'content',
+  'tool_calls',
+  'function_call',
+  'logprobs',
+  'model_tier',
+  'usage',
+  'citations',
+];
 
 function refer(value: unknown, names: Map<string, string>, own?: string): JsonSchema {
   if (typeof value !== 'object' || value === null) return value as JsonSchema;

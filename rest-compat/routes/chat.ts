@@ -3,6 +3,8 @@ import { CHAT_FIELDS } from '../openapi/chat-schema.js';
 import { withOptional } from '../openapi/json-schema.js';
 import { BODY_LIMITS } from '../route.types.js';
 
+const MESSAGE = 'role content tool_calls: toolCalls function_call: functionCall';
+
 const USAGE = `
   prompt_tokens: promptTokens completion_tokens: completionTokens total_tokens: totalTokens
   credits_used: creditsUsed credits_breakdown: creditsBreakdown { base }
@@ -20,14 +22,14 @@ export const chatRoutes: Route[] = [
     document: `mutation ($input: ChatCompletionInput!) {
       body: createChatCompletion(input: $input) {
         id object created model model_tier: modelTier
-        choices { index message { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
+        choices { index message { ${MESSAGE} } finish_reason: finishReason logprobs }
         usage { ${USAGE} } citations
       }
     }`,
     streamDocument: `subscription ($input: ChatCompletionInput!) {
       body: chatCompletion(input: $input) {
         id object created model
-        choices { index delta { role content tool_calls: toolCalls } finish_reason: finishReason logprobs }
+        choices { index delta { ${MESSAGE} } finish_reason: finishReason logprobs }
         model_tier: modelTier usage { ${USAGE} } citations
       }
     }`,
@@ -39,7 +41,7 @@ export const chatRoutes: Route[] = [
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
     raw: 'chat',
-    describe: (schema) => withOptional(schema, ['tool_calls', 'logprobs', 'citations']),
+    describe: (schema) => withOptional(schema, ['tool_calls', 'function_call', 'logprobs', 'citations']),
     schemaName: 'ChatCompletion',
   },
 ];

@@ -90,6 +90,31 @@ describe('a chat that the server refuses is none that the description takes', ()
   });
 });
 
+it('an answer whose message calls a function is described with it, whole and as chunks', async () => {
+  const body = { ...messages(user), functions: [{ name: 'weather' }], function_call: { name: 'weather' } };
+  const path = '/chat/completions';
+  interface Said {
+    choices: { message: object; delta: object }[];
+  }
+  const whole = await server.rest<Said>('POST', path, { key, body });
+  const message = whole.body.choices[0]!.message;
+  expect(message).toHaveProperty('function_call');
+  expect(Object.keys(message).filter((name) => !described('ChatCompletion', 'message', name))).toEqual([]);
+  const { events } = await server.events('POST', path, { key, body: { ...body, stream: true } });
+  const deltas: object[] = [];
+  for await (const { data } of events)
+    if (data !== '[DONE]') deltas.push(...(JSON.parse(data) as Said).choices.map(({ delta }) => delta));
+  const names = deltas.flatMap((delta) => Object.keys(delta));
+  expect(names).toContain('function_call');
+  expect(names.filter((name) => !described('ChatCompletionChunk', 'delta', name))).toEqual([]);
+});
+
+/** The schema of a field of a choice's message in a component of the description. */
+function described(component: string, part: string, name: string): unknown {
+  const path = ['properties', 'choices', 'items', 'properties', part, 'properties', name];
+  return ajv.getSchema(`api#/components/schemas/${component}/${path.join('/')}`);
+}
+
 describe('the earlier messages of a run', () => {
   const input = 'Hello';
 
