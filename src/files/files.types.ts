@@ -66,6 +66,8 @@ export interface InputFetcher {
     field: string;
     maxMb: number;
     signal?: AbortSignal;
+    /** When all that one call gives by address must be there ({@link inputDeadline}); default: 30 s from now. */
+    deadline?: number;
   }): Promise<FetchedInput>;
   /** Only the form check, for fields that are passed on to an upstream. */
   checkForm(value: string, field: string): void;

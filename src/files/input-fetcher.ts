@@ -13,6 +13,17 @@ const TOTAL_TIMEOUT_MS = 30_000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const DATA_URL = /^data:[^,]{0,200}$/i;
 
+/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions.md 1). */
+export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
+
+/** What is left for an input. @throws ApiError invalid_request where it is nothing */
+function timeFor(request: FetchRequest): number {
+  if (request.deadline === undefined) return TOTAL_TIMEOUT_MS;
+  const left = request.deadline - performance.now();
+  if (left <= 0) throw unreachable(request);
+  return left;
+}
+
 type FetchRequest = Parameters<InputFetcher['fetch']>[0];
 
 /** Reads what callers give as http(s) URL, `data:` URL or bare base64, each within its limit while it is read. */
@@ -21,7 +32,7 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     const own = await files.resolveOwn(request.orgId, request.value);
     if (own !== null) {
       if (own.sizeBytes > request.maxMb * MB) throw tooLarge(request);
-      const bytes = await inTime(files.read(own.orgId, own.id)).catch((error: unknown) => {
+      const bytes = await inTime(files.read(own.orgId, own.id), timeFor(request)).catch((error: unknown) => {
         throw error instanceof ApiError && error.code === 'not_found' ? unreachable(request) : error;
       });
       if (bytes === null) throw unreachable(request);
@@ -52,9 +63,9 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
 }
 
 /** Null where it takes longer than a download may. */
-async function inTime<T>(work: Promise<T>): Promise<T | null> {
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T | null> {
   const over = new AbortController();
-  const late = sleep(TOTAL_TIMEOUT_MS, null, { ref: false, signal: over.signal }).catch(() => null);
+  const late = sleep(ms, null, { ref: false, signal: over.signal }).catch(() => null);
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -67,7 +78,7 @@ async function download(egress: Egress, request: FetchRequest): Promise<Buffer> 
     const answer = await egress.request(request.value, {
       maxBytes: request.maxMb * MB,
       maxRedirects: MAX_REDIRECTS,
-      totalTimeoutMs: TOTAL_TIMEOUT_MS,
+      totalTimeoutMs: timeFor(request),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
     if (answer.status < 200 || answer.status > 299) throw unreachable(request);

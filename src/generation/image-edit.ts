@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ApiError, invalid } from '../errors.js';
-import { fileReference } from '../files/index.js';
+import { fileReference, inputDeadline } from '../files/index.js';
 import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
 import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../imaging/index.js';
 import type { EditedImage, EditTask, Imaging } from '../imaging/index.js';
@@ -93,7 +93,7 @@ interface Given {
 async function fetchImage(
   { inputs, imaging }: ImageEditKindOptions,
   call: CallContext,
-  { value, field }: { value: string; field: string },
+  { value, field, deadline }: { value: string; field: string; deadline: number },
 ): Promise<Given> {
   const { orgId } = call.principal;
   const { bytes, contentType } = await inputs.fetch({
@@ -102,6 +102,7 @@ async function fetchImage(
     field,
     maxMb: MAX_IMAGE_MB,
     signal: call.signal,
+    deadline,
   });
   if (contentType === null || !FORMATS.includes(contentType))
     throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
@@ -137,11 +138,12 @@ async function prepare(
   { input, jobId }: { input: ImageEditInput; jobId: string },
 ): Promise<{ input: ImageEditInput; fileIds: string[] }> {
   if (typeof input.image !== 'string') return { input, fileIds: [] };
-  const image = await fetchImage(options, call, { value: input.image, field: 'image' });
+  const deadline = inputDeadline();
+  const image = await fetchImage(options, call, { value: input.image, field: 'image', deadline });
   checkResult(input, image);
   const mask =
     typeof input.mask === 'string'
-      ? await fetchImage(options, call, { value: input.mask, field: 'mask' })
+      ? await fetchImage(options, call, { value: input.mask, field: 'mask', deadline })
       : null;
   if (mask !== null && (mask.width !== image.width || mask.height !== image.height))
     throw invalid('mask must have the same dimensions as the image', 'mask');

@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../../errors.js';
-import { extensionOf } from '../../files/index.js';
+import { extensionOf, inputDeadline } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { CallContext } from '../../metering/call-context.js';
 import { agentPlanOf } from '../agent.input.js';
@@ -31,6 +31,7 @@ export async function readAttachments(
 ): Promise<RunAttachment[]> {
   const { orgId, plan } = call.principal;
   const read: RunAttachment[] = [];
+  const deadline = inputDeadline();
   for (const { type, url, name } of attachments) {
     const maxMb = type === 'image' ? MAX_IMAGE_MB : agentPlanOf(plan).maxKnowledgeFileMb;
     const { bytes, contentType } = await inputs.fetch({
@@ -39,6 +40,7 @@ export async function readAttachments(
       field: 'url',
       maxMb,
       signal: call.signal,
+      deadline,
     });
     if (type === 'image') {
       if (contentType === null || !IMAGE_TYPES.has(contentType)) throw unsupported();
