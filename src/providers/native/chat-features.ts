@@ -20,18 +20,20 @@ const USED: Readonly<Record<string, (body: ChatCall['body']) => boolean>> = {
   'pictures in system messages': (body) => hasPicture(body, { role: 'system' }),
   'pictures in assistant messages': (body) => hasPicture(body, { role: 'assistant' }),
   'pictures in tool messages': (body) => hasPicture(body, { role: 'tool' }),
-  'image_url.detail': (body) => hasPicture(body, { detailed: true }),
+  'image_url.detail': (body) => hasPicture(body, { coarse: true }),
 };
 
-/** Whether a message of the role has a picture; `detailed`: one to be looked at in another way than by default. */
-function hasPicture({ messages }: ChatCall['body'], wanted: { role?: string; detailed?: true }): boolean {
+/** How closely makers look at pictures by themselves. */
+const USUAL_DETAILS: ReadonlySet<unknown> = new Set([undefined, null, 'auto', 'high']);
+
+/** Whether a message of the role has a picture; `coarse`: one to be looked at less closely than makers do. */
+function hasPicture({ messages }: ChatCall['body'], wanted: { role?: string; coarse?: true }): boolean {
   return (messages as Record<string, unknown>[]).some(
     ({ role, content }) =>
       (wanted.role ?? role) === role &&
       partsOf(content).some(
         (part) =>
-          part.type === 'image_url' &&
-          (wanted.detailed !== true || (part.image_url.detail ?? 'auto') !== 'auto'),
+          part.type === 'image_url' && (wanted.coarse !== true || !USUAL_DETAILS.has(part.image_url.detail)),
       ),
   );
 }
