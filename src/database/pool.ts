@@ -32,8 +32,9 @@ types.setTypeParser(int8Array, (text: string) =>
 
 /** What must hold on every connection, whatever the operator's database or roles have for others. */
 const OWN = [
-  `-c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000`,
+  `-c statement_timeout=${STATEMENT_TIMEOUT_MS} -c idle_in_transaction_session_timeout=60000 -c lock_timeout=0`,
   '-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c bytea_output=hex -c standard_conforming_strings=on',
+  '-c array_nulls=on -c row_security=on',
   '-c default_transaction_isolation=read\\ committed -c default_transaction_deferrable=off',
 ].join(' ');
 

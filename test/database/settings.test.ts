@@ -15,6 +15,9 @@ beforeAll(async () => {
     `bytea_output = 'escape'`,
     `timezone = 'Asia/Kolkata'`,
     `default_transaction_isolation = 'repeatable read'`,
+    `array_nulls = off`,
+    `row_security = off`,
+    `lock_timeout = 1`,
   ])
     await installation.sql(`ALTER DATABASE ${name} SET ${setting}`);
   server = await startPenstock({ installation });

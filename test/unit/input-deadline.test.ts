@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readAttachments } from '../../src/agents/runs/run.attachments.js';
+import type { AttachmentInput } from '../../src/agents/runs/run.input.js';
 import { createInputFetcher, inputDeadline } from '../../src/files/index.js';
 
 type Parts = Parameters<typeof createInputFetcher>[0];
@@ -19,6 +21,8 @@ function fetcher(): { asked: number[]; inputs: ReturnType<typeof createInputFetc
 
 const PICTURE = { orgId: 'org', value: 'http://a.test/x.png', field: 'mask', maxMb: 1 };
 
+afterEach(() => void vi.useRealTimers());
+
 describe('the inputs of one call', () => {
   it('have 30 seconds together: each has what those before it left', async () => {
     const { asked, inputs } = fetcher();
@@ -35,5 +39,31 @@ describe('the inputs of one call', () => {
       message: 'Could not fetch mask',
     });
     expect(asked).toEqual([]);
+  });
+
+  it('have them together as the attachments of a run too, and reading one takes nothing from the others', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const left: number[] = [];
+    const inputs = {
+      fetch: ({ deadline = Number.NaN }) => {
+        left.push(deadline - performance.now());
+        vi.advanceTimersByTime(10_000);
+        return Promise.resolve({ bytes: Buffer.from('text'), contentType: null });
+      },
+    };
+    const knowledge = {
+      extract: () => {
+        vi.advanceTimersByTime(31_000);
+        return Promise.resolve({ text: 'text', cut: false });
+      },
+    };
+    const call = { principal: { orgId: 'org', plan: { agents: { maxKnowledgeFileMb: 1 } } }, signal: new AbortController().signal };
+    const [options, context] = [{ inputs, knowledge, files: {} }, call] as unknown[] as [
+      Parameters<typeof readAttachments>[0],
+      Parameters<typeof readAttachments>[1],
+    ];
+    const document: AttachmentInput = { type: 'document', url: 'http://a.test/a.txt', name: 'a.txt' };
+    await readAttachments(options, context, { runId: 'run', attachments: [document, document] });
+    expect(left).toEqual([30_000, 20_000]);
   });
 });

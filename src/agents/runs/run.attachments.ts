@@ -31,7 +31,7 @@ export async function readAttachments(
 ): Promise<RunAttachment[]> {
   const { orgId, plan } = call.principal;
   const read: RunAttachment[] = [];
-  const deadline = inputDeadline();
+  let deadline = inputDeadline();
   for (const { type, url, name } of attachments) {
     const maxMb = type === 'image' ? MAX_IMAGE_MB : agentPlanOf(plan).maxKnowledgeFileMb;
     const { bytes, contentType } = await inputs.fetch({
@@ -48,7 +48,10 @@ export async function readAttachments(
       const { id } = await files.save({ orgId, runId, bytes, contentType, extension });
       read.push({ type, name, fileId: id, extension, contentType });
     } else {
+      const from = performance.now();
       const text = await textOf(knowledge, { orgId, bytes, filename: name, signal: call.signal });
+      // Waiting for a reader, and reading, have limits of their own.
+      deadline += performance.now() - from;
       read.push({ type, name, text });
     }
   }
