@@ -103,7 +103,8 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
 }
 
 /** What the first call would otherwise wait for. It listens already: nothing waits for this. */
-function warmUp({ tokenizer, logger }: Foundation): void {
+function warmUp({ metering, tokenizer, logger }: Foundation): void {
+  metering.connect().catch((error: unknown) => logger.warn({ err: error }, 'nothing can be charged yet'));
   tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
@@ -164,9 +165,9 @@ interface Serving {
 /** Every role answers on its port: a worker its health only. */
 async function serve(serving: Serving): Promise<Faces | null> {
   const { foundation, composition, closers, server, draining } = serving;
-  const { config, logger, database, installation, telemetry } = foundation;
+  const { config, logger, installation, telemetry } = foundation;
   const cors = createCors(config.http.corsOrigins);
-  const checks = { database: () => database.healthy(), signingSecret: () => installation.agrees() };
+  const checks = { database: () => isReached(foundation), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
   const faces =
@@ -189,6 +190,13 @@ async function serve(serving: Serving): Promise<Faces | null> {
   };
   server.serve(observeHttp(route, telemetry), upgrade, rateOf);
   return faces;
+}
+
+/** Where calls are served, also over the connections that charge them: PostgreSQL may have none left to give. */
+async function isReached({ config, database, metering }: Foundation): Promise<boolean> {
+  const charges = config.role === 'worker' ? null : metering.connect();
+  const [answers] = await Promise.all([database.healthy(), charges]);
+  return answers;
 }
 
 async function reload({ database, plans, providers, logger }: Foundation): Promise<void> {

@@ -87,6 +87,7 @@ export function createMetering({
     settledBefore: createLookBack(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
+    connect: async () => void (await Promise.all([connections.admit.ready(), connections.settle.ready()])),
     start: lease.start,
     async close() {
       givingBack.close();

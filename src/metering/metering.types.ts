@@ -184,6 +184,8 @@ export interface Metering {
   setUsed(orgId: string, bucket: Bucket, used: number): Promise<BucketState>;
   /** Newest first. `after` takes the cursor of any record. */
   usageRecords(query: UsageQuery): Promise<UsagePage>;
+  /** Opens the connections that calls are admitted and charged over, unless they stand. @throws ApiError unavailable while it cannot */
+  connect(): Promise<void>;
   /** Starts the process's heartbeat and the sweep of dead processes' reservations. */
   start(): void;
   /** The process is about to end: settlements that the database does not take keep their callers waiting no longer than a second. */

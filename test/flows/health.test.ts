@@ -54,6 +54,27 @@ test('who calls while a process starts is served as soon as it can, and probes a
   await (await starting).close();
 });
 
+test('a process that is ready has the connections that a call needs, also where PostgreSQL has no more to give', async () => {
+  const name = `narrow_${process.pid}`;
+  const url = new URL(installation.databaseUrl);
+  await installation.sql(
+    `CREATE ROLE ${name} LOGIN PASSWORD 'x' IN ROLE ${url.username}, penstock_system, penstock_tenant`,
+  );
+  [url.username, url.password] = [name, 'x'];
+  const { key } = await installation.createOrg();
+  const server = await startPenstock({ installation, role: 'api', env: { DATABASE_URL: url.href } });
+  try {
+    await eventually(async () => (await get(server, '/readyz')).status === 200);
+    await installation.sql(`DO $$ BEGIN EXECUTE format('ALTER ROLE ${name} CONNECTION LIMIT %s',
+      (SELECT count(*) FROM pg_stat_activity WHERE usename = '${name}')); END $$`);
+    const body = { messages: [{ role: 'user', content: 'Hi' }] };
+    expect((await server.rest('POST', '/chat/completions', { key, body })).status).toBe(200);
+  } finally {
+    await server.close();
+    await installation.sql(`DROP ROLE ${name}`);
+  }
+});
+
 test('processes with different signing secrets are not ready', async () => {
   const one = await startPenstock({ installation, env: { SIGNING_SECRET: 'a'.repeat(32) } });
   const other = { ...installation, env: { ...installation.env, SIGNING_SECRET: 'b'.repeat(32) } };

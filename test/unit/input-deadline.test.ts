@@ -57,7 +57,10 @@ describe('the inputs of one call', () => {
         return Promise.resolve({ text: 'text', cut: false });
       },
     };
-    const call = { principal: { orgId: 'org', plan: { agents: { maxKnowledgeFileMb: 1 } } }, signal: new AbortController().signal };
+    const call = {
+      principal: { orgId: 'org', plan: { agents: { maxKnowledgeFileMb: 1 } } },
+      signal: new AbortController().signal,
+    };
     const [options, context] = [{ inputs, knowledge, files: {} }, call] as unknown[] as [
       Parameters<typeof readAttachments>[0],
       Parameters<typeof readAttachments>[1],
