@@ -75,7 +75,7 @@ export function flattenHeaders(headers: RawHeaders): Record<string, string> {
 
 /**
  * Reads one answer whole within its limits: one timer, no stream and no abort signal of its own, because webhooks pay for each of
- * those on every delivery. A connection whose answer was cut or failed is destroyed, never reused.
+ * those on every delivery. A connection whose answer did not come to its end is destroyed, never reused: nobody would read what still comes.
  */
 export class BoundedExchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
@@ -83,6 +83,9 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private head: Head | null = null;
   private readonly chunks: Buffer[] = [];
   private size = 0;
+  /** Bytes came, and all of them did. */
+  private begunBody = false;
+  private endedBody = false;
   private done = false;
   private timer: NodeJS.Timeout;
   private waiting: NodeJS.Timeout | undefined;
@@ -139,6 +142,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.begunBody = true;
     if (this.decoder === null) return this.take(chunk);
     if (this.done || this.decoder.write(chunk)) return;
     controller.pause();
@@ -148,9 +152,11 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private openDecoder(encoding: string): Transform | null {
     const decoder = createDecoder(encoding);
     decoder?.on('data', (chunk: Buffer) => this.take(chunk));
+    // Also where the server goes on behind what it packed.
     decoder?.on('end', () => this.finish(false));
     decoder?.on('error', (error: Error) => {
-      this.decoder = null;
+      // Off what was unpacked until then, the encoding is.
+      if (this.size === 0) this.decoder = null;
       if (this.options.cut) this.finish(true);
       else this.fail(new EgressError('connect', 'The body is in a broken encoding', error));
     });
@@ -168,7 +174,9 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.decoder === null) this.finish(false);
+    this.endedBody = true;
+    // An empty body is that in each encoding.
+    if (this.decoder === null || !this.begunBody) this.finish(false);
     else this.decoder.end();
   }
 
@@ -189,7 +197,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   private finish(truncated: boolean): void {
     const { head, chunks } = this;
     if (head === null) return this.fail(new EgressError('connect', 'No answer'));
-    if (!this.end(truncated)) return;
+    if (!this.end()) return;
     const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
     const received = this.decoder === null ? head.received : withoutEncoding(head.received);
     this.settle.resolve(
@@ -198,11 +206,11 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
   }
 
   private fail(error: unknown): void {
-    if (this.end(true)) this.settle.reject(error);
+    if (this.end()) this.settle.reject(error);
   }
 
   /** @returns false where it had ended already */
-  private end(destroy: boolean): boolean {
+  private end(): boolean {
     if (this.done) return false;
     this.done = true;
     clearTimeout(this.timer);
@@ -210,7 +218,7 @@ export class BoundedExchange implements Dispatcher.DispatchHandler {
     this.leave();
     this.options.signal?.removeEventListener('abort', this.onAbort);
     this.decoder?.destroy();
-    if (destroy) this.controller?.abort(new EgressError('aborted', 'Cut'));
+    if (!this.endedBody) this.controller?.abort(new EgressError('aborted', 'Cut'));
     return true;
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ApiError } from '../../src/errors.js';
@@ -242,6 +243,18 @@ describe('a chat over an upstream', () => {
     const refusal = JSON.stringify({ error: { message: 'No such voice' } });
     upstream.queue({ status: 400, body: gzipSync(refusal), headers: { 'content-encoding': 'gzip' } });
     expect((await fail(ask())).message).toBe('No such voice');
+  });
+
+  it('takes no more from an upstream that goes on behind what it packed', async () => {
+    const packed = gzipSync(JSON.stringify(completion('Hello')));
+    upstream.queue({
+      chunks: [Buffer.concat([packed, Buffer.alloc(1000)]), ...Array<string>(500).fill('\0')],
+      chunkMs: 10,
+      headers: { 'content-encoding': 'gzip' },
+    });
+    expect(await complete(ask())).toMatchObject({ choices: [{ message: { content: 'Hello' } }] });
+    const ended = upstream.requests[0]?.hungUp.then(() => true);
+    expect(await Promise.race([ended, sleep(2000, false)])).toBe(true);
   });
 
   it('answers tool calls with content null', async () => {

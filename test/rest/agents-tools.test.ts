@@ -19,6 +19,9 @@ const PACKED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, z
 /** What `/paper.pdf` holds. */
 let paper: Buffer = Buffer.alloc(0);
 
+/** Called when nobody takes the bytes of `/padded` any more. */
+let paddingEnded = (): void => undefined;
+
 /** Pages to read, a picture to look at, and a search provider. */
 const web = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://web');
@@ -31,7 +34,16 @@ const web = createServer((request, response) => {
     response
       .setHeader('content-type', 'text/html')
       .end(`<!doctype html><title>Weirs</title>${'<p>A weir raises the level of a river.'.repeat(20)}`);
-  else if (pathname.startsWith('/packed/')) {
+  else if (pathname === '/padded') {
+    // Behind what it packed it sends bytes for as long as they are taken.
+    response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': 'gzip' });
+    response.write(Buffer.concat([gzipSync(ARTICLE), Buffer.alloc(1000)]));
+    const more = setInterval(() => response.write('\0'), 10);
+    response.on('close', () => clearInterval(more)).on('close', () => paddingEnded());
+  } else if (pathname === '/short') {
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
+    response.end(gzipSync('A weir. '.repeat(1000)).subarray(0, -6));
+  } else if (pathname.startsWith('/packed/')) {
     const encoding = pathname.slice(8);
     const bytes = PACKED[encoding as 'gzip']?.(ARTICLE) ?? Buffer.from('\x1f\x8bno such bytes', 'latin1');
     const named = encoding === 'broken' ? 'gzip' : encoding;
@@ -140,6 +152,21 @@ test('web_fetch unpacks what a server packs unasked', async () => {
     expect(output['text']).toContain('lets the water pass over its crest');
     expect(charges).toEqual([3]);
   }
+});
+
+test('web_fetch takes no more from a server that goes on behind the page it packed', async () => {
+  const ended = new Promise<void>((resolve) => {
+    paddingEnded = resolve;
+  });
+  const { output } = await ask('web_fetch', `Read ${origin()}/padded`);
+  expect(output).toMatchObject({ title: 'Weirs', truncated: false });
+  await ended;
+});
+
+test('web_fetch gives what it unpacked of a page that ends too early, and says that it goes on', async () => {
+  const { output, charges } = await ask('web_fetch', `Read ${origin()}/short`);
+  expect(output).toMatchObject({ text: expect.stringMatching(/^A weir\. /), truncated: true });
+  expect(charges).toEqual([3]);
 });
 
 test('a page that fails is a result with its error; the run goes on and the tool costs nothing', async () => {

@@ -25,6 +25,10 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
       return;
     }
+    if (request.url?.startsWith('/empty/') === true) {
+      response.writeHead(Number(request.url.slice(7)), { 'content-encoding': 'gzip' }).end();
+      return;
+    }
     if (request.url === '/silent') return;
     if (request.url === '/drip') {
       response.writeHead(200).write('a');
@@ -278,6 +282,20 @@ describe('a connection to the outside', () => {
       const { body, headers, truncated } = await egress.request(url, { maxBytes: 100_000, onLimit: 'cut' });
       expect([body.length, body.toString('latin1', 0, 3), truncated]).toEqual([100_000, 'xxx', true]);
       expect(headers).not.toHaveProperty('content-encoding');
+    });
+  });
+
+  it('takes an empty body for that in each encoding, and keeps its connection', async () => {
+    await withEgress(egressWith(['127.0.0.1/32']), async (egress) => {
+      const before = connections;
+      for (const onLimit of ['fault', 'cut'] as const)
+        for (const status of [200, 204, 304]) {
+          const url = `http://127.0.0.1:${port}/empty/${status}`;
+          const { body, truncated } = await egress.request(url, { maxBytes: 100, onLimit });
+          expect([body.length, truncated]).toEqual([0, false]);
+        }
+      // Of six: a second one may be opened before the first is known to be free.
+      expect(connections - before).toBeLessThan(3);
     });
   });
 
