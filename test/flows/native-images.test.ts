@@ -27,7 +27,27 @@ const MODELS: [kind: string, base: string, paths: { order: string; question: str
     ],
   ];
 
-const NAMES: Record<string, string> = { togetherai: 'google/gemini-3-pro-image' };
+/** Providers that answer an order with the picture, at paths that their packages have for some models only. */
+const AT_ONCE: [kind: string, base: string, order: string, answered: () => NativeReply][] = [
+  [
+    'fal',
+    '/fal',
+    'POST /fal/bria/text-to-image/3.2',
+    () => ({ body: { images: [{ url: `${upstream.origin}/files/a.png`, content_type: 'image/png' }] } }),
+  ],
+  [
+    'fireworks',
+    '/fw/v1',
+    'POST /fw/v1/image_generation/accounts/fireworks/models/stable-diffusion-xl-1024-v1-0',
+    () => ({ headers: { 'content-type': 'image/png' }, body: picture }),
+  ],
+];
+
+const NAMES: Record<string, string> = {
+  togetherai: 'google/gemini-3-pro-image',
+  fal: 'bria/text-to-image/3.2',
+  fireworks: 'accounts/fireworks/models/stable-diffusion-xl-1024-v1-0',
+};
 
 let upstream: NativeUpstream;
 let server: TestServer;
@@ -43,7 +63,7 @@ beforeAll(async () => {
     .toBuffer();
   server = await startPenstock({
     providers: {
-      providers: [...MODELS, ['amazon-bedrock', ''] as const, ['togetherai', '/v1'] as const].map(
+      providers: [...MODELS, ...AT_ONCE, ['amazon-bedrock', ''] as const, ['togetherai', '/v1'] as const].map(
         ([kind, base]) => ({
           id: kind,
           kind,
@@ -106,6 +126,58 @@ describe.each(MODELS)('a picture that %s has taken', (kind, _base, { order, ques
     files = [{ headers: cut, body: picture }, { status: 502 }];
     expect((await draw(kind)).status).toBe(200);
     expect(seen()).toEqual([order, question, ...times(3, 'GET /files/a.png')]);
+  });
+});
+
+it('a picture that is asked about is left alone for as long as its provider says', async () => {
+  answers = [
+    { status: 429, headers: { 'retry-after': '1' } },
+    { status: 503, headers: { 'retry-after': '1' } },
+  ];
+  const start = performance.now();
+  expect((await draw('replicate')).status).toBe(200);
+  expect(performance.now() - start).toBeGreaterThan(1900);
+});
+
+describe.each(AT_ONCE)('a picture that %s answers at once', (kind, _base, order, answered) => {
+  const keys = () => new Set(upstream.requests.map(({ headers }) => headers['idempotency-key']));
+
+  it.each([
+    ['500', { status: 500 }],
+    ['429', { status: 429, headers: { 'retry-after': '0' } }],
+  ])(
+    'is ordered again after a %s as often as its provider’s retries say, under one key',
+    async (_, fault) => {
+      upstream.on(order.slice(5), fault);
+      expect((await draw(kind)).status).toBe(500);
+      expect(seen()).toEqual(times(3, order));
+      expect([...keys()]).toEqual([expect.stringMatching(/./)]);
+    },
+  );
+
+  it('is ordered once where its answer is a page', async () => {
+    upstream.on(order.slice(5), { headers: { 'content-type': 'text/html' }, body: '' });
+    expect((await draw(kind)).status).toBe(500);
+    expect(seen()).toEqual([order]);
+  });
+
+  it('is ordered once where its answer breaks off: it was made', async () => {
+    const { body, headers } = answered();
+    const cut = {
+      'content-type': 'application/json',
+      ...headers,
+      'content-length': '100000',
+      connection: 'close',
+    };
+    upstream.on(order.slice(5), { headers: cut, body: Buffer.isBuffer(body) ? body : JSON.stringify(body) });
+    expect((await draw(kind)).status).toBe(500);
+    expect(seen()).toEqual([order]);
+  });
+
+  it('is ordered once where all is well', async () => {
+    upstream.on(order.slice(5), answered());
+    expect((await draw(kind)).status).toBe(200);
+    expect(seen().filter((request) => request !== 'GET /files/a.png')).toEqual([order]);
   });
 });
 

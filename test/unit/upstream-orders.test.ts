@@ -71,3 +71,16 @@ test('an earlier order is followed without another; one that the upstream does n
   await faultOf(followOrder({ ...second.work, check }));
   expect(second.told).toEqual(['order', 'ask o1']);
 });
+
+test('an upstream that is to be left alone for a while is not asked about its order until then', async () => {
+  const { work } = bench();
+  const asked: number[] = [];
+  const busy = { status: 429, retryable: true, retryAfterMs: 200 };
+  const check = (): Promise<{ done: true; value: string }> => {
+    asked.push(performance.now());
+    if (asked.length === 1) return Promise.reject(new UpstreamError('Upstream answered 429', busy));
+    return Promise.resolve({ done: true, value: 'made' });
+  };
+  expect(await followOrder({ ...work, check })).toBe('made');
+  expect(asked[1]! - asked[0]!).toBeGreaterThan(190);
+});

@@ -4,7 +4,7 @@ import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js
 import { isFields } from '../predictions/api-client.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { askOfOrder } from './held-questions.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
@@ -12,8 +12,8 @@ import type { Guarded } from './v4.types.js';
 
 /** How packages order work that their provider then does by itself, while they ask about it. */
 interface Ordered {
-  /** Paths to which they POST what their provider remembers. */
-  path: RegExp;
+  /** Paths to which they POST no more than a question. All else that they POST is an order: it may be paid for, whatever became of its answer. */
+  question?: RegExp;
   /** Whether an answer says that the work goes on, where the package has a patience of its own. */
   isOpen?(status: number, text: string): boolean;
   /** How the last of those answers is taken back. */
@@ -28,24 +28,17 @@ const below = (method: ApiRequest['method'], of: (id: string) => string) => (ans
 };
 
 const ORDERED: Partial<Record<NativeKind, Ordered>> = {
-  replicate: { path: /\/predictions$/, withdraw: below('POST', (id) => `/predictions/${id}/cancel`) },
-  luma: {
-    path: /\/generations\/image$/,
-    withdraw: below('DELETE', (id) => `/dream-machine/v1/generations/${id}`),
-  },
+  replicate: { withdraw: below('POST', (id) => `/predictions/${id}/cancel`) },
+  luma: { withdraw: below('DELETE', (id) => `/dream-machine/v1/generations/${id}`) },
   // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
   fal: {
-    path: /\/fal-ai\//,
     isOpen: (status, text) => status === 400 && text.includes('still in progress'),
     withdraw: ({ response_url: address }) =>
       typeof address === 'string' ? { method: 'PUT', path: `${address}/cancel` } : null,
   },
-  assemblyai: {
-    path: /\/v2\/(upload|transcript)$/,
-    withdraw: below('DELETE', (id) => `/v2/transcript/${id}`),
-  },
+  assemblyai: { withdraw: below('DELETE', (id) => `/v2/transcript/${id}`) },
   fireworks: {
-    path: /\/workflows\/.+(?<!\/get_result)$/,
+    question: /\/get_result$/,
     isOpen: (status, text) => status === 200 && /"status"\s*:\s*"Pending"/.test(text),
   },
 };
@@ -142,7 +135,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       const call = calls.getStore();
       if (call === undefined) return await fetch(input, init);
       const url = new URL(input instanceof Request ? input.url : input);
-      if (init?.method !== 'POST' || !ordered?.path.test(url.pathname))
+      if (init?.method !== 'POST' || ordered?.question?.test(url.pathname) === true)
         return await askOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
           ...options,
           isOpen: ordered?.isOpen,
@@ -172,7 +165,10 @@ function headersOf(call: HeldCall, { headers: given }: RequestInit): Headers {
 async function place(call: HeldCall, send: () => Promise<Response>): Promise<Response> {
   const answer = await send();
   if (!answer.ok || !(answer.headers.get('content-type') ?? '').includes('json')) return answer;
-  const text = await answer.text();
+  // Taken, and perhaps paid: it is not placed once more because its answer breaks off.
+  const text = await answer.text().catch((error: unknown) => {
+    throw brokenAnswer('an order in part', error);
+  });
   if (text.length <= MAX_ANSWER && !call.keys.some((key) => text.includes(key))) {
     call.answers.push(text);
     // Somebody else's by now: what was ordered is taken back, as of any aborted call.

@@ -83,6 +83,7 @@ async function ask<T>(
   const end = performance.now() + limits.generationMs;
   let faults = 0;
   while (performance.now() < end) {
+    let wait = limits.pollMs;
     if (signal.aborted) return { abandoned: abortedError() };
     try {
       const state = await check(reference, signal);
@@ -94,8 +95,9 @@ async function ask<T>(
       if (error.fault === 'aborted') return { abandoned: error };
       if (error.fault !== 'failed' || !error.options.retryable) throw error;
       if (++faults >= MAX_FAULTS) return { abandoned: finalFault(error.message) };
+      wait = untilAgain(error, limits.pollMs);
     }
-    await sleep(limits.pollMs, undefined, { signal }).catch(() => undefined);
+    await sleep(wait, undefined, { signal }).catch(() => undefined);
   }
   return { abandoned: finalFault('Upstream took too long') };
 }
@@ -114,15 +116,21 @@ export async function patiently<T>(
   { pollMs, signal }: { pollMs: number; signal: AbortSignal | undefined },
 ): Promise<T> {
   for (let faults = 1; ; faults++) {
+    let wait: number;
     try {
       return await request();
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.options.retryable) throw error;
       if (faults >= MAX_FAULTS) throw finalFault(error.message);
+      wait = untilAgain(error, pollMs);
     }
-    await pause(pollMs, signal);
+    await pause(wait, signal);
   }
 }
+
+/** How long an upstream wants to be left alone after a fault, but as long as between any two questions. */
+const untilAgain = ({ options: { retryAfterMs } }: UpstreamError, pollMs: number): number =>
+  Math.max(pollMs, retryAfterMs ?? 0);
 
 /** @throws UpstreamError where nobody waits any more */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
