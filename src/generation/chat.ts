@@ -51,6 +51,7 @@ function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
     modelId: target.upstream?.modelId ?? target.name,
     body: bodyFor(chat.request, target),
     maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
+    askedTokens: chat.request.maxTokens,
     outputCap: target.upstream?.outputCap ?? 'max_tokens',
     promptTokens: chat.promptTokens,
     signal: caller,

@@ -23,6 +23,8 @@ export interface ChatCall {
   body: ChatBody;
   /** Output cap to send, in the spelling that the model's entry names. */
   maxTokens: number;
+  /** What the caller asked for, before model and credits cut it to that cap; default: the cap. */
+  askedTokens?: number;
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
   promptTokens: number;

@@ -210,6 +210,76 @@ describe('reasoning_effort of a Claude that is given tokens to think with', () =
     expect(await spent()).toBe(before);
   });
 
+  it.each(CLAUDES)(
+    'gives way where the credits cut the cap that was asked for below that (%s)',
+    async (model) => {
+      answering();
+      const poor = await penstock.createOrg({ plan: 'business_monthly' });
+      for (const max_tokens of [4096, undefined]) {
+        await penstock.services.metering.setUsed(poor.orgId, 'credits', 79_900);
+        const answer = await penstock.rest('POST', '/chat/completions', {
+          key: poor.key,
+          body: { messages, model, max_tokens, reasoning_effort: 'medium', temperature: 0.5 },
+        });
+        expect(answer).toMatchObject({ status: 200 });
+        expect(asked().cap).toBeLessThan(1000);
+        expect(asked().budget).toBeUndefined();
+        expect(JSON.stringify(upstream.requests.at(-1)!.json)).toContain('"temperature":0.5');
+      }
+    },
+  );
+
+  const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
+  const format = (schema: object) => ({
+    response_format: { type: 'json_schema', json_schema: { name: 'a', schema } },
+  });
+  const closed = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  const open = { ...closed, additionalProperties: true };
+
+  it('is refused beside what its maker cannot do meanwhile, before anybody is asked', async () => {
+    answering();
+    const before = await spent();
+    for (const [what, body] of [
+      ['this response_format', { response_format: { type: 'json_object' } }],
+      ['this response_format', format(open)],
+      ['this tool_choice', { tools: [tool], tool_choice: 'required' }],
+      ['this tool_choice', { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } }],
+      ['temperature', { temperature: 0.5 }],
+      ['top_p', { top_p: 0.9 }],
+    ] as const)
+      for (const stream of [true, false])
+        expect(
+          await ask({ model: 'anthropic/chat', reasoning_effort: 'medium', stream, ...body }),
+        ).toMatchObject({
+          status: 400,
+          body: { error: `Model claude-haiku-4-5 does not support ${what} beside reasoning_effort` },
+        });
+    expect(upstream.requests).toEqual([]);
+    expect(await spent()).toBe(before);
+  });
+
+  it.each(CLAUDES)('goes beside all else, and beside what asks for nothing (%s)', async (model) => {
+    answering();
+    for (const body of [
+      format(closed),
+      { tools: [tool], tool_choice: 'auto' },
+      { temperature: 1 },
+      { temperature: 0.7, top_p: 1 },
+      { response_format: { type: 'text' } },
+    ]) {
+      expect(await ask({ model, reasoning_effort: 'medium', ...body })).toMatchObject({ status: 200 });
+      expect(asked().budget).toBe(1024);
+      expect(JSON.stringify(upstream.requests.at(-1)!.json)).not.toMatch(/temperature|top_?p/i);
+    }
+    const forced = { response_format: { type: 'json_object' }, temperature: 0.5 };
+    expect(await ask({ model, reasoning_effort: 'none', ...forced })).toMatchObject({ status: 200 });
+  });
+
   it('leaves the cap as it is where the model thinks as it sees fit, and is refused where it takes no cap', async () => {
     answering();
     const small = { max_tokens: 100, reasoning_effort: 'high' };

@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
 import { refuse } from './dropped.js';
 import type { NativeKind } from './kinds.js';
-import { thinkingFor } from './thinking.js';
+import { checkBesideThinking, thinkingFor } from './thinking.js';
 import { isReasoning, partsOf } from './v4-prompt.js';
 
 /** What of the convention changes an answer, in the words of a refusal, and whether a request uses it. */
@@ -102,12 +102,19 @@ export function formatFor(kind: NativeKind, asked: Asked): Asked {
   return { ...(forbidden ? {} : tools), responseFormat: { ...format, schema } };
 }
 
-/** One tool at a time, and tokens to think with, in the words of the makers that have some for them. */
+/**
+ * One tool at a time, and tokens to think with, in the words of the makers that have some for them.
+ * @throws UpstreamError rejected, for what the model cannot do while it thinks
+ */
 export async function featureOptions(
   kind: NativeKind,
   call: ChatCall,
-): Promise<Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'providerOptions' | 'reasoning'>> {
+  format: Asked,
+): Promise<
+  Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'providerOptions' | 'reasoning' | 'temperature'>
+> {
   const thinking = await thinkingFor(kind, call);
+  await checkBesideThinking(kind, call, { ...format, thinking });
   const budget = thinking?.type === 'enabled' ? thinking : null;
   const oneByOne = kind === 'anthropic' && USED['parallel_tool_calls']?.(call.body) === true;
   const anthropic = {
@@ -116,12 +123,13 @@ export async function featureOptions(
   };
   return {
     // The packages add the budget to it: what they send is the cap that was reserved.
-    ...(budget === null
-      ? {}
-      : { maxOutputTokens: call.maxTokens - budget.budgetTokens, reasoning: 'provider-default' }),
+    ...(budget === null ? {} : { maxOutputTokens: call.maxTokens - budget.budgetTokens }),
+    ...(budget !== null || thinking?.type === 'none' ? { reasoning: 'provider-default' as const } : {}),
+    // One that thinks is told none; what is left of them here asks for nothing.
+    ...(thinking === null || thinking.type === 'none' ? {} : { temperature: undefined }),
     ...(kind === 'anthropic' ? { providerOptions: { anthropic } } : {}),
     // Also where the model thinks as it sees fit: a package that does not know it yet would choose a budget.
-    ...(kind === 'amazon-bedrock' && thinking !== null
+    ...(kind === 'amazon-bedrock' && thinking !== null && thinking.type !== 'none'
       ? { providerOptions: { amazonBedrock: { reasoningConfig: thinking } } }
       : {}),
   };

@@ -64,7 +64,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     return {
       ...options,
       ...format,
-      ...(await featureOptions(kind, call)),
+      ...(await featureOptions(kind, call, format)),
       prompt: await withPictures(withToldTools(kind, prompt, format), ready, {
         egress,
         signal,
