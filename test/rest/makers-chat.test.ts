@@ -106,6 +106,14 @@ describe('a stream of a maker’s own API that is cut off', () => {
     COHERE[0]!,
     { type: 'tool-call-start', index: 0, delta: { message: { tool_calls: call } } },
   ];
+  const TIMED_OUT = [
+    ...COHERE,
+    { type: 'content-end', index: 0 },
+    {
+      type: 'message-end',
+      delta: { finish_reason: 'TIMEOUT', usage: { tokens: { input_tokens: 3, output_tokens: 1 } } },
+    },
+  ];
   const bedrock = (body: Buffer): NativeReply => ({
     headers: { 'content-type': 'application/vnd.amazon.eventstream' },
     body,
@@ -116,6 +124,7 @@ describe('a stream of a maker’s own API that is cut off', () => {
   it.each<[string, string, NativeReply, string]>([
     ['Cohere, after its first words', 'cohere/chat', { events: COHERE }, 'Half'],
     ['Cohere, within a tool call', 'cohere/chat', { events: CALLING }, ''],
+    ['Cohere, by its time-out', 'cohere/chat', { events: TIMED_OUT }, 'Half'],
     ['Bedrock, after its first words', 'amazon-bedrock/chat', bedrock(amazonEvents(half)), 'Half'],
     ['Bedrock, by its time-out', 'amazon-bedrock/chat', bedrock(amazonEvents(half, timeout)), 'Half'],
   ])('fails after what was delivered, and is charged for that (%s)', async (_name, model, reply, said) => {
@@ -130,6 +139,24 @@ describe('a stream of a maker’s own API that is cut off', () => {
       done: false,
     });
     expect(await spent()).toBe(before + 1);
+  });
+
+  it('is no answer in one piece either: that is free, and a fallback answers', async () => {
+    answering();
+    upstream.on('/v2/chat', {
+      body: {
+        message: { role: 'assistant', content: [{ type: 'text', text: 'Half' }] },
+        finish_reason: 'TIMEOUT',
+        usage: { tokens: { input_tokens: 3, output_tokens: 1 } },
+      },
+    });
+    const before = await spent();
+    expect(await ask({ model: 'cohere/chat' })).toMatchObject({ status: 500 });
+    expect(await spent()).toBe(before);
+    expect(await ask({ model: 'cohere/replaced' })).toMatchObject({
+      status: 200,
+      body: { model: 'mistral/chat' },
+    });
   });
 
   it('before its first word is free, and a fallback answers', async () => {

@@ -12,7 +12,7 @@ import { withPictures } from './fetch-pictures.js';
 import { withToldTools } from './told-tools.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
-import { finishReasonOf, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 export interface V4ChatOptions {
   kind: NativeKind;
@@ -75,7 +75,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
     async complete(call: ChatCall): Promise<ChatAnswer> {
       const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
       refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
-      if (made.finishReason.unified === 'error') throw brokenAnswer('an error');
+      if (isFailed(made.finishReason)) throw brokenAnswer('an error');
       // Google's package takes an error with status 200, and any other object, for one.
       if (made.content.length === 0 && made.finishReason.raw === undefined)
         throw brokenAnswer('nothing, nor why');

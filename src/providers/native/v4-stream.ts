@@ -5,7 +5,7 @@ import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { finishReasonOf, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
 
@@ -27,8 +27,9 @@ function isNewEvent(error: unknown): boolean {
 }
 
 /** An end that the provider did not tell: packages call it by these names, or by the one of a reason unknown to them, without the reason. */
-function isCutOff({ unified, raw }: LanguageModelV4FinishReason): boolean {
-  return unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined);
+function isCutOff(reason: LanguageModelV4FinishReason): boolean {
+  const { unified, raw } = reason;
+  return isFailed(reason) || unified === 'interrupted' || (unified === 'other' && raw === undefined);
 }
 
 /** A stream of the specification's parts as chunks of the convention. Pulled: nothing is read ahead of the caller. */

@@ -9,6 +9,10 @@ const FINISH: Partial<Record<LanguageModelV4FinishReason['unified'], string>> = 
 /** The convention's word for why a model stopped. */
 export const finishReasonOf = ({ unified }: LanguageModelV4FinishReason): string => FINISH[unified] ?? 'stop';
 
+/** An answer that its maker did not finish; one calls it by its own word when the model took too long. */
+export const isFailed = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>
+  unified === 'error' || raw === 'TIMEOUT';
+
 /** Usage in the convention's form; absent counts are left to the caller, who then counts the text. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Record<string, unknown> | null {
   const [prompt, completion] = [inputTokens.total, outputTokens.total];
