@@ -34,6 +34,14 @@ beforeEach(async () => {
   ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
 });
 
+const CLAUDE = {
+  type: 'message',
+  id: 'm',
+  role: 'assistant',
+  model: 'claude-haiku-4-5',
+  stop_sequence: null,
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
 const messages = [{ role: 'user', content: 'Hi' }];
 const ask = (body: object) =>
   penstock.rest('POST', '/chat/completions', { key, body: { messages, ...body } });
@@ -139,6 +147,55 @@ describe('a stream of a maker’s own API that is cut off', () => {
       done: false,
     });
     expect(await spent()).toBe(before + 1);
+  });
+
+  describe('of Claude', () => {
+    const start = { type: 'message_start', message: { ...CLAUDE, content: [], stop_reason: null } };
+    const saying = [
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half' } },
+    ];
+    const ending = (stop_reason: string | null) => [
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason, stop_sequence: null },
+        usage: { output_tokens: 1 },
+      },
+    ];
+    const last = { type: 'message_stop' };
+    const failed = { said: 'Half', finishReasons: [], error: 'Generation failed', done: false };
+    const whole = (reason: string) => ({
+      said: 'Half',
+      finishReasons: [reason],
+      error: undefined,
+      done: true,
+    });
+
+    it.each<[string, object[], object]>([
+      ['within its text', saying, failed],
+      ['with its last event, but no reason', [...saying, ...ending(null), last], failed],
+      ['behind no reason', [...saying, ...ending(null)], failed],
+      ['behind its reason', [...saying, ...ending('end_turn')], whole('stop')],
+      ['behind the reason that its cap was reached', [...saying, ...ending('max_tokens')], whole('length')],
+      ['behind its last event', [...saying, ...ending('end_turn'), last], whole('stop')],
+    ])(
+      'is whole where it said why it ended, and only then: the connection ends %s',
+      async (_, events, outcome) => {
+        upstream.on('/v1/messages', { events });
+        expect(await streamed({ model: 'anthropic/chat' })).toMatchObject(outcome);
+      },
+    );
+
+    it('before its first word is free', async () => {
+      const before = await spent();
+      for (const events of [[], [start]]) {
+        upstream.on('/v1/messages', { events });
+        expect((await ask({ model: 'anthropic/chat', stream: true })).status).toBe(500);
+      }
+      expect(await spent()).toBe(before);
+    });
   });
 
   it('is no answer in one piece either: that is free, and a fallback answers', async () => {

@@ -6,6 +6,7 @@ import type {
   TranscriptionModelV4,
 } from '@ai-sdk/provider';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import { withEndedStreams } from './ended-streams.js';
 import type { NativeKind } from './kinds.js';
 
 /** What a provider package makes, as far as we use it. */
@@ -28,7 +29,8 @@ type Load = (settings: Settings, upstream: UpstreamSettings) => Promise<SdkProvi
 
 /** Each package is loaded when its upstream is first called: a start pays for none of them. */
 const PACKAGES: Partial<Record<NativeKind, Load>> = {
-  anthropic: async (settings) => (await import('@ai-sdk/anthropic')).createAnthropic(settings),
+  anthropic: async ({ fetch, ...settings }) =>
+    (await import('@ai-sdk/anthropic')).createAnthropic({ ...settings, fetch: withEndedStreams(fetch) }),
   google: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
   cohere: async (settings) => (await import('@ai-sdk/cohere')).createCohere(settings),
   replicate: async ({ apiKey, ...settings }) =>
