@@ -8,7 +8,7 @@ import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { askOfOrder } from './held-questions.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';
-import type { Guarded } from './v4.types.js';
+import type { Guarded } from './guarded.types.js';
 
 /** How packages order work that their provider then does by itself, while they ask about it. */
 interface Ordered {

@@ -6,7 +6,8 @@ import { REPLICATE_FIELDS } from '../predictions/replicate-models.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
-import type { Guarded, V4MediaOptions } from './v4.types.js';
+import type { Guarded } from './guarded.types.js';
+import type { V4MediaOptions } from './v4.types.js';
 
 /** Under which name a package looks for its options. */
 export const optionsName = (kind: NativeKind): string => (kind === 'amazon-bedrock' ? 'bedrock' : kind);

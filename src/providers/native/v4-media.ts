@@ -10,7 +10,8 @@ import { upstreamErrorOf } from './sdk-errors.js';
 import { namesOf, speechCallOf, speedOf, voicesOf } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
 import { createV4Transcription } from './v4-transcription.js';
-import type { Guarded, V4MediaOptions } from './v4.types.js';
+import type { Guarded } from './guarded.types.js';
+import type { V4MediaOptions } from './v4.types.js';
 
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;

@@ -6,7 +6,7 @@ import { languageCode } from '../upstream/language-codes.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
-import type { Guarded } from './v4.types.js';
+import type { Guarded } from './guarded.types.js';
 
 interface TranscriptionOptions {
   kind: NativeKind;

@@ -1,4 +1,3 @@
-import type { OrderLog } from '../order.types.js';
 import type { KnownFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { HeldOrders } from './held-orders.js';
@@ -21,9 +20,3 @@ export interface V4MediaOptions {
   /** Loads the package, then makes a model. */
   load<T>(make: (provider: SdkProvider) => T | undefined): Promise<T>;
 }
-
-/** Runs what a package does for a call: with our errors, its orders remembered. */
-export type Guarded = <T>(
-  call: { signal: AbortSignal | undefined; orders?: OrderLog | undefined },
-  work: () => PromiseLike<T>,
-) => Promise<T>;
