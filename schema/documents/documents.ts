@@ -83,13 +83,17 @@ function hasTooManyLines(query: string): boolean {
   return lines > LIMITS.lines;
 }
 
-/** Directives by number, and texts that PostgreSQL cannot store. */
+/** Directives by number, names by length, and texts that PostgreSQL cannot store. */
 function checkSyntax(document: DocumentNode): GraphQLError | null {
   let directives = 0;
+  let longest = 0;
   let nul = false;
   visit(document, {
     Directive() {
       directives++;
+    },
+    Name({ value }) {
+      longest = Math.max(longest, value.length);
     },
     StringValue(node) {
       nul ||= node.value.includes('\0');
@@ -97,5 +101,6 @@ function checkSyntax(document: DocumentNode): GraphQLError | null {
   });
   if (directives > LIMITS.directives)
     return limitError(`Document holds more than ${LIMITS.directives} directives`);
+  if (longest > LIMITS.nameLength) return limitError(`Names have at most ${LIMITS.nameLength} characters`);
   return nul ? limitError('Strings must not contain \\u0000 or lone surrogates') : null;
 }

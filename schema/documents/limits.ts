@@ -27,6 +27,8 @@ export const LIMITS = {
   tokens: 1000,
   /** Lines of the document, those in its texts included. */
   lines: 10_000,
+  /** Characters of a name; long aliases cost besides. */
+  nameLength: 255,
   /** Nesting of fields; introspection included. */
   depth: 16,
   /** Directives in the whole document. */
@@ -42,6 +44,8 @@ export const LIMITS = {
 
 /** Prices by which an operation is measured: what a field costs to answer, times the size of the lists around it. */
 const COST = { introspection: 100, metered: 50, root: 10, object: 1, leaf: 0 } as const;
+/** An alias costs 1 for each of so many characters: the answer has it once for each item of a list. */
+const ALIAS_CHARACTERS = 32;
 /** What a list without `first` counts as. */
 const LIST_SIZE = 20;
 const MAX_PAGE = 100;
@@ -171,7 +175,8 @@ function costOfField(
   if (isRoot) countRepeat(measure, field.name);
   else countAlias(measure, type, node);
   if (field.name === '_entities') countReferences(measure, node);
-  const own = isRoot ? rootCost(field) : node.selectionSet ? COST.object : COST.leaf;
+  const own =
+    aliasCost(type, node) + (isRoot ? rootCost(field) : node.selectionSet ? COST.object : COST.leaf);
   const inner = getNamedType(field.type);
   if (!node.selectionSet || !isCompositeType(inner)) return own;
   const nested = costOf(measure, { type: inner, set: node.selectionSet, depth: depth + 1 });
@@ -213,6 +218,12 @@ function countReferences(measure: Measure, node: FieldNode): void {
   measure.references += Array.isArray(list) ? list.length : 1;
   if (measure.references > LIMITS.references)
     throw limitError(`Operation refers to more than ${LIMITS.references} entities`);
+}
+
+/** The lists around a field of introspection have no price of their own. */
+function aliasCost(type: GraphQLCompositeType, { alias }: FieldNode): number {
+  const cost = Math.floor((alias?.value.length ?? 0) / ALIAS_CHARACTERS);
+  return type.name.startsWith('__') ? cost * LIST_SIZE : cost;
 }
 
 function rootCost(field: GraphQLField<unknown, unknown>): number {

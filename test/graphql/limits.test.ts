@@ -40,8 +40,10 @@ async function send({ body, method = 'POST', headers = {}, search = '' }: Sent) 
 const query = (text: string, accept?: string) =>
   send({ body: JSON.stringify({ query: text }), ...(accept === undefined ? {} : { headers: { accept } }) });
 
-const aliases = (count: number, field: string) =>
-  Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
+const aliases = (count: number, field: string, name = 'a') =>
+  Array.from({ length: count }, (_, i) => `${name}${i}: ${field}`).join(' ');
+
+const LONG = 'x'.repeat(250);
 
 const refused: [string, () => string][] = [
   ['nests too deep', () => `{ viewer ${'{ organization '.repeat(17)}{ id }${' }'.repeat(17)} }`],
@@ -76,6 +78,9 @@ const refused: [string, () => string][] = [
       return `{ viewer { ...f0 } } ${steps.join(' ')} fragment f14 on Viewer { keyId }`;
     },
   ],
+  ['has a name of 256 letters', () => `{ models { ${'x'.repeat(256)}: id } }`],
+  ['has long aliases in a page', () => `{ jobs(first: 100) { nodes { ${aliases(9, 'id', LONG)} } } }`],
+  ["has long aliases of the schema's fields", () => `{ __schema { types { ${aliases(8, 'name', LONG)} } } }`],
   ['holds a NUL in a literal', () => '{ job(id: "a\\u0000b") { id } }'],
 ];
 
