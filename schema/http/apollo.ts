@@ -2,10 +2,12 @@ import type { ApolloServerPlugin } from '@apollo/server';
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
 import { GraphQLError } from 'graphql';
+import type { GraphQLFormattedError } from 'graphql';
 import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
+import { visibleError } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
-import { apiErrorOf, presentError } from '../errors.js';
+import { apiErrorOf, errorExtensions, presentError } from '../errors.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict } from './media-type.js';
 import type { GraphqlRequest } from './request.js';
@@ -62,6 +64,12 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
     }),
 });
 
+/** What fails outside of every field, as an answer that is too long to be written does. */
+function presentFault(edge: HttpEdge, fault: unknown): GraphQLFormattedError {
+  const error = visibleError(edge, fault, '');
+  return { message: error.message, extensions: { ...errorExtensions(error) } };
+}
+
 /** Apollo Server as executor. Documents reach it parsed, limited and validated once already. */
 export async function createApollo({
   schema,
@@ -81,7 +89,8 @@ export async function createApollo({
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     allowBatchedHttpRequests: false,
-    formatError: (formatted, error) => (error instanceof GraphQLError ? presentError(error) : formatted),
+    formatError: (_, error) =>
+      error instanceof GraphQLError ? presentError(error) : presentFault(edge, error),
   });
   await server.start();
 

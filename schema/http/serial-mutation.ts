@@ -112,10 +112,10 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
       data?: Data | null;
       errors?: GivenError[];
     };
-    // Nothing was executed (its variables are faulty), and nothing of the whole would be: its own answer says where.
-    if (data === undefined) return await work.execute(work.query);
+    // Nothing was executed (its variables are faulty), and nothing of the whole would be: its own answer says where. After a 500 something may be.
+    if (data === undefined && last.status < 500) return await work.execute(work.query);
     const told = placed(errors, work);
-    if (data === null) {
+    if (data == null) {
       const body = JSON.stringify({ errors: [...done.errors, ...told], data });
       return { ...last, body, errorStatuses, ...partOf(done, last) };
     }
