@@ -119,7 +119,8 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
       const body = JSON.stringify({ errors: [...done.errors, ...told], data });
       return { ...last, body, errorStatuses, ...partOf(done, last) };
     }
-    Object.assign(done.data, data);
+    // Not assigned to: a field may be called `__proto__`.
+    done.data = { ...done.data, ...data };
     done.errors.push(...told);
     if (name !== names.at(-1)) await work.note(doneAs(done, last));
   }
