@@ -5,6 +5,7 @@ import type {
   GraphQLSchema,
   OperationDefinitionNode,
   SelectionSetNode,
+  ValueNode,
 } from 'graphql';
 import {
   getNamedType,
@@ -92,7 +93,7 @@ export function checkLimits(
       const measure: Measure = {
         schema,
         fragments,
-        variables: { ...numbersByDefault(definition), ...variables },
+        variables: { ...sizesByDefault(definition), ...variables },
         path: [],
         visited: 0,
         references: 0,
@@ -110,13 +111,29 @@ export function checkLimits(
   }
 }
 
-/** Variables that the operation gives a whole number where the request gives nothing. */
-function numbersByDefault({ variableDefinitions = [] }: OperationDefinitionNode): RawVariables {
+/** What the operation gives its variables where the request gives nothing: whole numbers, and lists by their length. */
+function sizesByDefault({ variableDefinitions = [] }: OperationDefinitionNode): RawVariables {
   return Object.fromEntries(
-    variableDefinitions.flatMap(({ variable, defaultValue }) =>
-      defaultValue?.kind === Kind.INT ? [[variable.name.value, Number(defaultValue.value)]] : [],
-    ),
+    variableDefinitions.flatMap(({ variable, defaultValue }) => {
+      const size = defaultValue && sizeOf(defaultValue);
+      return size === undefined ? [] : [[variable.name.value, size]];
+    }),
   );
+}
+
+/** A literal as {@link Measure.variables} have it. */
+function sizeOf(value: ValueNode): unknown {
+  if (value.kind === Kind.INT) return Number(value.value);
+  if (value.kind === Kind.LIST) return value.values;
+  return value.kind === Kind.NULL ? null : undefined;
+}
+
+/** What an argument is given: undefined where it is nothing, not even null, or of no size. */
+function givenSize({ variables }: Measure, node: FieldNode, name: string): unknown {
+  const given = node.arguments?.find((argument) => argument.name.value === name)?.value;
+  if (given?.kind !== Kind.VARIABLE) return given && sizeOf(given);
+  const variable = given.name.value;
+  return Object.hasOwn(variables, variable) ? variables[variable] : undefined;
 }
 
 interface Selected {
@@ -208,13 +225,7 @@ function countAlias(measure: Measure, type: GraphQLCompositeType, { name, alias 
 
 /** A router asks for a page's entities at once; each is an object of the answer. */
 function countReferences(measure: Measure, node: FieldNode): void {
-  const given = node.arguments?.find((argument) => argument.name.value === 'representations')?.value;
-  const list =
-    given?.kind === Kind.VARIABLE
-      ? measure.variables[given.name.value]
-      : given?.kind === Kind.LIST
-        ? given.values
-        : [];
+  const list = givenSize(measure, node, 'representations');
   measure.references += Array.isArray(list) ? list.length : 1;
   if (measure.references > LIMITS.references)
     throw limitError(`Operation refers to more than ${LIMITS.references} entities`);
@@ -254,18 +265,12 @@ function multiplier(measure: Measure, field: GraphQLField<unknown, unknown>, nod
   return isList(field.type) ? LIST_SIZE : 1;
 }
 
-function pageSize({ variables }: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
-  const given = node.arguments?.find((argument) => argument.name.value === 'first')?.value;
+/** Variables are not coerced yet: what is no number is refused later, whatever is counted here. */
+function pageSize(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): number {
   const byDefault = field.args.find((argument) => argument.name === 'first')?.defaultValue;
-  const size =
-    given === undefined
-      ? Number(byDefault ?? LIST_SIZE)
-      : given.kind === Kind.INT
-        ? Number(given.value)
-        : given.kind === Kind.VARIABLE
-          ? Number(variables[given.name.value] ?? MAX_PAGE)
-          : MAX_PAGE;
-  return size >= 1 && size <= MAX_PAGE ? size : MAX_PAGE;
+  const given = givenSize(measure, node, 'first');
+  const size = given === undefined ? byDefault : (given ?? LIST_SIZE);
+  return typeof size === 'number' && size >= 1 && size <= MAX_PAGE ? size : MAX_PAGE;
 }
 
 function isList(type: GraphQLOutputType): boolean {

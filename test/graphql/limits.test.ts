@@ -106,6 +106,17 @@ describe('a GraphQL document', () => {
     expect(over).toMatchObject({ status: 400, errors: [{ extensions: { code: 'invalid_request' } }] });
   });
 
+  it('refers to no more entities by the default of a variable', async () => {
+    const models = '{ __typename: "Model", id: "sandbox/chat-basic" } '.repeat(70);
+    const entities = (count: number) => aliases(count, '_entities(representations: $all) { __typename }');
+    const ask = (count: number) => query(`query ($all: [_Any!]! = [${models}]) { ${entities(count)} }`);
+    expect(await ask(14)).toMatchObject({ status: 200, errors: [] });
+    expect(await ask(15)).toMatchObject({
+      status: 400,
+      errors: [{ extensions: { code: 'invalid_request' } }],
+    });
+  });
+
   it('with the size of a page in a variable costs what the variable says', async () => {
     const text = `query ($first: Int) { ${aliases(12, 'jobs(first: $first) { nodes { id } }')} }`;
     const small = await send({ body: JSON.stringify({ query: text, variables: { first: 5 } }) });
@@ -114,6 +125,10 @@ describe('a GraphQL document', () => {
     expect(large.status).toBe(400);
     const byDefault = await send({ body: JSON.stringify({ query: text.replace('Int', 'Int = 5') }) });
     expect(byDefault.json.data).toBeTruthy();
+    for (const variables of [{}, { first: null }]) {
+      const ofUsualSize = await send({ body: JSON.stringify({ query: text, variables }) });
+      expect(ofUsualSize.json.data).toBeTruthy();
+    }
   });
 
   it('that introspects is 401 for a stranger, and passes with any key', async () => {
@@ -166,6 +181,14 @@ describe('faulty variables', () => {
     expect(await ask(text, {})).toEqual([
       'Variable "$chat" of required type "ChatCompletionInput!" was not provided.',
     ]);
+  });
+
+  it('are told where a number should be, whatever they are', async () => {
+    const text = 'query ($first: Int) { jobs(first: $first) { nodes { id } } }';
+    for (const first of [{ toString: 1 }, { valueOf: 1, toString: null }, [9], '9', true]) {
+      const [told] = await ask(text, { first });
+      expect(told).toMatch(/^Variable "\$first" got invalid value; Int cannot represent non-integer value: /);
+    }
   });
 
   it('hold nobody up, whatever they repeat', async () => {
