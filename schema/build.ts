@@ -10,6 +10,7 @@ import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
 import { enforce, guardOf } from './guard.js';
+import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
@@ -109,9 +110,13 @@ function guardField(field: GraphQLField<unknown, GraphqlContext>): void {
   const guard = guardOf(field);
   const work = field.subscribe ?? field.resolve;
   if (!work) return;
+  const cut = cutIds(field);
   const guarded: typeof work = (source, args, context, info) => {
     const passed = enforce(guard, context);
-    return passed ? passed.then(() => work(source, args, context, info)) : work(source, args, context, info);
+    const given = cut(args);
+    return passed
+      ? passed.then(() => work(source, given, context, info))
+      : work(source, given, context, info);
   };
   if (field.subscribe) field.subscribe = guarded;
   else field.resolve = guarded;

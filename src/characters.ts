@@ -5,9 +5,9 @@ export function characterCount(text: string): number {
   return count;
 }
 
-/** Whether a text has more than `max` characters. */
+/** Whether a text has more than `max` characters. A character takes two units at most: a text of megabytes is not counted. */
 export function isLonger(text: string, max: number): boolean {
-  return text.length > max && characterCount(text) > max;
+  return text.length > max && (text.length > 2 * max || characterCount(text) > max);
 }
 
 /** The first `max` characters, none of them cut in half. */

@@ -1,6 +1,7 @@
 import { invalid } from '../../src/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope } from '../guard.js';
+import { MAX_ID_LENGTH } from '../ids.js';
 import { showModel } from '../model/model.type.js';
 import { loadOrganization } from '../organization/organization.resolver.js';
 
@@ -57,7 +58,7 @@ export async function resolveEntities(
     if (typeof __typename !== 'string' || !Object.hasOwn(LOADERS, __typename))
       throw invalid('representations must name entity types', 'representations');
     const ids = idsByType.get(__typename) ?? new Set();
-    idsByType.set(__typename, typeof id === 'string' ? ids.add(id) : ids);
+    idsByType.set(__typename, typeof id === 'string' && id.length <= MAX_ID_LENGTH ? ids.add(id) : ids);
   }
   const found = new Map<string, Map<string, object>>();
   await Promise.all(

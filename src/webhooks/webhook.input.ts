@@ -98,7 +98,7 @@ function checkHeaders(value: unknown): Record<string, string> {
       HEADER_VALUE.test(item);
     if (!fits)
       throw invalid(
-        `Invalid custom header: ${name.replace(/[^\x20-\x7e]/g, '?').slice(0, 100)}`,
+        `Invalid custom header: ${name.slice(0, 100).replace(/[^\x20-\x7e]/g, '?')}`,
         'custom_headers',
       );
     seen.add(lower);

@@ -1,7 +1,9 @@
 import type { Principal } from '../../access/access.types.js';
+import { isLonger } from '../../characters.js';
 import type { Database } from '../../database/database.types.js';
 import { invalid, notFound } from '../../errors.js';
 import { newId } from '../../ids.js';
+import { MAX_USER } from '../runs/run.input.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { Memory, MemoryService, Page } from '../agents.types.js';
 import { vectorOf, VectorTable } from '../knowledge/vectors.js';
@@ -96,6 +98,8 @@ class Memories implements MemoryService {
   ): Promise<Page<Memory>> {
     agentPlanOf(principal.plan);
     if (after !== undefined && !ID.test(after)) throw invalid('Invalid cursor', 'cursor');
+    if (endUser !== undefined && isLonger(endUser, MAX_USER))
+      throw invalid(`user must be at most ${MAX_USER} characters`, 'user');
     const values = [principal.orgId, agentId, endUser ?? null, after ?? null, first + 1];
     const rows = await this.database.tenantQuery<MemoryRow>(principal.orgId, LIST, values);
     const nodes = rows.slice(0, first).map(toMemory);

@@ -18,7 +18,8 @@ export interface RunInput {
 
 /** Contract 4.8; the others are ours: enough for a long conversation, and no more than a model's window can hold. */
 const MAX_INPUT = 10_000;
-const MAX_USER = 200;
+/** Of the name of a run's end user. */
+export const MAX_USER = 200;
 const MAX_SESSION_ID = 200;
 const MAX_NAME = 200;
 const MAX_ATTACHMENTS = 10;
