@@ -1,7 +1,9 @@
 import type { ClassType } from 'type-graphql';
-import { Arg, Field, Int, ObjectType } from 'type-graphql';
+import { Arg, Directive, Field, Int, ObjectType } from 'type-graphql';
 import { invalid } from '../src/errors.js';
 
+// Practically every subgraph has this type: none of them could be composed with one that did not share it.
+@Directive('@shareable')
 @ObjectType({ simpleResolvers: true, description: 'Where a page begins and ends.' })
 export class PageInfo {
   @Field(() => Boolean, { description: 'Whether there are more.' })

@@ -51,7 +51,8 @@ export class EstimateType {
   modelTier!: string;
 
   @Field(() => [BucketAmount], {
-    description: 'What would be reserved of each bucket; what a call really uses is often less.',
+    description:
+      "What would be reserved of each bucket; what a call really uses is often less. The text that a chat's `webSearch` finds comes on top.",
   })
   amounts!: BucketAmount[];
 }

@@ -60,6 +60,20 @@ describe('the subgraph', () => {
     expect(hints).toEqual([]);
   });
 
+  it('composes with a subgraph that pages its lists as it does', async () => {
+    const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
+      key: org.key,
+    });
+    const reviews = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@shareable"])
+      type PageInfo @shareable { hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String endCursor: String }
+      type Query { reviews: PageInfo! }`;
+    const { errors } = composeServices([
+      { name: 'penstock', url: server.graphqlUrl, typeDefs: parse(data!._service.sdl) },
+      { name: 'reviews', url: 'http://reviews.invalid/', typeDefs: parse(reviews) },
+    ]);
+    expect(errors).toBeUndefined();
+  });
+
   it('composes with the demo subgraph of deploy/, so that a router joins both on the id of a job', async () => {
     const typeDefs = await demoSdl();
     const { data } = await server.graphql<{ _service: { sdl: string } }>('{ _service { sdl } }', {
