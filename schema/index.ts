@@ -10,6 +10,7 @@ export {
   enforce,
   guardOf,
   Metered,
+  requireAgents,
   requireScope,
   returnKeySlot,
   Scope,

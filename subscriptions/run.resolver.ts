@@ -1,5 +1,5 @@
 import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
-import { AgentRunEvent, Scope, type GraphqlContext } from '../schema/index.js';
+import { AgentRunEvent, requireAgents, Scope, type GraphqlContext } from '../schema/index.js';
 import type { RunEvent, RunStep, StepType } from '../src/agents/agents.types.js';
 
 interface Args {
@@ -10,6 +10,7 @@ interface Args {
 
 function watchRun({ args, context }: SubscribeResolverData<unknown, Args, GraphqlContext>) {
   const { call, services } = context;
+  requireAgents(call);
   const after = args.after ?? undefined;
   return services.runEvents.steps({
     principal: call.principal,

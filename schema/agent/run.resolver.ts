@@ -4,7 +4,7 @@ import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { AgentRunStatus } from '../enums.js';
-import { Metered, Scope } from '../guard.js';
+import { Metered, requireAgents, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import { RunAgentInput } from './agent.input.js';
 import { loadSteps } from './run-steps.js';
@@ -41,6 +41,7 @@ export class AgentRunResolver {
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<Connection<AgentRun>> {
+    requireAgents(call);
     const page = await services.agentRuns.list(call.principal, agentId, {
       ...(status == null ? {} : { status }),
       first: checkFirst(first),

@@ -4,7 +4,7 @@ import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';
 import { WebhookDeliveryStatus } from '../enums.js';
-import { Scope } from '../guard.js';
+import { requireWebhooks, Scope } from '../guard.js';
 import { contractNames } from '../names.js';
 import {
   CreateWebhookInput,
@@ -53,6 +53,7 @@ export class WebhookResolver {
     @First() first: number | null,
     @After() after: string | null | undefined,
   ): Promise<Connection<Delivery>> {
+    requireWebhooks(call);
     const page = await services.webhooks.deliveries(call.principal, webhookId, {
       first: checkFirst(first),
       ...(status == null ? {} : { status }),

@@ -123,3 +123,25 @@ describe('a key whose window is full', () => {
     }
   });
 });
+
+describe('a plan without agents and webhooks', () => {
+  it.each([
+    ['query', 'agentRuns(agentId: "x", first: 0) { nextCursor }', 'AI Agents are not available'],
+    ['query', 'webhookDeliveries(webhookId: "x", first: 0) { nextCursor }', 'Webhooks are not available'],
+    ['subscription', 'agentRunSteps(runId: "x", after: -1) { type }', 'AI Agents are not available'],
+  ])('is told of before a faulty argument is: %s { %s }', async (kind, field, message) => {
+    const { key } = await server.createOrg({ plan: 'free' });
+    const answer = await server.raw('/graphql', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: 'text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ query: `${kind} { ${field} }` }),
+    });
+    const [, told = ''] = /^event: next\ndata: (.*)/.exec(await answer.body.text()) ?? [];
+    const { errors } = JSON.parse(told) as { errors: unknown[] };
+    expect(errors).toMatchObject([{ message, extensions: { code: 'plan_required', httpStatus: 403 } }]);
+  });
+});
