@@ -76,9 +76,11 @@ export class AgentRunResolver {
     return services.agentRuns.cancel(call.principal, agentId ?? null, id);
   }
 
+  /** Those that the run had: an event's run has none that came after the event. */
   @FieldResolver()
   async steps(@Root() run: AgentRun, @Ctx() { services, call }: GraphqlContext): Promise<RunStep[]> {
     const steps = await loadSteps(services.agentRuns, call, run);
-    return steps.map((step) => ({ ...step, toolOutput: services.files.sign(run.orgId, step.toolOutput) }));
+    const had = steps.filter(({ stepNumber }) => stepNumber <= run.totalSteps);
+    return had.map((step) => ({ ...step, toolOutput: services.files.sign(run.orgId, step.toolOutput) }));
   }
 }
