@@ -67,8 +67,8 @@ function checkEvents(value: unknown): string[] {
   if (!Array.isArray(value) || value.length === 0)
     throw invalid('events must be a list of event types', 'events');
   for (const type of value) {
-    if (typeof type !== 'string' || !KNOWN_EVENTS.has(type))
-      throw invalid(`Unknown event type: ${String(type).slice(0, 100)}`, 'events');
+    if (typeof type !== 'string') throw invalid('events must be a list of event types', 'events');
+    if (!KNOWN_EVENTS.has(type)) throw invalid(`Unknown event type: ${type.slice(0, 100)}`, 'events');
   }
   return [...new Set(value as string[])];
 }

@@ -162,6 +162,7 @@ test.each([
 test.each([
   [{ ...{ name: 'x', url: 'https://example.com' }, events: [] }, 'events'],
   [{ name: 'x', url: 'https://example.com', events: ['webhook.test'] }, 'events'],
+  [{ name: 'x', url: 'https://example.com', events: [{ toString: 1 }] }, 'events'],
   [{ name: 'x', url: 'http://example.com', events: ['credits.low'] }, 'url'],
   [{ url: 'https://example.com', events: ['credits.low'] }, 'name'],
   [{ name: 'x', url: 'https://example.com', events: ['credits.low'], secret: 'mine' }, 'secret'],
