@@ -20,6 +20,8 @@ export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
 const MAX_OPERATIONS = 1000;
+/** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
+const MAX_ID_LENGTH = 255;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
@@ -129,6 +131,8 @@ export class Connection {
     } catch {
       return this.close(CloseCode.BadRequest, 'Invalid message received');
     }
+    if ('id' in message && message.id.length > MAX_ID_LENGTH)
+      return this.close(CloseCode.BadRequest, `An id has at most ${MAX_ID_LENGTH} characters`);
     const fault = faultOf(message, text);
     if (fault === null) this.#handle(message);
     else this.#refuse(message, fault);
@@ -202,7 +206,7 @@ export class Connection {
   async #subscribe(id: string, payload: SubscribePayload): Promise<void> {
     if (this.#state !== 'ready') return this.close(CloseCode.Unauthorized, 'Unauthorized');
     if (this.#operations.has(id)) {
-      // A reason has at most 123 bytes, and an id as many as its client likes.
+      // A reason has at most 123 bytes, and an id may have more.
       const which = Buffer.byteLength(id) > 40 ? '' : ` for ${id}`;
       return this.close(CloseCode.SubscriberAlreadyExists, `Subscriber${which} already exists`);
     }

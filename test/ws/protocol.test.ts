@@ -35,6 +35,7 @@ describe('close codes (trust.md 2)', () => {
     ['an unknown type', '{"type":"start"}'],
     ["the server's own messages", '{"type":"connection_ack"}'],
     ['a subscribe without a query', '{"type":"subscribe","id":"1","payload":{}}'],
+    ['an id of 256 characters', JSON.stringify(subscribe('x'.repeat(256), '{ __typename }'))],
   ])('%s is closed with 4400', async (_what, message) => {
     const ws = await openRawWebSocket(server.wsUrl);
     ws.send(message);
