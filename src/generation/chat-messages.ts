@@ -1,9 +1,18 @@
 import { invalid } from '../errors.js';
 import type { ImageReader } from './chat-images.js';
+import { addTexts } from './chat-texts.js';
 
 /** Roles of a chat message (contract 2.2). */
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
 const MAX_IMAGES = 4;
+/** What is counted by itself. */
+const COUNTED_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'images', 'tool_calls']);
+const COUNTED_OF_PART: Record<string, ReadonlySet<string>> = {
+  text: new Set(['type', 'text']),
+  refusal: new Set(['type', 'refusal']),
+  image_url: new Set(['type', 'image_url']),
+};
+const COUNTED_OF_PICTURE: ReadonlySet<string> = new Set(['url']);
 type Fields = Record<string, unknown>;
 /** A part of a message's content in the common convention. */
 type Part = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
@@ -51,7 +60,20 @@ class MessageReader {
     const said = this.result.texts.slice(before).join(' ');
     if (message['role'] === 'user' && said !== '') this.result.question = said;
     this.result.messages.push(withContent(message, content));
-    if (typeof message['name'] === 'string') this.result.texts.push(message['name']);
+    this.countRest(message);
+  }
+
+  /** Whatever else goes upstream with it is text that is charged there: it is reserved for, whether anybody here knows the field or not. */
+  private countRest(message: Fields): void {
+    const { texts } = this.result;
+    addTexts(message, texts, COUNTED_FIELDS);
+    for (const call of (message['tool_calls'] as Fields[] | null | undefined) ?? []) addTexts(call, texts);
+    if (!Array.isArray(message['content'])) return;
+    for (const part of message['content'] as Fields[]) {
+      addTexts(part, texts, COUNTED_OF_PART[part['type'] as string]);
+      if (part['type'] === 'image_url' && isFields(part['image_url']))
+        addTexts(part['image_url'], texts, COUNTED_OF_PICTURE);
+    }
   }
 
   private toolFields(message: Fields, where: string): void {
@@ -62,18 +84,10 @@ class MessageReader {
     if (old != null && !isToolCall({ function: old })) {
       throw invalid(`${where}.function_call must be a function call`, 'messages');
     }
-    this.countCalls(old == null ? [] : [{ function: old }]);
     const calls = message['tool_calls'];
     if (calls == null) return;
     if (!Array.isArray(calls) || !calls.every(isToolCall)) {
       throw invalid(`${where}.tool_calls must be an array of function calls`, 'messages');
-    }
-    this.countCalls(calls);
-  }
-
-  private countCalls(calls: unknown[]): void {
-    for (const call of calls as { function: { name: string; arguments: string } }[]) {
-      this.result.texts.push(call.function.name, call.function.arguments);
     }
   }
 

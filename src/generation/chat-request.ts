@@ -4,6 +4,7 @@ import type { ChatBody } from '../providers/index.js';
 import type { ImageReader } from './chat-images.js';
 import { readMessages } from './chat-messages.js';
 import type { ReadMessages } from './chat-messages.js';
+import { addTexts } from './chat-texts.js';
 
 /** Contract 4.1. */
 const DEFAULT_MAX_TOKENS = 2048;
@@ -132,6 +133,14 @@ const CHECKS = new Map(
   ),
 );
 
+/** Objects that may hold text for the model; tools are counted as the JSON that they are. */
+const WITH_TEXT: ReadonlySet<string> = new Set([
+  'response_format',
+  'prediction',
+  'tool_choice',
+  'function_call',
+]);
+
 /** A chat request whose every field was checked. */
 export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   /** For the upstream, without model, cap and stream. */
@@ -158,13 +167,12 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     if (known === undefined) continue;
     known.check(value, name);
     if (known.isPassedOn) upstreamBody[name] = value;
+    if (isFields(value) && WITH_TEXT.has(name)) addTexts(value, read.texts);
   }
   if (upstreamBody['tools'] != null && upstreamBody['functions'] != null)
     throw invalid('functions cannot be used beside tools', 'functions');
   const offered = upstreamBody['tools'] ?? upstreamBody['functions'];
   if (offered != null) read.texts.push(JSON.stringify(offered));
-  const format = upstreamBody['response_format'] as { json_schema?: unknown } | undefined;
-  if (format?.json_schema !== undefined) read.texts.push(JSON.stringify(format.json_schema));
   return {
     ...read,
     upstreamBody,
@@ -185,7 +193,7 @@ export function bodyFor({ upstreamBody, others }: ChatRequest, { upstream }: Mod
 /** Texts that may be part of the prompt in what an entry lets through. */
 export function allowedTexts({ others }: ChatRequest, { upstream }: Model): string[] {
   return allowedOf(others, upstream?.allowedParameters ?? []).flatMap(([, value]) =>
-    typeof value === 'object' ? [JSON.stringify(value)] : [],
+    typeof value === 'string' ? [value] : typeof value === 'object' ? [JSON.stringify(value)] : [],
   );
 }
 

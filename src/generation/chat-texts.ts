@@ -1,0 +1,35 @@
+type Fields = Record<string, unknown>;
+
+/** What the convention itself calls the fields of a message: such a name is none of the caller's text. */
+const NAMES: ReadonlySet<string> = new Set([
+  ...['name', 'refusal', 'reasoning', 'reasoning_content', 'annotations', 'audio', 'content', 'text'],
+  ...[
+    'tool_calls',
+    'tool_call_id',
+    'function_call',
+    'function',
+    'arguments',
+    'id',
+    'type',
+    'index',
+    'detail',
+  ],
+]);
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Adds what fields say, those aside that are counted elsewhere: texts as they are, what else a caller thought of as the JSON that is sent, its name
+ * included.
+ */
+export function addTexts(fields: Fields, texts: string[], counted: ReadonlySet<string> = NONE): void {
+  for (const name in fields) {
+    if (counted.has(name)) continue;
+    const value = fields[name];
+    const isKnown = NAMES.has(name);
+    if (!isKnown) texts.push(name);
+    if (typeof value === 'string') texts.push(value);
+    else if (value == null) continue;
+    else if (isKnown && typeof value === 'object' && !Array.isArray(value)) addTexts(value as Fields, texts);
+    else texts.push(JSON.stringify(value));
+  }
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import type { FakeUpstream } from '../support/fake-upstream.js';
+import { startPenstock } from '../support/server.js';
+import type { TestServer } from '../support/server.js';
+
+let penstock: TestServer;
+let upstream: FakeUpstream;
+let key: string;
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+  const model = { upstreamId: 'chat', type: 'chat', tier: 'basic', imageTokens: 100 };
+  penstock = await startPenstock({
+    providers: {
+      providers: [
+        {
+          id: 'acme',
+          kind: 'openai-compatible',
+          baseUrl: upstream.baseUrl,
+          apiKey: 'sk-acme-secret',
+          allowedParameters: ['preamble'],
+          models: [
+            { ...model, id: 'acme/chat' },
+            { ...model, id: 'acme/narrow', contextWindow: 1000 },
+          ],
+        },
+      ],
+    },
+    plans: {
+      plans: { free: { rate: { rpm: 1000, burst: 1000 } } },
+      endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } },
+    },
+  });
+  let orgId: string;
+  ({ key, orgId } = await penstock.createOrg({ plan: 'free' }));
+  await penstock.cli('quota', 'set', '--org', orgId, '--bucket', 'credits', '--used', '99');
+});
+beforeEach(() => void (upstream.requests.length = 0));
+afterAll(async () => {
+  await penstock?.close();
+  await upstream?.close();
+});
+
+const send = (body: object) =>
+  penstock.rest('POST', '/chat/completions', { key, body: { model: 'acme/chat', max_tokens: 10, ...body } });
+
+describe('a caller with one credit left', () => {
+  const text = 'river valley '.repeat(1500);
+  const hi = { role: 'user', content: 'Hi' };
+  const said = (more: object) => ({ messages: [hi, { role: 'assistant', content: 'x', ...more }, hi] });
+  const picture = { url: 'https://example.com/a.png' };
+  const part = (more: object) => ({ messages: [{ role: 'user', content: [more] }] });
+  const f = { name: 'f', arguments: '{}' };
+  const toolCall = { id: 'c1', type: 'function', function: f };
+
+  it.each<[string, object]>([
+    ['the content', said({ content: text })],
+    ['a refusal', said({ content: null, refusal: text })],
+    ['what was thought', said({ reasoning_content: text })],
+    ['a field that nobody knows', said({ zz: text })],
+    ['the name of such a field', said({ [text]: null })],
+    ['a list in such a field', said({ zz: Array.from({ length: 3000 }, (_, number) => number) })],
+    ['a list in a known field', said({ refusal: [{ text }] })],
+    ['the id of a tool call', said({ tool_calls: [{ ...toolCall, id: text }] })],
+    ['a field beside a tool call', said({ tool_calls: [{ ...toolCall, zz: { text } }] })],
+    ['a field beside its arguments', said({ tool_calls: [{ ...toolCall, function: { ...f, zz: text } }] })],
+    ['a field of the older function call', said({ function_call: { ...f, zz: text } })],
+    ['the id that a tool’s answer has', { messages: [{ role: 'tool', content: 'x', tool_call_id: text }] }],
+    ['a field beside a text part', part({ type: 'text', text: 'Hi', zz: text })],
+    ['a picture beside a text part', part({ type: 'text', text: 'Hi', image_url: { url: text } })],
+    ['the detail of a picture', part({ type: 'image_url', image_url: { ...picture, detail: text } })],
+    ['a text beside a picture', part({ type: 'image_url', image_url: picture.url, text })],
+    ['a prediction', { messages: [hi], prediction: { type: 'content', content: text } }],
+    [
+      'a prediction in parts',
+      { messages: [hi], prediction: { type: 'content', content: [{ type: 'text', text }] } },
+    ],
+    ['a choice of tools', { messages: [hi], tool_choice: { type: 'function', function: f, zz: text } }],
+    ['an answer’s format', { messages: [hi], response_format: { type: 'text', zz: text } }],
+    ['a text that the model’s entry lets through', { messages: [hi], preamble: text }],
+  ])('sends no more upstream than that covers in %s', async (_where, body) => {
+    expect(await send(body)).toMatchObject({
+      status: 402,
+      body: { error: 'Quota exceeded for chat_tokens', code: 'quota_exceeded' },
+    });
+    const narrow = await send({ ...body, model: 'acme/narrow' });
+    expect(narrow).toMatchObject({ status: 400, body: { param: 'messages' } });
+    expect(upstream.requests).toEqual([]);
+  });
+});
