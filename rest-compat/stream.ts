@@ -17,6 +17,10 @@ export interface StreamWork {
   options?: SseOptions;
 }
 
+/** What ends a stream that failed. */
+export const errorEvent = ({ message, code }: ApiError): string =>
+  `data: ${JSON.stringify({ error: message, code })}\n\n`;
+
 /**
  * Carries events to a reader; a failure after the head is an event `{error, code}` and ends the stream without its ending.
  * @returns whether the events came to their end
@@ -50,8 +54,7 @@ export async function carry({
   } catch (fault) {
     // Work that was given up because its reader left is no failure, and there is nobody to tell.
     if (!writer.open && !outlivesReader) return false;
-    const { message, code } = fail(fault);
-    await writer.write(`data: ${JSON.stringify({ error: message, code })}\n\n`);
+    await writer.write(errorEvent(fail(fault)));
     return false;
   } finally {
     response.off('close', leave);

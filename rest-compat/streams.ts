@@ -14,7 +14,9 @@ import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
 import { SSE_HEADERS } from './sse.js';
-import { carry } from './stream.js';
+import { carry, errorEvent } from './stream.js';
+
+const TOO_LARGE = errorEvent(new ApiError('server_error', 'The answer was too large to be joined'));
 
 export interface Streaming {
   options: RestOptions;
@@ -73,7 +75,7 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     return sendAnswer(response, answer);
   }
   const head = { status: 200, headers: { ...SSE_HEADERS } };
-  const whole = await carryChat(work, run.record(head), events);
+  const whole = await carryChat(work, run.record({ ...head, lost: TOO_LARGE }), events);
   // An answer that broke off is none that a retry should get again.
   await (whole ? run.finish(head) : run.abandon(500));
 }

@@ -205,8 +205,8 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
   const rowId = row.row_id;
   const { processId } = kept;
   const { system } = kept.database;
-  const close = (outcome: 'whole' | 'cut') => {
-    kept.live.get(rowId)?.recording.end(outcome);
+  const close = () => {
+    kept.live.get(rowId)?.recording.end();
     kept.live.delete(rowId);
   };
   const sealedPart = ({ headers, body, jobs }: AnswerPart): queries.PartInput => {
@@ -222,8 +222,8 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
   return {
     rowId,
     madeAnswers: madeAnswersOf(kept, rowId, made),
-    record({ status, headers }): AnswerRecorder {
-      const recording = new Recording(status, headers, kept.maxBodyBytes);
+    record(head): AnswerRecorder {
+      const recording = new Recording(head, kept.maxBodyBytes);
       kept.live.set(rowId, { recording, call });
       return recording;
     },
@@ -233,7 +233,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
       const scopes = [...(call.usedScopes ?? [])];
       const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
       await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
-      close('whole');
+      close();
     },
     async notePart(part) {
       if (part.body.length > kept.maxBodyBytes) return;
@@ -244,13 +244,13 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
       }
     },
     async keepPart(part) {
-      close('cut');
+      close();
       if (part.body.length > kept.maxBodyBytes) return await this.abandon();
       const sealed = sealedPart(part);
       await end(() => queries.keepPart(system, sealed));
     },
     async abandon(status) {
-      close('cut');
+      close();
       if (status !== 503) return await end(() => queries.forget(system, rowId, processId));
       // Who has waited for a database that is away does not wait for this too.
       const left = end(() => queries.release(system, rowId, processId));

@@ -35,6 +35,14 @@ export interface JoinedAnswer {
   body: AsyncIterable<Buffer>;
 }
 
+/** How a streamed answer begins. */
+export interface RecordedHead {
+  status: number;
+  headers: Record<string, string>;
+  /** What a reader gets in the place of the rest where the answer grew too large to be kept for it. */
+  lost: string;
+}
+
 /** Where a streamed answer is copied to while it is sent. */
 export interface AnswerRecorder {
   write(chunk: Buffer | string): void;
@@ -55,7 +63,7 @@ export interface IdempotentRun {
   /** For `call.madeAnswers`. */
   madeAnswers: MadeAnswers;
   /** Opens the answer to retries that join it (streams). `finish` then takes the recorded bytes where it is given no body. */
-  record(answer: { status: number; headers: Record<string, string> }): AnswerRecorder;
+  record(head: RecordedHead): AnswerRecorder;
   /** Keeps the answer for 24 h. Bodies over the bound are not kept (a retry then waits for the job, or is told with 409). */
   finish(answer: { status: number; headers: Record<string, string>; body?: Buffer }): Promise<void>;
   /** What is done so far, for whoever takes the key over should this process die. Never rejects. Call it any number of times, before the end. */

@@ -1,24 +1,23 @@
-import type { AnswerRecorder, JoinedAnswer } from './idempotency.types.js';
+import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.types.js';
 
 /**
  * An answer while it is being sent: every chunk is kept (up to a bound), so that a retry can join from the first byte.
- * Beyond the bound nothing is kept and nobody can join; readers that joined before end with an error.
+ * Beyond the bound nothing is kept and nobody can join; readers that joined before are told so in the words of the answer's kind.
  */
 export class Recording implements AnswerRecorder {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #overflowed = false;
-  #ended: 'no' | 'whole' | 'cut' = 'no';
+  #ended = false;
   #wake: (() => void)[] = [];
 
   constructor(
-    readonly status: number,
-    readonly headers: Record<string, string>,
+    private readonly head: RecordedHead,
     private readonly maxBytes: number,
   ) {}
 
   write(chunk: Buffer | string): void {
-    if (this.#overflowed || this.#ended !== 'no') return;
+    if (this.#overflowed || this.#ended) return;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     this.#bytes += bytes.length;
     if (this.#bytes > this.maxBytes) {
@@ -30,8 +29,9 @@ export class Recording implements AnswerRecorder {
     this.#notify();
   }
 
-  end(outcome: 'whole' | 'cut'): void {
-    if (this.#ended === 'no') this.#ended = outcome;
+  /** Also of an answer that broke off: its last bytes say so. */
+  end(): void {
+    this.#ended = true;
     this.#notify();
   }
 
@@ -43,14 +43,18 @@ export class Recording implements AnswerRecorder {
   /** Null where the answer outgrew the bound. */
   join(): JoinedAnswer | null {
     if (this.#overflowed) return null;
-    return { status: this.status, headers: this.headers, body: this.#read() };
+    const { status, headers } = this.head;
+    return { status, headers, body: this.#read() };
   }
 
   async *#read(): AsyncGenerator<Buffer> {
     for (let next = 0; ;) {
       while (next < this.#chunks.length) yield this.#chunks[next++]!;
-      if (this.#ended === 'whole') return;
-      if (this.#overflowed || this.#ended === 'cut') throw new Error('the recorded answer was cut');
+      if (this.#overflowed) {
+        yield Buffer.from(this.head.lost);
+        return;
+      }
+      if (this.#ended) return;
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }

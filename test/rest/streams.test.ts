@@ -23,11 +23,15 @@ interface Chunk {
 
 const messages = [{ role: 'user', content: 'Hello. @sandbox{"tokens":8}' }];
 
-async function collect(path: string, body: object, headers: Record<string, string> = {}) {
-  const { status, events } = await server.events('POST', path, { key, body, headers });
+async function textsOf(events: AsyncIterable<{ data: string }>): Promise<string[]> {
   const all: string[] = [];
   for await (const event of events) all.push(event.data);
-  return { status, all };
+  return all;
+}
+
+async function collect(path: string, body: object, headers: Record<string, string> = {}) {
+  const { status, events } = await server.events('POST', path, { key, body, headers });
+  return { status, all: await textsOf(events) };
 }
 
 /** What comes on one connection after these bytes, until the other side ends it. */
@@ -160,6 +164,25 @@ describe('a chat stream over REST', () => {
     expect(again.all).toEqual(first.all);
     const other = await server.rest('POST', '/chat/completions', { key, body: { messages }, headers });
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+  });
+
+  it.each([
+    ['breaks off', '"tokens":200,"fail":"broken","fail_after_tokens":100,"chunk_ms":5', 'Generation failed'],
+    ['grows too large to be kept', '"tokens":40000', 'The answer was too large to be joined'],
+  ])('that %s ends with an error event for the retry that joined it, too', async (_how, directive, error) => {
+    const body = {
+      messages: [{ role: 'user', content: `Hello @sandbox{${directive}}` }],
+      stream: true,
+      max_tokens: 40_000,
+    };
+    const headers = { 'idempotency-key': `joined-${error}` };
+    const open = () => server.events('POST', '/chat/completions', { key, body, headers });
+    const [first, second] = [await open(), await open()];
+    const [own = [], joined = []] = await Promise.all([first.events, second.events].map(textsOf));
+    expect(own.at(-1) === '[DONE]').toBe(error !== 'Generation failed');
+    expect(joined.length).toBeGreaterThan(50);
+    for (const text of joined) JSON.parse(text);
+    expect(JSON.parse(joined.at(-1)!)).toEqual({ error, code: 'server_error' });
   });
 
   it.each([false, true])(
