@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { ApiError, invalid } from '../src/errors.js';
+import { ApiError, fileTooLarge, invalid } from '../src/errors.js';
 import {
   isMultipart,
   parseJson,
@@ -126,7 +126,9 @@ async function receiveUpload(
       release,
     };
   }
-  const raw = await readBody(request, limit + FORM_BYTES, () => tooLarge(field, limit));
+  const raw = await readBody(request, limit + FORM_BYTES, () =>
+    fileTooLarge(field, Math.floor(limit / FORM_BYTES)),
+  );
   const { fields, files } = await parseMultipart(raw, contentType);
   const upload = files.get(field);
   const others = [...files].filter(([name]) => name !== field);
@@ -140,13 +142,6 @@ async function receiveUpload(
 }
 
 const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-
-function tooLarge(field: string, bytes: number): ApiError {
-  const size = Math.floor(bytes / FORM_BYTES);
-  return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${size} MB`, {
-    param: field,
-  });
-}
 
 /** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
 function contentOf(

@@ -59,6 +59,13 @@ export function invalid(message: string, param?: string): ApiError {
   return new ApiError('invalid_request', message, param === undefined ? {} : { param });
 }
 
+/** 413 for a file in a field (decisions.md 6, "Limits"). */
+export function fileTooLarge(field: string, maxMb: number): ApiError {
+  return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${maxMb} MB`, {
+    param: field,
+  });
+}
+
 /** 404 for a resource that does not exist or belongs to another organisation (the two look the same). */
 export function notFound(message = 'Not found'): ApiError {
   return new ApiError('not_found', message);

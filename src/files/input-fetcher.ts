@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutEnding } from '../characters.js';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
-import { ApiError, invalid } from '../errors.js';
+import { ApiError, fileTooLarge, invalid } from '../errors.js';
 import { detectContentType } from './content-types.js';
 import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
 import { percentDecoded } from './percent.js';
@@ -121,11 +121,7 @@ function notData({ field, value }: FetchRequest): ApiError {
   return invalid(`${field} must be an http(s) URL, a data: URL or base64 data`, field);
 }
 
-function tooLarge({ field, maxMb }: FetchRequest): ApiError {
-  return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${maxMb} MB`, {
-    param: field,
-  });
-}
+const tooLarge = ({ field, maxMb }: FetchRequest): ApiError => fileTooLarge(field, maxMb);
 
 function unreachable({ field }: FetchRequest, cause?: unknown): ApiError {
   return new ApiError('invalid_request', `Could not fetch ${field}`, { param: field, cause });

@@ -1,6 +1,6 @@
 import { UnreadableAudioError } from '../audio/index.js';
 import type { Audio, AudioFacts } from '../audio/index.js';
-import { ApiError, invalid } from '../errors.js';
+import { fileTooLarge, invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { CallContext } from '../metering/call-context.js';
@@ -72,10 +72,7 @@ async function bytesOf(
     const { orgId } = call.principal;
     return (await inputs.fetch({ orgId, value, field, maxMb: MAX_AUDIO_MB, signal: call.signal })).bytes;
   }
-  if (value.length > MAX_AUDIO_MB * MB)
-    throw new ApiError('payload_too_large', `${field} exceeds the maximum size of ${MAX_AUDIO_MB} MB`, {
-      param: field,
-    });
+  if (value.length > MAX_AUDIO_MB * MB) throw fileTooLarge(field, MAX_AUDIO_MB);
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 

@@ -89,3 +89,53 @@ describe('a caller with one credit left', () => {
     expect(upstream.requests).toEqual([]);
   });
 });
+
+describe('a picture of more than 20 MB', () => {
+  /** Begins as a PNG does: what follows is nobody's matter before it goes upstream. */
+  const png = (bytes: number) => {
+    const data = Buffer.alloc(bytes);
+    data.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+    return data;
+  };
+  const largest = png(20 * 1_048_576);
+  const larger = png(20 * 1_048_576 + 1);
+  const base64 = (data: Buffer) => data.toString('base64');
+  const wrapped = (data: Buffer) => base64(data).replace(/.{76}/g, '$&\r\n');
+  const url = (data: string) => `data:image/png;base64,${data}`;
+  const listed = (image: string) => [{ role: 'user', content: 'x', images: [image] }];
+  const part = (image: string) => [
+    { role: 'user', content: [{ type: 'image_url', image_url: { url: image } }] },
+  ];
+  let rich: TestServer['createOrg'] extends (...given: never[]) => Promise<infer Org> ? Org : never;
+  beforeAll(async () => {
+    rich = await penstock.createOrg();
+  });
+  const ask = (messages: object[]) =>
+    penstock.rest('POST', '/chat/completions', { key: rich.key, body: { model: 'acme/chat', messages } });
+
+  it.each<[string, string, (data: Buffer) => object[]]>([
+    ['bare base64', 'images', (data) => listed(base64(data))],
+    ['base64 with line breaks', 'images', (data) => listed(wrapped(data))],
+    ['a data: URL', 'image_url', (data) => part(url(base64(data)))],
+    ['a data: URL with line breaks', 'image_url', (data) => part(url(wrapped(data)))],
+  ])('is 413 as %s, and one of 20 MB goes upstream', async (_form, param, messages) => {
+    expect(await ask(messages(larger))).toMatchObject({
+      status: 413,
+      body: { error: `${param} exceeds the maximum size of 20 MB`, code: 'payload_too_large', param },
+    });
+    expect(upstream.requests).toEqual([]);
+    expect((await ask(messages(largest))).status).toBe(200);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('is 413 as a file of this installation, too', async () => {
+    const { files } = penstock.services;
+    const kept = async (bytes: Buffer) =>
+      files.url(await files.save({ orgId: rich.orgId, bytes, contentType: 'image/png' }));
+    expect(await ask(part(await kept(larger)))).toMatchObject({
+      status: 413,
+      body: { error: 'image_url exceeds the maximum size of 20 MB', param: 'image_url' },
+    });
+    expect((await ask(part(await kept(largest)))).status).toBe(200);
+  });
+});
