@@ -7,6 +7,7 @@ import {
   parseMultipart,
   readBody,
   readJsonBody,
+  repeated,
   spoolMultipart,
 } from '../src/http/index.js';
 import { bind } from './bind.js';
@@ -104,6 +105,13 @@ function fieldsOf(route: Route, bytes: Buffer | null): Received {
   return { bytes, body: null, ...fault };
 }
 
+const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
+
+/** A file that came as text too: neither is taken in silence. */
+function twice(name: string, fields: object, file: object | null | undefined): { fault?: ApiError } {
+  return file && Object.hasOwn(fields, name) ? { fault: repeated(name) } : {};
+}
+
 /** What form fields and boundaries may take besides the file. */
 const FORM_BYTES = 1024 * 1024;
 
@@ -113,8 +121,7 @@ async function receiveUpload(
   { request, call }: Pick<Incoming, 'request' | 'call'>,
 ): Promise<Received> {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
-  if (!isMultipart(contentType) || encoding !== 'identity')
-    throw new ApiError('unsupported_media_type', 'Unsupported media type');
+  if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
   if (limit === 'knowledge') {
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
@@ -122,6 +129,7 @@ async function receiveUpload(
     return {
       bytes: contentOf(fields, file),
       body: fields,
+      ...twice(field, fields, file),
       ...(file ? { spooled: file } : {}),
       release,
     };
@@ -137,6 +145,7 @@ async function receiveUpload(
     bytes: contentOf(fields, digest ?? null),
     // A file of another name is refused as any other unknown or odd parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
+    ...twice(field, fields, upload),
     ...(upload ? { upload } : {}),
   };
 }
@@ -166,9 +175,15 @@ function receive(
 ): Promise<Buffer> | Buffer | null {
   if (method === 'GET' || method === 'DELETE') return null;
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (optional && encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
-  return readJsonBody(request, limitBytes);
+  if (!optional) return readJsonBody(request, limitBytes);
+  if (encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
+  // A client that streams its body sends one of no bytes in chunks: only its end shows that there is none.
+  const isDeclared = request.headers['content-type'] !== undefined || isPacked(request);
+  const read = isDeclared ? readJsonBody(request, limitBytes) : readBody(request, 0, unsupported);
+  return read.then((bytes) => (bytes.length === 0 ? EMPTY : bytes));
 }
+
+const isPacked = ({ headers }: IncomingMessage): boolean => headers['content-encoding'] !== undefined;
 
 /**
  * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).

@@ -1,3 +1,5 @@
+import { firstCharacters } from './characters.js';
+
 /**
  * The one table of faults: every refusal that a caller can see is an {@link ApiError} of one of these kinds
  * (contract part 7, decisions.md 1). REST shows it as `{error, code, param, remaining, retryAfter}`, GraphQL as an
@@ -37,16 +39,27 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
+/** Far more than any message of ours: what is longer repeats what a caller wrote. */
+const MAX_MESSAGE = 2000;
+const MAX_PARAM = 200;
+
 /** A refusal with the contract's message. Never holds a stack trace, SQL, a file path or a credential in its message. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      firstCharacters(message, MAX_MESSAGE),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = 'ApiError';
     this.code = code;
-    this.details = details;
+    const { param } = details;
+    this.details =
+      param === undefined || param.length <= MAX_PARAM
+        ? details
+        : { ...details, param: firstCharacters(param, MAX_PARAM) };
   }
 
   get status(): number {

@@ -27,7 +27,7 @@ export {
   visibleError,
 } from './answer.js';
 export type { Progress } from './answer.js';
-export { isMultipart, parseMultipart } from './multipart.js';
+export { isMultipart, parseMultipart, repeated } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';
 export { spoolMultipart } from './spool.js';
 export type { SpooledFile } from './spool.js';
