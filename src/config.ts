@@ -108,6 +108,7 @@ const baseUrl = (value: string): boolean => {
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform((value) =>
   value.replace(/\/+$/, ''),
 );
+const ownUrl = httpUrl.refine(baseUrl, 'must have no user, query or fragment');
 const nonBlank = z.string().refine((value) => value.trim() !== '', 'must not be empty');
 const boolean = z
   .enum(['true', 'false', '1', '0'], 'must be true or false')
@@ -173,9 +174,13 @@ const concurrency = list
       >,
   );
 
-const delays = list
-  .pipe(z.array(z.string().regex(/^\d{1,10}$/, 'must be whole milliseconds, separated by commas')).min(1))
-  .transform((items) => items.map(Number));
+/** Commas without anything between them are a template that was not filled in. */
+const filledList = (isItem: (item: string) => boolean, what: string) =>
+  list.refine((items) => items.length > 0 && items.every(isItem), `must be ${what}, separated by commas`);
+
+const delays = filledList((item) => /^\d{1,10}$/.test(item), 'whole milliseconds').transform((items) =>
+  items.map(Number),
+);
 
 /** As PostgreSQL's clients read it: a host may be missing, where a parameter names the socket. */
 function isDatabaseUrl(value: string): boolean {
@@ -186,8 +191,7 @@ function isDatabaseUrl(value: string): boolean {
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 function hasKnownSslMode(value: string): boolean {
-  const mode = /[?&]sslmode=([^&]*)/.exec(value)?.[1];
-  return mode === undefined || SSL_MODES.includes(mode);
+  return [...value.matchAll(/[?&]sslmode=([^&]*)/g)].every(([, mode = '']) => SSL_MODES.includes(mode));
 }
 
 /** An IPv6 address in brackets. A port that cannot be would only be told by the client's attempts, for ever. */
@@ -199,7 +203,7 @@ function isHostAndPort(value: string): boolean {
 const Environment = z.object({
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
-  PUBLIC_URL: httpUrl.refine(baseUrl, 'must have no user, query or fragment').optional(),
+  PUBLIC_URL: ownUrl.optional(),
   DATA_DIR: z.string().default('./.data'),
   DATABASE_URL: z
     .string()
@@ -207,9 +211,7 @@ const Environment = z.object({
     .refine(hasKnownSslMode, `sslmode must be one of ${SSL_MODES.join(', ')}`)
     .optional(),
   DATABASE_POOL_SIZE: integer(2, 1000, 10),
-  KAFKA_BROKERS: list
-    .pipe(z.array(z.string().refine(isHostAndPort, 'must be host:port, separated by commas')))
-    .default([]),
+  KAFKA_BROKERS: filledList(isHostAndPort, 'host:port').default([]),
   KAFKA_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,100}$/, 'must be letters, digits, dots, dashes and underscores')
@@ -238,7 +240,7 @@ const Environment = z.object({
       'must name a bucket: s3://bucket or s3://bucket/prefix',
     )
     .optional(),
-  S3_ENDPOINT: httpUrl.optional(),
+  S3_ENDPOINT: ownUrl.optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),

@@ -46,6 +46,9 @@ const REFUSED = /^(?:28...|3D000|42501)$/;
 /** What PostgreSQL says itself has a code of five characters, and none of its classes begins with E, as all of the system's faults do. */
 const SQLSTATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
 
+/** What the client says of TLS and of passwords, mostly without a code. */
+const UNMET = /\b(?:SSL|SASL|TLS)\b|certificate/i;
+
 /** At a start the operator reads the message, who can do something about the reason. */
 function explainStart(error: unknown): never {
   const reason = error instanceof ApiError ? error.cause : error;
@@ -55,6 +58,10 @@ function explainStart(error: unknown): never {
     const said = SQLSTATE.test(code) ? 'takes no work' : 'does not answer';
     throw new ApiError('unavailable', `PostgreSQL ${said}: ${message || code}`, error.details);
   }
+  if (!SQLSTATE.test(code) && UNMET.test(message))
+    throw new ApiError('unavailable', `DATABASE_URL: PostgreSQL cannot be reached as it asks: ${message}`, {
+      cause: error,
+    });
   if (!REFUSED.test(code)) throw error;
   const hint = 'docs/operations.md says what the user of DATABASE_URL needs';
   throw new ApiError('unavailable', `PostgreSQL refuses: ${message} (${hint})`, { cause: error });

@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo } from 'node:net';
 import pg from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import { cloneDatabase } from '../support/database.js';
@@ -55,6 +56,25 @@ describe('a start', () => {
       await admin.query(`DROP DATABASE IF EXISTS ${narrow} WITH (FORCE)`);
       await admin.end();
       await clone.drop();
+    }
+  });
+
+  test('whose DATABASE_URL asks a server for TLS that has none ends with 1 and says so in a sentence', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end('N'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      const DATABASE_URL = `postgresql://u:hunter2@127.0.0.1:${port}/x?sslmode=verify-full`;
+      expect(await runToEnd({ PORT: '0', DATABASE_URL, PUBLIC_URL: 'http://a.test' })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr:
+          'DATABASE_URL: PostgreSQL cannot be reached as it asks: The server does not support SSL connections\n',
+      });
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
     }
   });
 });

@@ -68,7 +68,7 @@ test.each(['postgresql://', 'postgresql://db:port/x', 'postgresql://db:99999/x',
   },
 );
 
-test.each(['kafka', 'kafka:0', 'kafka:99999', '::1:9092', 'kafka:9092,http://kafka:9092'])(
+test.each(['kafka', 'kafka:0', 'kafka:99999', '::1:9092', 'kafka:9092,http://kafka:9092', ','])(
   'KAFKA_BROKERS %s ends the start instead of being tried for ever',
   (brokers) => {
     const fault = 'KAFKA_BROKERS: must be host:port, separated by commas';
@@ -77,19 +77,29 @@ test.each(['kafka', 'kafka:0', 'kafka:99999', '::1:9092', 'kafka:9092,http://kaf
 );
 
 test.each(['http://x/base?q=1', 'https://x/#top', 'https://me:secret@x'])(
-  'PUBLIC_URL %s, to which no path can be added, is refused',
+  'PUBLIC_URL and S3_ENDPOINT %s, to which no path can be added, are refused',
   (url) => {
-    expect(faultsOf({ PUBLIC_URL: url })).toEqual(['PUBLIC_URL: must have no user, query or fragment']);
+    expect(faultsOf({ PUBLIC_URL: url, S3_ENDPOINT: url })).toEqual([
+      'PUBLIC_URL: must have no user, query or fragment',
+      'S3_ENDPOINT: must have no user, query or fragment',
+    ]);
   },
 );
+
+test.each([',', ' , ', '1,x'])('WEBHOOK_RETRY_DELAYS_MS "%s" is told what it must be', (delays) => {
+  expect(faultsOf({ WEBHOOK_RETRY_DELAYS_MS: delays })).toEqual([
+    'WEBHOOK_RETRY_DELAYS_MS: must be whole milliseconds, separated by commas',
+  ]);
+});
 
 test('an unknown sslmode is refused, not taken for the strictest', () => {
   const url = 'postgresql://u@db/x?sslmode=';
   const faults = (mode: string) =>
     faultsOf({ DATABASE_URL: url + mode, PUBLIC_URL: 'https://api.example.com' });
-  expect(faults('allow')).toEqual([
-    'DATABASE_URL: sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify',
-  ]);
+  for (const mode of ['allow', 'disable&sslmode=maybe', 'maybe&sslmode=disable'])
+    expect(faults(mode)).toEqual([
+      'DATABASE_URL: sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify',
+    ]);
   expect(faults('verify-full&sslrootcert=/ca.pem')).toEqual([]);
 });
 
