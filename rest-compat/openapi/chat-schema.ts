@@ -55,7 +55,7 @@ const IMAGES: JsonSchema = {
   type: 'array',
   maxItems: 4,
   items: TEXT,
-  description: 'URLs, data URLs or base64 of up to 4 images.',
+  description: 'URLs, data URLs or base64 of up to 4 images, each up to 20 MB.',
 };
 const COMMON: Record<string, JsonSchema> = {
   content: nullable(CONTENT),

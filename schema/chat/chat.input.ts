@@ -14,7 +14,10 @@ export class ChatMessageInput {
   })
   content?: unknown;
 
-  @Field(() => [String], { nullable: true, description: 'URLs, data URLs or base64 of up to 4 images.' })
+  @Field(() => [String], {
+    nullable: true,
+    description: 'URLs, data URLs or base64 of up to 4 images, each up to 20 MB.',
+  })
   images?: string[] | null;
 
   @Field(() => String, { nullable: true, description: 'Name of the participant.' })

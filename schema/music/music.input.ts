@@ -37,6 +37,7 @@ export class GenerateMusicInput {
   @Field(() => MusicFormat, { nullable: true, description: 'Default mp3.' })
   outputFormat?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, { nullable: true, description: 'What the music should not have.' })
   negativePrompt?: string | null;
 

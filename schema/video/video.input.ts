@@ -49,6 +49,7 @@ export class GenerateVideoInput {
   })
   sourceVideo?: string | null;
 
+  @Extensions({ jsonSchema: { maxLength: 32_000 } })
   @Field(() => String, { nullable: true, description: 'What it should not show.' })
   negativePrompt?: string | null;
 

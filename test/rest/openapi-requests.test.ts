@@ -136,3 +136,15 @@ describe('the earlier messages of a run', () => {
     expect(description).not.toBe(true);
   });
 });
+
+it.each(['/images/generations', '/videos/generations', '/music/generations'])(
+  'what is longer than %s takes is longer than its description takes',
+  async (path) => {
+    for (const field of ['prompt', 'negative_prompt']) {
+      const refused = await takenBy(path, { prompt: 'x', [field]: 'n'.repeat(32_001) });
+      const error = `${field} exceeds maximum length of 32000 characters`;
+      expect(refused.server).toEqual([400, expect.objectContaining({ error, param: field })]);
+      expect(refused.description).toContain('must NOT have more than 32000 characters');
+    }
+  },
+);
