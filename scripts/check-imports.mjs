@@ -12,9 +12,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Modules of the engine, lowest first; a module imports only lower ones. Modules of one row do not import each other. */
 const ENGINE = [
+  ['characters'],
   [
     'vocabulary',
-    'characters',
     'feature-vector',
     'ids',
     'errors',
