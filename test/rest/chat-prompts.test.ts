@@ -90,6 +90,28 @@ describe('a caller with one credit left', () => {
   });
 });
 
+it('a message as clients send it back costs what it says: its empty fields nothing, nor the names of the convention', async () => {
+  const org = await penstock.createOrg();
+  const tokensOf = async (more: object) => {
+    const messages = [
+      { role: 'assistant', content: 'Hello', ...more },
+      { role: 'user', content: 'Hi' },
+    ];
+    const body = { model: 'sandbox/chat-basic', messages, max_tokens: 1 };
+    const answer = await penstock.rest<{ usage: { prompt_tokens: number } }>('POST', '/chat/completions', {
+      key: org.key,
+      body,
+    });
+    return answer.body.usage.prompt_tokens;
+  };
+  const plain = await tokensOf({});
+  const empty = { refusal: null, audio: null, annotations: null, function_call: null, tool_calls: null };
+  expect(await tokensOf(empty)).toBe(plain);
+  expect(await tokensOf({ refusal: 'Hello', reasoning_content: 'Hello' })).toBe(plain + 2);
+  const call = { id: 'a', type: 'function', function: { name: 'b', arguments: 'c' } };
+  expect(await tokensOf({ tool_calls: [call] })).toBe(plain + 4);
+});
+
 describe('a picture of more than 20 MB', () => {
   /** Begins as a PNG does: what follows is nobody's matter before it goes upstream. */
   const png = (bytes: number) => {
