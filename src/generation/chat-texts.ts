@@ -1,20 +1,12 @@
 type Fields = Record<string, unknown>;
 
 /** What the convention itself calls the fields of a message: such a name is none of the caller's text. */
-const NAMES: ReadonlySet<string> = new Set([
-  ...['name', 'refusal', 'reasoning', 'reasoning_content', 'annotations', 'audio', 'content', 'text'],
-  ...[
-    'tool_calls',
-    'tool_call_id',
-    'function_call',
-    'function',
-    'arguments',
-    'id',
-    'type',
-    'index',
-    'detail',
-  ],
-]);
+const NAMES: ReadonlySet<string> = new Set(
+  (
+    'name refusal reasoning reasoning_content annotations audio content text tool_calls tool_call_id function_call ' +
+    'function arguments id type index detail'
+  ).split(' '),
+);
 const NONE: ReadonlySet<string> = new Set();
 
 /**
