@@ -3,7 +3,7 @@ import { createPlanCatalogue } from '../access/index.js';
 import { readMcpFile } from '../agents/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
-import { createDatabase, openInstallation } from '../database/index.js';
+import { createDatabase, lookAtInstallation } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
@@ -113,17 +113,13 @@ async function lookAtMcp({ mcpFile, variables }: Config): Promise<string> {
 }
 
 async function lookAtFiles(config: Config, database: Database, logger: Logger): Promise<string> {
-  const installation = await openInstallation({ config, database });
-  try {
-    const signing = { current: installation.signingSecret, previous: installation.previousSecret };
-    const files = await openFiles({ config, database, signing, logger });
-    files.close();
-    const agrees = await installation.agrees();
-    if (!agrees) throw new Error('another process runs with a different SIGNING_SECRET');
-    return `${config.files.s3?.url ?? 'DATA_DIR/files'} belongs to installation ${installation.id}`;
-  } finally {
-    await installation.close();
-  }
+  const installation = await lookAtInstallation({ config, database });
+  // An environment that is not this installation's asks no store: it might mark one as this installation's.
+  if (!(await installation.agrees())) throw new Error('another process runs with a different SIGNING_SECRET');
+  const signing = { current: installation.signingSecret, previous: installation.previousSecret };
+  const files = await openFiles({ config, database, signing, logger });
+  files.close();
+  return `${config.files.s3?.url ?? 'DATA_DIR/files'} belongs to installation ${installation.id}`;
 }
 
 async function databaseChecks(config: Config, logger: Logger): Promise<Check[]> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
-import type { Database } from './database.types.js';
+import type { Database, Sql } from './database.types.js';
 
 /** What is one for all processes of an installation (decisions.md 9). */
 export interface Installation {
@@ -22,11 +22,20 @@ const SIGNS = 7_265_002;
 const ACCEPTS = 7_265_004;
 const HOLD_MS = 10_000;
 
+const secretPath = (dataDir: string): string => join(dataDir, 'signing-secret');
+
+interface Opening {
+  config: Config;
+  database: Database;
+}
+
+const newSecret = (): string => randomBytes(32).toString('hex');
+
 /** Written aside and linked into place: of several first starts one wins, and all read the winner's. */
-async function keptInFolder(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'signing-secret');
+async function makeInFolder(dataDir: string, made: string): Promise<void> {
+  const path = secretPath(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(draft, randomBytes(32).toString('hex'), { mode: 0o600 });
+  await writeFile(draft, made, { mode: 0o600 });
   try {
     await link(draft, path);
   } catch (error) {
@@ -34,24 +43,47 @@ async function keptInFolder(dataDir: string): Promise<string> {
   } finally {
     await rm(draft, { force: true });
   }
-  const secret = (await readFile(path, 'utf8')).trim();
-  if (secret === '') throw new Error(`${path} is empty: remove it, or set SIGNING_SECRET`);
-  return secret;
 }
 
-async function keptInDatabase(database: Database): Promise<string> {
-  const made = randomBytes(32).toString('hex');
-  const rows = await database.system.query<{ signing_secret: string }>(
-    'UPDATE installation SET signing_secret = COALESCE(signing_secret, $1) RETURNING signing_secret',
-    [made],
+/** Null: none was made yet. */
+async function keptInFolder(dataDir: string): Promise<string | null> {
+  const path = secretPath(dataDir);
+  try {
+    const secret = (await readFile(path, 'utf8')).trim();
+    if (secret === '') throw new Error(`${path} is empty: remove it, or set SIGNING_SECRET`);
+    return secret;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Null: none was made yet. */
+async function keptInDatabase(database: Database): Promise<string | null> {
+  const [row] = await database.system.query<{ signing_secret: string | null }>(
+    'SELECT signing_secret FROM installation',
   );
-  return rows[0]?.signing_secret ?? made;
+  return row?.signing_secret ?? null;
 }
 
-/** The secret in force: the configured one, else the one made at the first start. */
-async function resolveSigningSecret(config: Config, database: Database): Promise<string> {
+/** The configured secret, else the one made at the first start. Null: neither. */
+async function knownSecret({ config, database }: Opening): Promise<string | null> {
   if (config.signing.secret !== null) return config.signing.secret;
   return config.database.url === null ? keptInFolder(config.dataDir) : keptInDatabase(database);
+}
+
+/** The secret in force; made where there is none yet. */
+async function resolveSigningSecret(opening: Opening): Promise<string> {
+  const { config, database } = opening;
+  const known = await knownSecret(opening);
+  if (known !== null) return known;
+  const made = newSecret();
+  if (config.database.url === null) await makeInFolder(config.dataDir, made);
+  else
+    await database.system.query('UPDATE installation SET signing_secret = COALESCE(signing_secret, $1)', [
+      made,
+    ]);
+  return (await knownSecret(opening)) ?? made;
 }
 
 async function installationId(database: Database): Promise<string> {
@@ -78,15 +110,23 @@ WHERE o.locktype = 'advisory' AND o.classid::bigint = $1 AND o.objid::bigint <> 
     SELECT 1 FROM pg_locks a WHERE a.locktype = 'advisory' AND a.classid::bigint = $2 AND a.objid::bigint = $4 AND a.pid = o.pid)
 LIMIT 1`;
 
+/** The fingerprints of a secret and, where there is one, of the previous one that is still accepted. */
+function fingerprints(secret: string, { signing: { previous } }: Config): [own: number, ...older: number[]] {
+  return previous === null ? [fingerprint(secret)] : [fingerprint(secret), fingerprint(previous)];
+}
+
+async function agree(sql: Sql, accepted: [own: number, ...older: number[]]): Promise<boolean> {
+  return (await sql.query(STRANGERS, [SIGNS, ACCEPTS, accepted, accepted[0]])).length === 0;
+}
+
 /** Live processes show the fingerprints of what they sign with and accept as shared advisory locks, which end with the process. */
-async function showFingerprints(database: Database, own: number, previous: number | null) {
+async function showFingerprints(database: Database, accepted: [own: number, ...older: number[]]) {
   const connection = await database.dedicated();
-  const accepted = previous === null ? [own] : [own, previous];
   const classes = [SIGNS, ...accepted.map(() => ACCEPTS)];
-  const hold = () => connection.query(HOLD, [classes, [own, ...accepted]]);
+  const hold = () => connection.query(HOLD, [classes, [accepted[0], ...accepted]]);
   const agrees = async (): Promise<boolean> => {
     await hold();
-    return (await connection.query(STRANGERS, [SIGNS, ACCEPTS, accepted, own])).length === 0;
+    return await agree(connection, accepted);
   };
   await agrees();
   // Shows them again after the connection was lost; a failure is seen by whoever asks for readiness.
@@ -102,15 +142,27 @@ async function showFingerprints(database: Database, own: number, previous: numbe
 }
 
 /** Opens what all processes of an installation share; servers and workers do, the command line need not. */
-export async function openInstallation(options: {
-  config: Config;
-  database: Database;
-}): Promise<Installation> {
-  const { config, database } = options;
+export async function openInstallation(opening: Opening): Promise<Installation> {
+  const { config, database } = opening;
   const id = await installationId(database);
-  const signingSecret = await resolveSigningSecret(config, database);
-  const own = fingerprint(signingSecret);
-  const previous = config.signing.previous;
-  const shown = await showFingerprints(database, own, previous === null ? null : fingerprint(previous));
-  return { id, signingSecret, previousSecret: previous, ...shown };
+  const signingSecret = await resolveSigningSecret(opening);
+  const shown = await showFingerprints(database, fingerprints(signingSecret, config));
+  return { id, signingSecret, previousSecret: config.signing.previous, ...shown };
+}
+
+/**
+ * What {@link openInstallation} would find, for who only looks: it signs nothing, so that it shows no secret to the processes that run and
+ * makes none. Where none was made yet the secret is one that nobody else has.
+ */
+export async function lookAtInstallation(opening: Opening): Promise<Omit<Installation, 'close'>> {
+  const { config, database } = opening;
+  const id = await installationId(database);
+  const signingSecret = (await knownSecret(opening)) ?? newSecret();
+  const accepted = fingerprints(signingSecret, config);
+  return {
+    id,
+    signingSecret,
+    previousSecret: config.signing.previous,
+    agrees: () => agree(database.system, accepted),
+  };
 }

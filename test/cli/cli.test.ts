@@ -1,16 +1,20 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createAuthenticator, createPlanCatalogue } from '../../src/access/index.js';
 import { bundle } from '../../scripts/build.mjs';
 import { pino } from 'pino';
+import type { Check } from '../../src/cli/doctor.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
+import { startPenstock } from '../support/server.js';
 
 // Real processes, each with a start of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 90_000 });
@@ -223,6 +227,53 @@ test('the doctor names what is broken and fails', async () => {
   expect({ code, ok }).toEqual({ code: 1, ok: false });
   const failed = checks.filter((check) => !check.ok).map(({ name }) => name);
   expect(failed).toEqual(['database', 'files', 'kafka', 'plans', 'mcp']);
+});
+
+test('a doctor with another environment says so, and the processes that run stay ready', async () => {
+  const silent = createServer();
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const { port } = silent.address() as AddressInfo;
+  const server = await startPenstock({ role: 'api', env: { SIGNING_SECRET: 'the first' } });
+  const { SIGNING_SECRET, ...env } = server.installation.env;
+  const statuses = new Set<number>();
+  const look = async (): Promise<number> => {
+    const { statusCode, body } = await server.raw('/readyz', { method: 'GET' });
+    await body.dump();
+    return statusCode;
+  };
+  const watch = setInterval(
+    () =>
+      void look()
+        .catch(() => 0)
+        .then((status) => statuses.add(status)),
+    50,
+  );
+  try {
+    const store = { FILES_URL: 's3://bucket/files', S3_ENDPOINT: `http://127.0.0.1:${port}` };
+    const keys = { S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
+    const strangers: Record<string, string>[] = [{}, { SIGNING_SECRET: 'another' }];
+    for (const stranger of strangers) {
+      const { code, stdout } = await run({ ...env, ...store, ...keys, ...stranger }, ['doctor']);
+      const { checks } = JSON.parse(stdout) as { checks: Check[] };
+      expect({ code, files: checks.find(({ name }) => name === 'files') }).toEqual({
+        code: 1,
+        files: { name: 'files', ok: false, detail: 'another process runs with a different SIGNING_SECRET' },
+      });
+    }
+    const own: Record<string, string>[] = [
+      { SIGNING_SECRET: String(SIGNING_SECRET) },
+      { SIGNING_SECRET: 'the next', SIGNING_SECRET_PREVIOUS: String(SIGNING_SECRET) },
+    ];
+    for (const secrets of own) expect((await run({ ...env, ...secrets }, ['doctor'])).code).toBe(0);
+    expect([...statuses]).toEqual([200]);
+    const kept = await server.installation.sql('SELECT signing_secret FROM installation');
+    expect(kept).toEqual([{ signing_secret: null }]);
+  } finally {
+    clearInterval(watch);
+    await server.close();
+    silent.closeAllConnections();
+    silent.close();
+  }
 });
 
 test("the doctor asks each provider of the file and of the environment with the key as that provider's calls carry it", async () => {
