@@ -83,6 +83,20 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
     return [...(await page)];
   }
 
+  /** The events after `sequence` up to those that are at hand, or beyond. */
+  async missing(sequence: number): Promise<Event[]> {
+    const events: Event[] = [];
+    let last = sequence;
+    while (!this.reaches(last)) {
+      const page = await this.page(last);
+      // Sequences have no holes: the job was forgotten meanwhile.
+      if (page.length === 0) break;
+      events.push(...page);
+      last = page.at(-1)?.sequence ?? last;
+    }
+    return events;
+  }
+
   async #drain(): Promise<void> {
     try {
       while (this.#known > this.#last) {

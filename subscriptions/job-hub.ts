@@ -20,6 +20,8 @@ export interface JobHubDependencies {
   lookup: JobLookup;
   /** Positions of the jobs of these organisations that move, or ended a moment ago. */
   moving(orgIds: string[]): Promise<JobPosition[]>;
+  /** The clock that jobs' `createdAt` is told by: this process's may be set otherwise. */
+  now(): Promise<Date>;
   logger: Logger;
 }
 

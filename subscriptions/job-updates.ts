@@ -14,13 +14,15 @@ const REMEMBERED = 4096;
 interface Dependencies {
   lookup: JobLookup;
   moving(orgIds: string[]): Promise<JobPosition[]>;
+  now(): Promise<Date>;
   logger: Logger;
   open(orgId: string, jobId: string, start: number): JobChannel;
   release(jobId: string): void;
 }
 
 interface Watch {
-  since: Date;
+  /** When its first subscriber came, by the clock that jobs' `createdAt` is told by, the database's. Null until that is known. */
+  since: Date | null;
   queues: Set<{ tool: Tool | undefined; queue: BoundedQueue<JobEvent> }>;
   /** Jobs that this organisation's subscribers follow at the moment, with the way to let go of each. */
   following: Map<string, () => void>;
@@ -34,6 +36,7 @@ interface Watch {
 export class JobUpdates {
   readonly #watches = new Map<string, Watch>();
   readonly #looking = new Map<string, Promise<void>>();
+  #now: Promise<Date> | null = null;
   #size = 0;
 
   constructor(private readonly dependencies: Dependencies) {}
@@ -55,6 +58,8 @@ export class JobUpdates {
     };
     watch.queues.add(entry);
     this.#size++;
+    // Where the database is away whoever needs it asks again.
+    void this.#begin(watch).catch(() => undefined);
     return entry.queue;
   }
 
@@ -76,10 +81,11 @@ export class JobUpdates {
   async sweep(): Promise<void> {
     if (this.#watches.size === 0) return;
     const watched = [...this.#watches];
+    await Promise.all(watched.map(([, watch]) => this.#begin(watch)));
     const swept = new Map(watched.map(([orgId]) => [orgId, new Map<string, number>()]));
     for (const { id, orgId, createdAt, sequence } of await this.dependencies.moving([...swept.keys()])) {
       const watch = this.#watches.get(orgId);
-      if (!watch) continue;
+      if (!watch?.since) continue;
       swept.get(orgId)?.set(id, sequence);
       const known = createdAt >= watch.since ? 0 : (watch.swept.get(id) ?? sequence);
       if (known < sequence) this.wake(id, known + 1);
@@ -94,20 +100,46 @@ export class JobUpdates {
     }
   }
 
+  /** Subscribers that come at the same moment share a look at the clock. */
+  async #begin(watch: Watch): Promise<Date> {
+    if (watch.since !== null) return watch.since;
+    this.#now ??= this.dependencies.now().finally(() => {
+      this.#now = null;
+    });
+    const now = await this.#now;
+    return (watch.since ??= now);
+  }
+
   async #follow(jobId: string, sequence: number): Promise<void> {
     const [job] = await this.dependencies.lookup([jobId]);
     const watch = job && this.#watches.get(job.orgId);
     if (!job || !watch) return;
     // A job that began under our eyes is told from its first event, even where its first hints got lost.
-    const start = job.createdAt >= watch.since ? 0 : sequence - 1;
+    const start = job.createdAt >= (await this.#begin(watch)) ? 0 : sequence - 1;
     const channel = this.dependencies.open(job.orgId, jobId, start);
-    const unlisten = channel.listen((event) => this.#arrived(watch, event));
+    // Where others opened the channel at a later place, what is before it is read.
+    const earlier = await channel.missing(start).catch((error: unknown) => {
+      this.dependencies.release(jobId);
+      throw error;
+    });
+    // Its subscribers went meanwhile, and others may have come.
+    if (this.#watches.get(job.orgId) !== watch) {
+      this.dependencies.release(jobId);
+      return await this.#follow(jobId, sequence);
+    }
+    let told = start;
+    const tell = (event: JobEvent): void => {
+      if (event.sequence <= told) return;
+      told = event.sequence;
+      this.#arrived(watch, event);
+    };
+    const unlisten = channel.listen(tell);
     watch.following.set(jobId, () => {
       unlisten();
       this.dependencies.release(jobId);
     });
-    // Where other subscribers opened the channel before, its earlier events come from there.
-    for (const event of channel.since(start) ?? []) this.#arrived(watch, event);
+    for (const event of earlier) tell(event);
+    for (const event of channel.since(told) ?? []) tell(event);
     channel.wake();
   }
 
@@ -133,7 +165,7 @@ export class JobUpdates {
 
 function newWatch(): Watch {
   return {
-    since: new Date(),
+    since: null,
     queues: new Set(),
     following: new Map(),
     finished: new Set(),

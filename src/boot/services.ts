@@ -6,7 +6,13 @@ import {
   createGenerationService,
   jobHandlersOf,
 } from '../generation/index.js';
-import { createJobLookup, createJobService, createMovingJobs, type JobHandler } from '../jobs/index.js';
+import {
+  createJobClock,
+  createJobLookup,
+  createJobService,
+  createMovingJobs,
+  type JobHandler,
+} from '../jobs/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -82,7 +88,7 @@ async function openJobs({ database, bus, logger }: Foundation, closers: Closers)
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
   const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };
-  const hub = await createJobHub({ jobs, hints, bus, ...positions, logger });
+  const hub = await createJobHub({ jobs, hints, bus, ...positions, now: createJobClock(database), logger });
   closers.add('the subscription hub', () => hub.close());
   return { jobs, hub };
 }

@@ -9,7 +9,7 @@ export type {
   JobService,
   NewJob,
 } from './jobs.types.js';
-export { createJobLookup, createMovingJobs } from './job.reader.js';
+export { createJobClock, createJobLookup, createMovingJobs } from './job.reader.js';
 export { createBatcher, wasRolledBack } from './batcher.js';
 export type { JobPosition } from './job.reader.js';
 export { createJobRetention } from './job.retention.js';

@@ -90,3 +90,14 @@ export function createMovingJobs(
 ): (orgIds: string[]) => Promise<JobPosition[]> {
   return (orgIds) => database.system.query<JobPosition>(MOVING, [orgIds]);
 }
+
+const NOW = { name: 'jobs_now', text: 'SELECT clock_timestamp() AS now' };
+
+/** The clock that jobs are created by, the database's. */
+export function createJobClock(database: Pick<Database, 'system'>): () => Promise<Date> {
+  return async () => {
+    const [row] = await database.system.query<{ now: Date }>(NOW);
+    if (row === undefined) throw new Error('PostgreSQL tells no time');
+    return row.now;
+  };
+}

@@ -3,9 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openRawWebSocket } from '../support/raw-ws.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually, seededRandom } from '../support/wait.js';
-import { pino } from 'pino';
-import { createJobLookup, createMovingJobs } from '../../src/jobs/index.js';
-import { createJobHub, type JobHub } from '../../subscriptions/index.js';
+import type { JobHub } from '../../subscriptions/index.js';
 
 interface Item {
   sequence: number;
@@ -169,30 +167,6 @@ describe('jobUpdates', () => {
       expect(own.at(-1)?.type).toBe('job.completed');
     }
     expect(new Set(items.map(({ job }) => job.id))).toEqual(new Set(ids));
-  });
-
-  test('tells what no hint told of', async () => {
-    const mine = await server.createOrg({ plan: 'cli_team' });
-    const { jobs, database } = server.services;
-    const hub = await createJobHub({
-      jobs,
-      hints: { on: () => () => {} },
-      bus: { subscribe: () => Promise.resolve({ close: () => Promise.resolve() }) },
-      lookup: createJobLookup(database),
-      moving: createMovingJobs(database),
-      logger: pino({ level: 'silent' }),
-    });
-    const updates = hub.updates({ orgId: mine.orgId });
-    const id = await startJob(mine.key, 0);
-    const types: string[] = [];
-    for await (const { type, job } of updates) {
-      expect(job.id).toBe(id);
-      types.push(type);
-      if (type === 'job.completed') break;
-    }
-    await hub.close();
-    expect(types.at(0)).toBe('job.pending');
-    expect(types.at(-1)).toBe('job.completed');
   });
 
   test('of one tool leaves out the others', async () => {
