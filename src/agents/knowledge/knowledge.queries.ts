@@ -53,22 +53,32 @@ const MAX_ATTEMPTS = 3;
 /** Waiting, or in the hands of a worker that was lost. */
 const OPEN = `(f.status = 'pending' OR (f.status = 'processing' AND f.lease_until < clock_timestamp() AND f.attempt < ${MAX_ATTEMPTS}))`;
 
+/** More than workers take files at the same moment: some of the candidates are theirs. */
+const CANDIDATES = 100;
+
 /**
- * Takes one waiting file, of the organisation that was served longest ago: nobody's pile keeps the others waiting. The fence guards every
- * later write of this attempt. It is chosen in a CTE, which is run once: a plan may run a subquery again for each row of the table, and each
- * time it skips what this statement holds and takes the next.
+ * Takes one waiting file: each organisation's oldest before anybody's second, and of those the one of the organisation that was served
+ * longest ago. So nobody's pile keeps the others waiting, and workers that ask at the same moment take files of different ones. Turns are kept
+ * where those of jobs are: they outlive the files, and are found whatever an organisation has of them.
+ *
+ * The fence guards every later write of this attempt. The file is chosen in a CTE, which is run once: a plan may run a subquery again for each
+ * row of the table, and each time it skips what this statement holds and takes the next.
  */
 export const CLAIM = {
   name: 'knowledge_claim',
-  text: `WITH waiting AS MATERIALIZED (
-      SELECT f.id, f.org_id FROM knowledge_files f WHERE ${OPEN}
-    ), turns AS (
-      SELECT t.org_id, max(t.updated_at) AS served FROM knowledge_files t
-      WHERE t.org_id IN (SELECT w.org_id FROM waiting w) AND t.attempt > 0 GROUP BY t.org_id
+  text: `WITH waiting AS (
+      SELECT f.id, f.org_id, f.created_at, row_number() OVER (PARTITION BY f.org_id ORDER BY f.created_at, f.id) AS nth
+      FROM knowledge_files f WHERE ${OPEN}
+    ), candidates AS MATERIALIZED (
+      SELECT w.id, w.created_at, w.nth, t.served
+      FROM waiting w LEFT JOIN job_turns t ON t.tool = 'knowledge' AND t.org_id = w.org_id
+      ORDER BY w.nth, t.served NULLS FIRST, w.created_at, w.id LIMIT ${CANDIDATES}
     ), next AS MATERIALIZED (
-      SELECT f.id FROM waiting w JOIN knowledge_files f ON f.id = w.id LEFT JOIN turns t ON t.org_id = w.org_id
-      WHERE ${OPEN}
-      ORDER BY t.served NULLS FIRST, f.created_at, f.id LIMIT 1 FOR UPDATE OF f SKIP LOCKED
+      SELECT f.id, f.org_id FROM candidates c JOIN knowledge_files f ON f.id = c.id
+      WHERE ${OPEN} ORDER BY c.nth, c.served NULLS FIRST, c.created_at, c.id LIMIT 1 FOR UPDATE OF f SKIP LOCKED
+    ), turn AS (
+      INSERT INTO job_turns (tool, org_id, served) SELECT 'knowledge', n.org_id, nextval('job_turn') FROM next n
+      ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served)
     )
     UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
       lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
