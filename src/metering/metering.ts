@@ -35,6 +35,13 @@ export interface MeteringOptions {
   onAdmission?: (outcome: string) => void;
 }
 
+function connectionsOf(database: MeteringOptions['database']) {
+  return {
+    admit: lazyConnection(database),
+    settle: lazyConnection(database, SETTLEMENT_SETTINGS),
+  };
+}
+
 /**
  * Rate windows, reservations and their ledger. Two connections of its own: admissions share one, settlements and releases the other,
  * because a settlement waits for the disk and an admission does not.
@@ -50,11 +57,9 @@ export function createMetering({
   onAdmission,
   eventsHeard = true,
 }: MeteringOptions): Metering {
-  const connections = {
-    admit: lazyConnection(database),
-    settle: lazyConnection(database, SETTLEMENT_SETTINGS),
-  };
-  const settlement = createSettlement({ database, connection: connections.settle, logger, eventsHeard });
+  const { admit, settle } = connectionsOf(database);
+  const quotas = createQuotas({ database, plans });
+  const settlement = createSettlement({ database, connection: settle, quotas, logger, eventsHeard });
   const giveBack = (operationId: string): void => {
     settlement
       .release(operationId)
@@ -62,7 +67,7 @@ export function createMetering({
   };
   const admission = createAdmission({
     plans,
-    connection: connections.admit,
+    connection: admit,
     processId,
     refresh,
     giveBack,
@@ -83,18 +88,18 @@ export function createMetering({
     settleUnseen: settlement.settleUnseen,
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
-    ...createQuotas({ database, plans }),
+    ...quotas,
     settledBefore: createLookBack(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
-    connect: async () => void (await Promise.all([connections.admit.ready(), connections.settle.ready()])),
+    connect: async () => void (await Promise.all([admit.ready(), settle.ready()])),
     start: lease.start,
     async close() {
       givingBack.close();
       await admission.close();
       await settlement.close();
       await lease.close();
-      await Promise.all([connections.admit.close(), connections.settle.close()]);
+      await Promise.all([admit.close(), settle.close()]);
     },
   };
 }

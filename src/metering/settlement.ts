@@ -7,7 +7,7 @@ import { createCoalescer } from './coalescer.js';
 import type { Coalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Database } from '../database/index.js';
-import type { AdmissionRequest, Settlement, SettlementEvent } from './metering.types.js';
+import type { AdmissionRequest, Metering, Settlement, SettlementEvent } from './metering.types.js';
 import { OpenOperations } from './open-operations.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
@@ -39,9 +39,19 @@ function tellLoss(logger: Logger, operationId: string, lost: Amounts): void {
   );
 }
 
+/**
+ * Whether the buckets are not those that were charged: their period ended meanwhile, and the plan perhaps with it, which the statement that
+ * settled does not know.
+ */
+function areOfNextPeriod(balances: Settlement['balances'], charged: Amounts): boolean {
+  return BUCKETS.some((bucket) => Math.round(balances[bucket].used * 100) < (charged[bucket] ?? 0));
+}
+
 interface SettlementOptions {
   database: Pick<Database, 'system'>;
   connection: Connection;
+  /** The buckets as GET /quota shows them: they begin the period that runs, where nobody has yet. */
+  quotas: Pick<Metering, 'balances'>;
   logger: Logger;
   eventsHeard: boolean;
 }
@@ -91,7 +101,7 @@ function coalesceEndings(
 
 /** How operations end, each once. A settlement's promise resolves when it is on the disk. */
 export function createSettlement(options: SettlementOptions) {
-  const { logger } = options;
+  const { logger, quotas } = options;
   const open = new OpenOperations();
   const takingBack = coalesceTakingBack(options);
   const coalescer = coalesceEndings(options, takingBack);
@@ -119,7 +129,9 @@ export function createSettlement(options: SettlementOptions) {
     if (balances === null) throw new Error(`operation ${operationId} is unknown`);
     const applied = state === STATE.now;
     if (applied) tellLoss(logger, operationId, difference(amounts, charged));
-    return { applied, charged, balances };
+    if (orgId === undefined || !areOfNextPeriod(balances, charged)) return { applied, charged, balances };
+    // What was charged stands, whether this can be had or not.
+    return { applied, charged, balances: await quotas.balances(orgId).catch(() => balances) };
   };
   return {
     /** Remembers an admitted operation until it ends here. */
