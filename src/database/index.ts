@@ -101,11 +101,15 @@ const HEALTHY_MS = 1000;
 /** A standby answers too, and can do none of our work. */
 const WRITABLE = `SELECT current_setting('transaction_read_only') = 'off' AS writable`;
 
-const answers = (system: Sql): Promise<boolean> =>
-  system.query<{ writable: boolean }>(WRITABLE).then(
-    ([row]) => row?.writable === true,
-    () => false,
-  );
+/** Whether PostgreSQL answers and can be written to, and calls of both roles have a connection to it. */
+async function answers(system: Sql, tenantPool: Pool): Promise<boolean> {
+  try {
+    const [[row]] = await Promise.all([system.query<{ writable: boolean }>(WRITABLE), tenantPool.stands()]);
+    return row?.writable === true;
+  } catch {
+    return false;
+  }
+}
 
 /** What all connections to one server share. */
 interface Reached {
@@ -133,7 +137,7 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
     tenantQuery: tenantQueries(tenantPool),
     dedicated: (settings = {}) => Promise.resolve(createDedicated({ ...connection, settings })),
     hints,
-    healthy: () => Promise.race([answers(system), sleep(HEALTHY_MS, false, { ref: false })]),
+    healthy: () => Promise.race([answers(system, tenantPool), sleep(HEALTHY_MS, false, { ref: false })]),
     async close() {
       await hints.close();
       await Promise.all([systemPool.close(), tenantPool.close()]);

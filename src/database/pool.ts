@@ -105,6 +105,8 @@ export interface Pool {
    * @param options `changes`: statements outside a transaction change something, so that the connection must be known to be alive
    */
   use<T>(work: (attempt: Attempt) => Promise<T>, options?: { changes?: boolean }): Promise<T>;
+  /** Resolves once it has a connection: without one, whoever comes first cannot know that PostgreSQL has one left. @throws ApiError unavailable */
+  stands(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -220,6 +222,8 @@ export interface PoolOptions {
 export function createPool({ server, role, max, losses, silence, logger }: PoolOptions): Pool {
   const pool = new pg.Pool({
     ...clientOptions(server, role),
+    // One is kept however long nobody comes: PostgreSQL may have none left by then.
+    min: 1,
     max,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
@@ -231,27 +235,41 @@ export function createPool({ server, role, max, losses, silence, logger }: PoolO
     losses.count += 1;
     logger.debug({ err: error }, 'a database connection was lost');
   };
+  let connected = 0;
+  let standing: Promise<void> | null = null;
   pool.on('error', noteLoss);
   pool.on('connect', (client) => {
+    connected += 1;
+    client.once('end', () => (connected -= 1));
     client.on('error', noteLoss);
     isNew(client);
   });
 
+  const use: Pool['use'] = (work, { changes = false } = {}) =>
+    patiently(server, async (deadline) => {
+      const client = await draw(changes, deadline);
+      const attempt = createAttempt(client, changes);
+      let isLost = false;
+      try {
+        return await work(attempt);
+      } catch (error) {
+        isLost = isConnectionFault(error);
+        throw isLost && attempt.final ? unavailable(error) : error;
+      } finally {
+        giveBack(client, isLost);
+      }
+    });
   return {
-    use: (work, { changes = false } = {}) =>
-      patiently(server, async (deadline) => {
-        const client = await draw(changes, deadline);
-        const attempt = createAttempt(client, changes);
-        let isLost = false;
-        try {
-          return await work(attempt);
-        } catch (error) {
-          isLost = isConnectionFault(error);
-          throw isLost && attempt.final ? unavailable(error) : error;
-        } finally {
-          giveBack(client, isLost);
-        }
-      }),
+    use,
+    async stands() {
+      if (connected > 0) return;
+      standing ??= use(({ client }) => client.query(PING))
+        .then(() => undefined)
+        .finally(() => {
+          standing = null;
+        });
+      await standing;
+    },
     close: () => pool.end(),
   };
 }
