@@ -9,6 +9,8 @@ const NAMES: ReadonlySet<string> = new Set(
 );
 const NONE: ReadonlySet<string> = new Set();
 
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 /**
  * Adds what fields say, those aside that are counted elsewhere: texts as they are, what else a caller thought of as the JSON that is sent, its name
  * included.
@@ -20,7 +22,7 @@ export function addTexts(fields: Fields, texts: string[], counted: ReadonlySet<s
     const isKnown = NAMES.has(name);
     if (!isKnown) texts.push(name);
     if (typeof value === 'string') texts.push(value);
-    else if (value == null) continue;
+    else if (value == null || (isKnown && isEmptyList(value))) continue;
     else if (isKnown && typeof value === 'object' && !Array.isArray(value)) addTexts(value as Fields, texts);
     else texts.push(JSON.stringify(value));
   }

@@ -107,6 +107,7 @@ it('a message as clients send it back costs what it says: its empty fields nothi
   const plain = await tokensOf({});
   const empty = { refusal: null, audio: null, annotations: null, function_call: null, tool_calls: null };
   expect(await tokensOf(empty)).toBe(plain);
+  expect(await tokensOf({ ...empty, annotations: [], tool_calls: [] })).toBe(plain);
   expect(await tokensOf({ refusal: 'Hello', reasoning_content: 'Hello' })).toBe(plain + 2);
   const call = { id: 'a', type: 'function', function: { name: 'b', arguments: 'c' } };
   expect(await tokensOf({ tool_calls: [call] })).toBe(plain + 4);
