@@ -6,12 +6,12 @@ import {
   sendAnswer,
   sendReplay,
   setRate,
+  SSE_HEADERS,
   visibleError,
 } from '../src/http/index.js';
 import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { StreamedEvent } from './rest.types.js';
-import { SSE_HEADERS } from './sse.js';
 import { carry } from './stream.js';
 import type { Streaming } from './streams.js';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../src/errors.js';
-import type { SseOptions } from './sse.js';
-import { openSse } from './sse.js';
+import { openSse } from '../src/http/index.js';
+import type { SseOptions } from '../src/http/index.js';
 
 export interface StreamWork {
   response: ServerResponse;

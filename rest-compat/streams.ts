@@ -8,12 +8,12 @@ import {
   sendAnswer,
   sendReplay,
   setRate,
+  SSE_HEADERS,
   visibleError,
 } from '../src/http/index.js';
 import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
-import { SSE_HEADERS } from './sse.js';
 import { carry, errorEvent } from './stream.js';
 
 const TOO_LARGE = errorEvent(new ApiError('server_error', 'The answer was too large to be joined'));

@@ -5,11 +5,13 @@ import type {
   IdempotencyOutcome,
   IdempotentRequest,
   IdempotentRun,
+  JoinedAnswer,
   RecordedAnswer,
 } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { HttpAnswer, HttpEdge } from './http.types.js';
+import { openSse } from './sse.js';
 
 /** Names and values in turns, as `writeHead` takes them. */
 type HeaderList = (string | number)[];
@@ -109,27 +111,19 @@ export async function sendReplay(response: ServerResponse, outcome: IdempotencyO
     sendAnswer(response, outcome.answer);
     return true;
   }
-  response.writeHead(outcome.answer.status, outcome.answer.headers);
-  for await (const chunk of outcome.answer.body) {
-    if (response.destroyed) return true;
-    if (!response.write(chunk)) await roomIn(response);
-  }
-  response.end();
+  await sendJoined(response, outcome.answer);
   return true;
 }
 
-/** Resolves when the response takes bytes again or is gone. */
-export function roomIn(response: ServerResponse): Promise<void> {
-  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.on('drain', done);
-    response.on('close', done);
-  });
+/** Only streams are joined: what began elsewhere has its pings and its time for a stalled reader here too. */
+async function sendJoined(response: ServerResponse, { headers, body }: JoinedAnswer): Promise<void> {
+  const writer = openSse(response, { headers });
+  for await (const event of body) {
+    if (!writer.open) return;
+    const room = writer.write(event.toString());
+    if (room) await room;
+  }
+  writer.end();
 }
 
 /** Of a request whose work has several effects. */

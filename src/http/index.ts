@@ -17,7 +17,6 @@ export {
   prepareRun,
   rateFor,
   returnIfRefused,
-  roomIn,
   sendAnswer,
   sendDressed,
   sendOnce,
@@ -26,6 +25,9 @@ export {
   setRate,
   visibleError,
 } from './answer.js';
+export { openSse, SSE_HEADERS } from './sse.js';
+export type { SseOptions, SseWriter } from './sse.js';
+export { roomIn } from './room.js';
 export type { Progress } from './answer.js';
 export { isMultipart, parseMultipart, repeated } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';

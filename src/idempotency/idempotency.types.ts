@@ -45,7 +45,8 @@ export interface RecordedHead {
 
 /** Where a streamed answer is copied to while it is sent. */
 export interface AnswerRecorder {
-  write(chunk: Buffer | string): void;
+  /** @returns whether it is kept for those who join */
+  write(chunk: string): boolean;
 }
 
 /** What of an answer was done when the rest failed, so that a retry does not do it again. */

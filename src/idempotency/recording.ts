@@ -16,9 +16,9 @@ export class Recording implements AnswerRecorder {
     private readonly maxBytes: number,
   ) {}
 
-  write(chunk: Buffer | string): void {
-    if (this.#overflowed || this.#ended) return;
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  write(chunk: string): boolean {
+    if (this.#overflowed || this.#ended) return false;
+    const bytes = Buffer.from(chunk);
     this.#bytes += bytes.length;
     if (this.#bytes > this.maxBytes) {
       this.#overflowed = true;
@@ -27,6 +27,7 @@ export class Recording implements AnswerRecorder {
       this.#chunks.push(bytes);
     }
     this.#notify();
+    return !this.#overflowed;
   }
 
   /** Also of an answer that broke off: its last bytes say so. */

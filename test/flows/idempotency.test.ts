@@ -284,6 +284,40 @@ describe('while the first is in flight', () => {
     expect(two).toEqual(one);
   });
 
+  test('a retry that joins a quiet stream gets its comments too, so that proxies do not close it', async () => {
+    const { key } = await server.createOrg();
+    const headers = { ...fresh(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ ...chat('@sandbox{"tokens":2,"chunk_ms":16000}'), stream: true });
+    const open = () => fetch(`${server.origin}/api/v1/chat/completions`, { method: 'POST', headers, body });
+    const first = await open();
+    const joined = await open();
+    expect(joined.headers.get('idempotent-replayed')).toBe('true');
+    await Promise.all(
+      [first, joined].map(async ({ body: parts }) => {
+        let text = '';
+        for await (const part of parts!) {
+          text += Buffer.from(part).toString();
+          if (text.includes(': ping\n\n')) return;
+        }
+        expect.fail(`no comment in ${text}`);
+      }),
+    );
+  }, 30_000);
+
+  test('a retry does not wait for a first caller whose network is gone', async () => {
+    const { key } = await server.createOrg();
+    const headers = { ...fresh(), authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const more = { stream: true, max_tokens: 60_000 };
+    const body = JSON.stringify({ ...chat('@sandbox{"tokens":28000}'), ...more });
+    const gone = await server.raw('/api/v1/chat/completions', { method: 'POST', headers, body });
+    gone.body.on('error', () => undefined);
+    gone.body.pause();
+    const joined = await fetch(`${server.origin}/api/v1/chat/completions`, { method: 'POST', headers, body });
+    expect(joined.headers.get('idempotent-replayed')).toBe('true');
+    expect(await joined.text()).toMatch(/data: \[DONE\]\n\n$/);
+    gone.body.destroy();
+  }, 30_000);
+
   test('a chat whose client leaves goes on, is charged, and is replayed whole', async () => {
     const { key } = await server.createOrg();
     const headers = fresh();

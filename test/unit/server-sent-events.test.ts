@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openSse } from '../../rest-compat/sse.js';
+import { openSse } from '../../src/http/sse.js';
 import { carry } from '../../rest-compat/stream.js';
 import { ApiError } from '../../src/errors.js';
 
@@ -131,7 +131,7 @@ describe('a stream of Server-Sent Events', () => {
     }
     const socket = await answering((response) => {
       response.once('close', release);
-      const options = { copy: (text: string) => void copied.push(text) };
+      const options = { copy: (text: string) => copied.push(text) > 0 };
       const work = {
         response,
         events: events(),
