@@ -4,7 +4,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from './entities.js';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
-import { connectionAs, patiently } from './pool.js';
+import { connectionAs, KEEP_ALIVE, patiently } from './pool.js';
 import type { Server } from './pool.js';
 import type { Silence } from './silence.js';
 
@@ -54,6 +54,7 @@ export async function createOrm(options: {
       ...connectionAs(server, role),
       application_name: 'penstock',
       connectionTimeoutMillis: PATIENCE_MS,
+      ...KEEP_ALIVE,
       allowExitOnIdle: true,
       onPoolCreated(pool: pg.Pool) {
         silence.watch(pool);

@@ -56,13 +56,16 @@ export function connectionAs(
   return { connectionString: `${base}?${parameters}`, options: `${given} ${own}`.trim() };
 }
 
+/** The kernel asks an idle connection's other end: a network that has forgotten it is found out, and most do not forget while they hear something. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 } as const;
+
 export function clientOptions(server: Server, role: string, settings: Settings = {}): pg.ClientConfig {
   return {
     ...connectionAs(server, role, settings),
     types,
     application_name: 'penstock',
     connectionTimeoutMillis: PATIENCE_MS,
-    keepAlive: true,
+    ...KEEP_ALIVE,
   };
 }
 
@@ -120,7 +123,9 @@ export interface Losses {
 
 /** A statement that changes something is not sent blindly over a connection that has been silent for longer. */
 const SILENT_MS = 25;
-const PING = { text: 'SELECT 1', query_timeout: 1000 };
+/** Nor is any other: the network may have forgotten the connection. */
+export const FORGETTABLE_MS = 15_000;
+export const PING = { text: 'SELECT 1', query_timeout: 1000 };
 
 interface Alive {
   losses: number;
@@ -154,7 +159,7 @@ function createDraw(pool: pg.Pool, losses: Losses) {
   const isTrusted = (client: pg.PoolClient, changes: boolean): boolean => {
     const alive = seen.get(client);
     if (alive === undefined || alive.losses !== losses.count) return false;
-    return !changes || performance.now() - alive.at < SILENT_MS;
+    return performance.now() - alive.at < (changes ? SILENT_MS : FORGETTABLE_MS);
   };
   return {
     async draw(changes: boolean, deadline: number): Promise<pg.PoolClient> {

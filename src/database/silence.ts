@@ -14,12 +14,16 @@ const TURN_MS = 500;
 export interface Awaited {
   client: pg.ClientBase;
   since: number;
+  /** What it is at, when that was first seen, and when the server is to be asked whether it is at it too. */
+  query?: object | null;
+  querySince?: number;
+  askAt?: number;
 }
 
 /**
  * Notices a server that has gone without a word: a host that is frozen, a network that swallows what is sent. Its connections would stay open
- * for a quarter of an hour, and every call on them would wait as long. A slow statement is none of that: a server that greets a new connection,
- * or answers anything else meanwhile, is left alone.
+ * for a quarter of an hour, and every call on them would wait as long. The same for a single connection that a firewall has forgotten: the
+ * server says that it has long had nothing to do for it. A slow statement is none of that.
  */
 export interface Silence {
   begin(client: pg.ClientBase): Awaited;
@@ -49,16 +53,35 @@ export function createSilence({ server, role, losses, logger }: SilenceOptions):
   const arm = (): void => {
     if (timer === null && !closed && awaited.size > 0) timer = setTimeout(() => void look(), TURN_MS).unref();
   };
+  /** Listening connections share the others' fate: they could not tell silence from having nothing to say. */
+  const giveUp = (clients: Iterable<pg.ClientBase>, message: string): void => {
+    losses.count += 1;
+    logger.warn(message);
+    for (const client of [...clients, ...listening]) destroy(client);
+  };
   const look = async (): Promise<void> => {
     const [oldest] = awaited;
     const askedAt = performance.now();
-    if (oldest !== undefined && askedAt - Math.max(oldest.since, heardAt) >= QUIET_MS) {
-      if (await greets({ server, role })) heardAt = performance.now();
-      else if (heardAt < askedAt && !closed) {
-        losses.count += 1;
-        logger.warn('PostgreSQL says nothing: the connections that wait for it are given up');
-        for (const { client, since } of awaited) if (since < askedAt) destroy(client);
-        for (const client of listening) destroy(client);
+    const due = [...awaited].filter((one) => isDue(one, askedAt));
+    const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, heardAt) >= QUIET_MS;
+    if (isQuiet || due.length > 0) {
+      const idle = await askFor(due, { server, role });
+      if (idle !== null) {
+        heardAt = performance.now();
+        const forgotten = due.filter(
+          ({ client, query }) => idle.has(pidOf(client)) && queryOf(client) === query,
+        );
+        if (forgotten.length > 0 && !closed)
+          giveUp(
+            forgotten.map(({ client }) => client),
+            'PostgreSQL is not at what connections wait for: they are given up',
+          );
+      } else if (heardAt < askedAt && !closed) {
+        const waiting = [...awaited].filter(({ since }) => since < askedAt);
+        giveUp(
+          waiting.map(({ client }) => client),
+          'PostgreSQL says nothing: the connections that wait for it are given up',
+        );
       }
     }
     timer = null;
@@ -96,23 +119,65 @@ export function createSilence({ server, role, losses, logger }: SilenceOptions):
   };
 }
 
+interface Internals {
+  processID: number | null;
+  _getActiveQuery(): object | null;
+}
+
+/** The statement that a connection is at (pg/lib/client.js). */
+const queryOf = (client: pg.ClientBase): object | null => (client as unknown as Internals)._getActiveQuery();
+const pidOf = (client: pg.ClientBase): number => (client as unknown as Internals).processID ?? 0;
+
+/** Whether a connection has been at the same statement for so long that the server is asked for it: each time after twice as long. */
+function isDue(one: Awaited, now: number): boolean {
+  const query = queryOf(one.client);
+  if (query !== one.query) {
+    one.query = query;
+    one.querySince = now;
+    one.askAt = now + QUIET_MS;
+  }
+  const { querySince = now, askAt = now } = one;
+  if (query === null || now < askAt) return false;
+  one.askAt = now + (now - querySince);
+  return true;
+}
+
+/** Backends that have had nothing to do for so long, though an answer of theirs is awaited. The login's own are seen without a role only. */
+const IDLE = `
+SELECT pid FROM pg_stat_activity
+WHERE pid = ANY ($1::int[]) AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`;
+
+async function idleAmong(client: pg.Client, pids: number[]): Promise<ReadonlySet<number>> {
+  if (pids.length === 0) return new Set();
+  await client.query('SET ROLE NONE');
+  const { rows } = await client.query<{ pid: number }>(IDLE, [pids]);
+  return new Set(rows.map(({ pid }) => pid));
+}
+
 /**
- * Whether the server says anything to a new connection, be it a refusal. The time is counted in turns, each of which hears what has come: a
- * process that was busy itself for longer must not take that for the server's silence.
+ * Asks over a new connection which of those that are awaited the server is not at work for. A refusal is an answer too, and says nothing of
+ * them. The time is counted in turns, each of which hears what has come: a process that was busy itself for longer must not take that for the
+ * server's silence.
+ * @returns null where the server says nothing at all
  */
-async function greets({ server, role }: Pick<SilenceOptions, 'server' | 'role'>): Promise<boolean> {
+async function askFor(
+  due: readonly Awaited[],
+  { server, role }: Pick<SilenceOptions, 'server' | 'role'>,
+): Promise<ReadonlySet<number> | null> {
+  const pids = due.map(({ client }) => pidOf(client));
   const client = new pg.Client({ ...clientOptions(server, role), connectionTimeoutMillis: 0 });
   client.on('error', () => undefined);
+  const nothing: ReadonlySet<number> = new Set();
   const reply = client.connect().then(
-    () => true,
-    (error: unknown) => error instanceof pg.DatabaseError,
+    () => idleAmong(client, pids).catch(() => nothing),
+    (error: unknown) => (error instanceof pg.DatabaseError ? nothing : null),
   );
-  let answer: boolean | null = null;
-  for (let turn = 0; turn < REPLY_TURNS && answer === null; turn++)
-    answer = await Promise.race([reply, sleep(TURN_MS, null, { ref: false })]);
-  if (answer === true) void client.end().catch(() => undefined);
+  let answer: ReadonlySet<number> | null | undefined;
+  for (let turn = 0; turn < REPLY_TURNS && answer === undefined; turn++)
+    answer = await Promise.race([reply, sleep(TURN_MS, undefined, { ref: false })]);
+  if (answer) void client.end().catch(() => undefined);
   else destroy(client);
-  return answer ?? false;
+  return answer ?? null;
 }
 
 /** Ends a connection without a farewell: who awaits an answer hears of its loss at once. */

@@ -53,6 +53,10 @@ export async function createCuttable(databaseUrl: string) {
     swallow() {
       for (const from of answering) from.unpipe().resume();
     },
+    /** What a firewall does that has lost its memory: who is connected hears nothing any more, nobody is told, and new connections work. */
+    forget() {
+      for (const [from] of pairs) from.unpipe().resume();
+    },
     mend() {
       open = true;
       for (const [from, to] of pairs) if (silent || (mute && answering.has(from))) from.pipe(to);
