@@ -23,6 +23,8 @@ interface Dependencies {
 interface Watch {
   /** When its first subscriber came, by the clock that jobs' `createdAt` is told by, the database's. Null until that is known. */
   since: Date | null;
+  /** The same by `performance.now()`: the other clock is read later, and a job may begin meanwhile. */
+  begunAt: number;
   queues: Set<{ tool: Tool | undefined; queue: BoundedQueue<JobEvent> }>;
   /** Jobs that this organisation's subscribers follow at the moment, with the way to let go of each. */
   following: Map<string, () => void>;
@@ -107,7 +109,7 @@ export class JobUpdates {
       this.#now = null;
     });
     const now = await this.#now;
-    return (watch.since ??= now);
+    return (watch.since ??= new Date(now.getTime() - (performance.now() - watch.begunAt)));
   }
 
   async #follow(jobId: string, sequence: number): Promise<void> {
@@ -166,6 +168,7 @@ export class JobUpdates {
 function newWatch(): Watch {
   return {
     since: null,
+    begunAt: performance.now(),
     queues: new Set(),
     following: new Map(),
     finished: new Set(),

@@ -25,16 +25,16 @@ async function startJob(key: string, delayMs: number): Promise<string> {
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
 /** A hub that no hint reaches. */
-const unhinted = (): Promise<JobHub> => {
+const unhinted = (clockDelayMs = 0): Promise<JobHub> => {
   const { jobs, database } = server.services;
+  const clock = createJobClock(database);
   return createJobHub({
     jobs,
     hints: { on: () => () => {} },
     bus: { subscribe: () => Promise.resolve({ close: () => Promise.resolve() }) },
     lookup: createJobLookup(database),
     moving: createMovingJobs(database),
-    now: createJobClock(database),
-
+    now: () => sleep(clockDelayMs).then(clock),
     logger: pino({ level: 'silent' }),
   });
 };
@@ -75,6 +75,18 @@ test('jobUpdates tells what no hint told of from its first event, also where som
   const progress = await hub.progress({ orgId: mine.orgId, jobId: id });
   const first = await progress.next();
   expect((first.value as JobEvent).sequence).toBeGreaterThan(2);
+  const events = await untilCompleted(updates);
+  await hub.close();
+  expect(events.map(({ sequence }) => sequence)).toEqual(upTo(events.length));
+  expect(events.at(-1)?.type).toBe('job.completed');
+});
+
+test('jobUpdates tells of a job from its first event that began while its process still asked what time it is', async () => {
+  const mine = await server.createOrg();
+  const hub = await unhinted(1_000);
+  const updates = hub.updates({ orgId: mine.orgId });
+  const id = await startJob(mine.key, 0);
+  await server.rest('GET', `/jobs/${id}?poll=true`, { key: mine.key });
   const events = await untilCompleted(updates);
   await hub.close();
   expect(events.map(({ sequence }) => sequence)).toEqual(upTo(events.length));
