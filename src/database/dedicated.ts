@@ -18,35 +18,68 @@ interface DedicatedOptions {
 }
 
 /** Lends the one connection, made when first needed and again after a loss. */
-function createHolder({ server, role, losses, silence, logger, settings }: DedicatedOptions) {
-  let current: Promise<pg.Client> | null = null;
-  let held: pg.Client | null = null;
+class Holder {
+  #current: Promise<pg.Client> | null = null;
+  #held: pg.Client | null = null;
   /** What is known of the one that is held. */
-  let atWork = 0;
-  let heardAt = 0;
-  let lossesThen = 0;
+  #atWork = 0;
+  #heardAt = 0;
+  #lossesThen = 0;
 
-  const heard = (): void => {
-    heardAt = performance.now();
-    lossesThen = losses.count;
-  };
-  const lose = (client: pg.Client): void => {
-    if (held !== client) return;
-    held = current = null;
-    losses.count += 1;
-  };
-  const open = async (): Promise<pg.Client> => {
+  constructor(private readonly options: DedicatedOptions) {}
+
+  connected(): Promise<pg.Client> {
+    if (this.#current === null) return this.#hold(patiently(this.options.server, () => this.#open()));
+    return this.#held !== null && this.#isForgettable()
+      ? this.#hold(this.#renewed(this.#held))
+      : this.#current;
+  }
+
+  async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const { silence } = this.options;
+    const client = await this.connected();
+    const awaited = silence.begin(client);
+    this.#atWork += 1;
+    let isAnswered = true;
+    try {
+      const answer = await work(client);
+      if (this.#held === client) this.#heard();
+      return answer;
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      isAnswered = false;
+      // Its own end may be heard of later than the next statement comes; one that still stands has no other user.
+      this.#lose(client);
+      client.end().catch(() => undefined);
+      throw unavailable(error);
+    } finally {
+      this.#atWork -= 1;
+      silence.end(awaited, isAnswered);
+    }
+  }
+
+  async close(): Promise<void> {
+    const last = this.#current;
+    this.#held = this.#current = null;
+    const client = await last?.catch(() => null);
+    await client?.end();
+  }
+
+  async #open(): Promise<pg.Client> {
+    const { server, role, settings, logger } = this.options;
     const client = new pg.Client(clientOptions(server, role, settings));
     client.on('error', (error) => logger.debug({ err: error }, 'a dedicated database connection was lost'));
-    for (const event of ['error', 'end'] as const) client.once(event, () => lose(client));
+    for (const event of ['error', 'end'] as const) client.once(event, () => this.#lose(client));
     await client.connect();
     return client;
-  };
+  }
+
   /** Asks one that may be lost, and makes another if it is: nothing was sent over it yet. */
-  const renew = (last: pg.Client): Promise<pg.Client> => {
+  #renewed(last: pg.Client): Promise<pg.Client> {
+    const { server, losses } = this.options;
     let isAsked = false;
     return patiently(server, async () => {
-      if (isAsked) return open();
+      if (isAsked) return this.#open();
       isAsked = true;
       try {
         await last.query(PING);
@@ -57,59 +90,42 @@ function createHolder({ server, role, losses, silence, logger, settings }: Dedic
         throw error;
       }
     });
-  };
-  const hold = (attempt: Promise<pg.Client>): Promise<pg.Client> => {
-    current = attempt;
-    held = null;
+  }
+
+  #hold(attempt: Promise<pg.Client>): Promise<pg.Client> {
+    this.#current = attempt;
+    this.#held = null;
     attempt.then(
       (client) => {
-        if (current !== attempt) return;
-        held = client;
-        heard();
+        if (this.#current !== attempt) return;
+        this.#held = client;
+        this.#heard();
       },
       () => {
-        if (current === attempt) current = null;
-        losses.count += 1;
+        if (this.#current === attempt) this.#current = null;
+        this.options.losses.count += 1;
       },
     );
     return attempt;
-  };
-  const isForgettable = (): boolean =>
-    atWork === 0 && (losses.count !== lossesThen || performance.now() - heardAt > FORGETTABLE_MS);
-  const connected = (): Promise<pg.Client> => {
-    if (current === null) return hold(patiently(server, open));
-    return held !== null && isForgettable() ? hold(renew(held)) : current;
-  };
-  return {
-    connected,
-    async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-      const client = await connected();
-      const awaited = silence.begin(client);
-      atWork += 1;
-      let isAnswered = true;
-      try {
-        const answer = await work(client);
-        if (held === client) heard();
-        return answer;
-      } catch (error) {
-        if (!isConnectionFault(error)) throw error;
-        isAnswered = false;
-        // Its own end may be heard of later than the next statement comes; one that still stands has no other user.
-        lose(client);
-        client.end().catch(() => undefined);
-        throw unavailable(error);
-      } finally {
-        atWork -= 1;
-        silence.end(awaited, isAnswered);
-      }
-    },
-    async close() {
-      const last = current;
-      held = current = null;
-      const client = await last?.catch(() => null);
-      await client?.end();
-    },
-  };
+  }
+
+  #heard(): void {
+    this.#heardAt = performance.now();
+    this.#lossesThen = this.options.losses.count;
+  }
+
+  #lose(client: pg.Client): void {
+    if (this.#held !== client) return;
+    this.#held = this.#current = null;
+    this.options.losses.count += 1;
+  }
+
+  #isForgettable(): boolean {
+    if (this.#atWork > 0) return false;
+    return (
+      this.options.losses.count !== this.#lossesThen || performance.now() - this.#heardAt > FORGETTABLE_MS
+    );
+  }
 }
 
 /**
@@ -117,23 +133,23 @@ function createHolder({ server, role, losses, silence, logger, settings }: Dedic
  * statement during which it is lost answers 503.
  */
 export function createDedicated(options: DedicatedOptions): DedicatedSql {
-  const { connected, use, close } = createHolder(options);
+  const holder = new Holder(options);
   return {
     query: <Row>(statement: string | Statement, values: SqlValue[] = []) =>
-      use(async (client) => {
+      holder.use(async (client) => {
         const config = typeof statement === 'string' ? { text: statement } : statement;
         return (await client.query({ ...config, values })).rows as Row[];
       }),
     early<Row>(statement: Statement, values: SqlValue[], then: string) {
       const { promise: rows, resolve, reject } = Promise.withResolvers<Row[]>();
-      const committed = use((client) =>
+      const committed = holder.use((client) =>
         queryEarly(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
       );
       committed.catch(reject);
       return { rows, committed };
     },
-    text: (statement, values, next) => use((client) => queryText(client, [statement, values], next)),
-    ready: async () => void (await connected()),
-    close,
+    text: (statement, values, next) => holder.use((client) => queryText(client, [statement, values], next)),
+    ready: async () => void (await holder.connected()),
+    close: () => holder.close(),
   };
 }

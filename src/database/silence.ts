@@ -43,80 +43,87 @@ interface SilenceOptions {
   logger: Logger;
 }
 
-export function createSilence({ server, role, losses, logger }: SilenceOptions): Silence {
-  const awaited = new Set<Awaited>();
-  const listening = new Set<pg.ClientBase>();
-  let heardAt = performance.now();
-  let timer: NodeJS.Timeout | null = null;
-  let closed = false;
+export function createSilence(options: SilenceOptions): Silence {
+  return new Watch(options);
+}
 
-  const arm = (): void => {
-    if (timer === null && !closed && awaited.size > 0) timer = setTimeout(() => void look(), TURN_MS).unref();
-  };
+class Watch implements Silence {
+  readonly #awaited = new Set<Awaited>();
+  readonly #listening = new Set<pg.ClientBase>();
+  #heardAt = performance.now();
+  #timer: NodeJS.Timeout | null = null;
+  #closed = false;
+
+  constructor(private readonly options: SilenceOptions) {}
+
+  begin(client: pg.ClientBase): Awaited {
+    const one = { client, since: performance.now() };
+    this.#awaited.add(one);
+    this.#arm();
+    return one;
+  }
+
+  end(one: Awaited, isAnswered: boolean): void {
+    this.#awaited.delete(one);
+    if (isAnswered) this.#heardAt = performance.now();
+  }
+
+  watch(pool: pg.Pool): void {
+    const out = new WeakMap<pg.PoolClient, Awaited>();
+    pool.on('acquire', (client) => out.set(client, this.begin(client)));
+    pool.on('release', (error: unknown, client) => {
+      const one = out.get(client);
+      if (one !== undefined) this.end(one, !error);
+    });
+  }
+
+  listens(client: pg.ClientBase): void {
+    this.#listening.add(client);
+    client.once('end', () => this.#listening.delete(client));
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#closed || this.#awaited.size === 0) return;
+    this.#timer = setTimeout(() => {
+      void this.#look().finally(() => {
+        this.#timer = null;
+        this.#arm();
+      });
+    }, TURN_MS).unref();
+  }
+
+  async #look(): Promise<void> {
+    const askedAt = performance.now();
+    const [oldest] = this.#awaited;
+    const due = [...this.#awaited].filter((one) => isDue(one, askedAt));
+    const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, this.#heardAt) >= QUIET_MS;
+    if (!isQuiet && due.length === 0) return;
+    const idle = await askFor(due, this.options);
+    if (idle !== null) {
+      this.#heardAt = performance.now();
+      const forgotten = due.filter(
+        ({ client, query }) => idle.has(pidOf(client)) && queryOf(client) === query,
+      );
+      this.#giveUp(forgotten, 'PostgreSQL is not at what connections wait for: they are given up');
+    } else if (this.#heardAt < askedAt) {
+      const waiting = [...this.#awaited].filter(({ since }) => since < askedAt);
+      this.#giveUp(waiting, 'PostgreSQL says nothing: the connections that wait for it are given up');
+    }
+  }
+
   /** Listening connections share the others' fate: they could not tell silence from having nothing to say. */
-  const giveUp = (clients: Iterable<pg.ClientBase>, message: string): void => {
+  #giveUp(lost: readonly Awaited[], message: string): void {
+    if (lost.length === 0 || this.#closed) return;
+    const { losses, logger } = this.options;
     losses.count += 1;
     logger.warn(message);
-    for (const client of [...clients, ...listening]) destroy(client);
-  };
-  const look = async (): Promise<void> => {
-    const [oldest] = awaited;
-    const askedAt = performance.now();
-    const due = [...awaited].filter((one) => isDue(one, askedAt));
-    const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, heardAt) >= QUIET_MS;
-    if (isQuiet || due.length > 0) {
-      const idle = await askFor(due, { server, role });
-      if (idle !== null) {
-        heardAt = performance.now();
-        const forgotten = due.filter(
-          ({ client, query }) => idle.has(pidOf(client)) && queryOf(client) === query,
-        );
-        if (forgotten.length > 0 && !closed)
-          giveUp(
-            forgotten.map(({ client }) => client),
-            'PostgreSQL is not at what connections wait for: they are given up',
-          );
-      } else if (heardAt < askedAt && !closed) {
-        const waiting = [...awaited].filter(({ since }) => since < askedAt);
-        giveUp(
-          waiting.map(({ client }) => client),
-          'PostgreSQL says nothing: the connections that wait for it are given up',
-        );
-      }
-    }
-    timer = null;
-    arm();
-  };
-  const begin = (client: pg.ClientBase): Awaited => {
-    const one = { client, since: performance.now() };
-    awaited.add(one);
-    arm();
-    return one;
-  };
-  const end = (one: Awaited, isAnswered: boolean): void => {
-    awaited.delete(one);
-    if (isAnswered) heardAt = performance.now();
-  };
-  return {
-    begin,
-    end,
-    watch(pool) {
-      const out = new WeakMap<pg.PoolClient, Awaited>();
-      pool.on('acquire', (client) => out.set(client, begin(client)));
-      pool.on('release', (error: unknown, client) => {
-        const one = out.get(client);
-        if (one !== undefined) end(one, !error);
-      });
-    },
-    listens(client) {
-      listening.add(client);
-      client.once('end', () => listening.delete(client));
-    },
-    close() {
-      closed = true;
-      if (timer !== null) clearTimeout(timer);
-    },
-  };
+    for (const client of [...lost.map(({ client }) => client), ...this.#listening]) destroy(client);
+  }
 }
 
 interface Internals {
