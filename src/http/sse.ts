@@ -53,6 +53,35 @@ function framed(response: ServerResponse): Framing {
   };
 }
 
+/**
+ * What a reader has yet to get of a stream that does not wait for it. It is written as the reader takes it: in one go it would lie in the
+ * connection, whose first sign of life is that all of it has gone.
+ */
+class Backlog {
+  #texts: string[] = [];
+  /** Until all is written, or there is nobody any more; null while nothing waits. */
+  emptied: Promise<void> | null = null;
+
+  constructor(
+    private readonly frames: Framing,
+    private readonly drained: () => Promise<boolean>,
+  ) {}
+
+  /** To be called where the connection takes no more at the moment, or something waits already. */
+  push(...texts: string[]): void {
+    this.#texts.push(...texts);
+    this.emptied ??= this.#empty();
+  }
+
+  async #empty(): Promise<void> {
+    let isOpen = await this.drained();
+    for (let next = 0; isOpen && next < this.#texts.length; next++)
+      if (!this.frames.write(this.#texts[next]!)) isOpen = await this.drained();
+    this.#texts = [];
+    this.emptied = null;
+  }
+}
+
 /** Sends the head and writes events with backpressure; a stalled reader's connection is destroyed. */
 export function openSse(response: ServerResponse, options: SseOptions = {}): SseWriter {
   const {
@@ -62,7 +91,6 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
     copy,
   } = options;
   let written = false;
-  let draining: Promise<void> | null = null;
   response.writeHead(200, headers);
   const frames = framed(response);
   // The head goes out with the first event where there is one at once, else alone.
@@ -75,12 +103,13 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
   ping.unref();
   response.once('close', () => clearInterval(ping));
 
-  async function drained(): Promise<void> {
+  async function drained(): Promise<boolean> {
     const stalled = setTimeout(() => response.destroy(), stallTimeoutMs);
     await roomIn(response);
     clearTimeout(stalled);
-    draining = null;
+    return !response.destroyed;
   }
+  const backlog = new Backlog(frames, drained);
 
   return {
     get open() {
@@ -89,13 +118,16 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
     write(text) {
       written = true;
       const isKept = copy?.(text) === true;
-      if (response.destroyed || frames.write(text)) return undefined;
-      draining ??= drained();
-      return isKept ? undefined : draining;
+      if (response.destroyed) return undefined;
+      if (backlog.emptied !== null) backlog.push(text);
+      else if (frames.write(text)) return undefined;
+      else backlog.push();
+      return isKept ? undefined : (backlog.emptied ?? undefined);
     },
     end() {
       clearInterval(ping);
-      frames.end();
+      if (backlog.emptied === null) frames.end();
+      else void backlog.emptied.then(() => frames.end());
     },
   };
 }

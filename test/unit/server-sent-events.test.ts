@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSse } from '../../src/http/sse.js';
 import { carry } from '../../rest-compat/stream.js';
@@ -147,6 +148,34 @@ describe('a stream of Server-Sent Events', () => {
     socket.destroy();
     expect(await carried).toBe(true);
     expect(copied).toEqual(['one', 'two', 'end']);
+  });
+
+  it('that is recorded reaches a reader who is slow but reads, whole and in order', async () => {
+    const count = 400;
+    async function* events() {
+      for (let index = 0; index < count; index++) yield `${index}:${'x'.repeat(64 * 1024)};`;
+    }
+    const socket = await answering((response) => {
+      const options = { copy: () => true, stallTimeoutMs: 500 };
+      void carry({
+        response,
+        events: events(),
+        format: String,
+        ending: 'end',
+        fail,
+        outlivesReader: true,
+        options,
+      });
+    });
+    let text = '';
+    for await (const part of socket) {
+      text += String(part);
+      if (text.endsWith('\r\n0\r\n\r\n')) break;
+      await sleep(4);
+    }
+    const numbers = [...text.matchAll(/(\d+):x/g)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(Array.from({ length: count }, (_, index) => index));
+    expect(text).toContain('end\r\n0\r\n');
   });
 
   it('tells a failure as an event and has no ending', async () => {
