@@ -171,6 +171,8 @@ export const GRAPHIQL_SCRIPT = `'use strict';
       headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
       body: JSON.stringify({ query: '{ __typename }' }),
     });
+    // Read to its end, or the browser keeps it open.
+    await response.text();
     if (response.ok) return [true, 'Connected', 'true'];
     return [false, response.status === 401 ? 'Key refused' : 'Refused (' + response.status + ')', 'false'];
   };
