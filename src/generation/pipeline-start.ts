@@ -27,8 +27,8 @@ interface Draft {
  * the checks is answered only after the slots were taken, so that 429 comes before 403 and 400. Where a kind has input files, the
  * slots are taken first, then the files are read, then the price is reserved.
  *
- * `Too many pending jobs` is a 429 too: it comes before the faults of the checks and of the quota, and takes no slot. Where it turns out
- * only when the job is made, the slots are given back.
+ * `Too many pending jobs` is a 429 too: it comes before all of that, takes no slot and reserves nothing. Where it turns out only when the job
+ * is made, since others were made meanwhile, both are given back.
  */
 export function createStarter(
   options: StartOptions,
@@ -38,10 +38,8 @@ export function createStarter(
   return async (kind, call, body) => {
     const { endpoint } = kind;
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
-    if (!checked.ok) {
-      await jobs.requireRoom(call.principal);
-      return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
-    }
+    await jobs.requireRoom(call.principal);
+    if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
     const draft: Draft = {
       kind,
       model: checked.model,
@@ -53,7 +51,6 @@ export function createStarter(
     const slots = new CallSlots();
     if (kind.prepare === undefined)
       return await admitJob(options, call, { draft, slots, windows: { endpoint } });
-    await jobs.requireRoom(call.principal);
     await admitCall(metering, call, { endpoint, slots });
     const work = kind.prepare(call, checked.input, { jobId: draft.jobId });
     const prepared = { ...draft, ...(await work.catch((error: unknown) => failed(kind, error))) };
@@ -110,7 +107,6 @@ async function admitJob(options: StartOptions, call: CallContext, admission: Adm
 /** Of `admitJob`'s faults: the windows' own 429 took no slot, so that there is none to give back. */
 const isTooMany = ({ code }: ApiError): boolean => code === 'rate_limited';
 
-/** @throws ApiError the pending jobs' 429 before the quota's 402 */
 async function reserve(
   options: StartOptions,
   call: CallContext,
@@ -120,8 +116,6 @@ async function reserve(
     await admitCall(options.metering, call, { ...windows, slots, operation: operationOf(draft) });
   } catch (error) {
     await removeInputs(options, call, draft);
-    if (error instanceof ApiError && error.code === 'quota_exceeded')
-      await options.jobs.requireRoom(call.principal);
     throw error;
   }
 }

@@ -163,6 +163,12 @@ describe('a refusal', () => {
     expect(jobs).toHaveLength(2);
     const tooMany = { code: 'rate_limited', message: 'Too many pending jobs' };
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: tooMany });
+    const operations = async () =>
+      await engine.test.database.system.query(
+        'SELECT operation_id FROM usage_ledger WHERE org_id = $1 ORDER BY operation_id',
+        [orgId],
+      );
+    const before = await operations();
     const powerful = { ...small, model: 'sandbox/image-powerful' };
     for (const body of [slow, { ...slow, n: 3 }, {}, powerful]) {
       const refused = await call();
@@ -172,6 +178,7 @@ describe('a refusal', () => {
       expect(await refusal(ask(body, field))).toMatchObject(tooMany);
       expect(field.rate).toEqual({ limit: 9, remaining: 8, reset: 7 });
     }
+    expect(await operations()).toEqual(before);
     expect(await used(orgId, 'image_generations')).toEqual([0, 1]);
     for (const { id } of jobs) await engine.jobs.cancel(orgId, id);
     expect(await used(orgId, 'image_generations')).toEqual([0, 3]);
