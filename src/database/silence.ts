@@ -110,7 +110,7 @@ class Watch implements Silence {
         ({ client, query }) => idle.has(pidOf(client)) && queryOf(client) === query,
       );
       this.#giveUp(forgotten, 'PostgreSQL is not at what connections wait for: they are given up');
-    } else if (this.#heardAt < askedAt) {
+    } else if (isQuiet && this.#heardAt < askedAt) {
       const waiting = [...this.#awaited].filter(({ since }) => since < askedAt);
       this.#giveUp(waiting, 'PostgreSQL says nothing: the connections that wait for it are given up');
     }

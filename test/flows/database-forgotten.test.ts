@@ -42,22 +42,31 @@ test('connections that the network forgets while they are used are given up', as
   await eventually(async () => (await chat(key)) === 200 && (await list(key)) === 200);
 }, 60_000);
 
-test('a statement that is slow is waited for, and costs no connection', async () => {
-  const { key } = await installation.createOrg();
-  const listening = () =>
-    installation.sql<{ pid: number }>(
-      `SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock-hints' AND datname = current_database()`,
-    );
-  const [before] = await eventually(async () => {
-    const found = await listening();
-    return found.length === 1 && found;
-  });
-  const [answer] = await Promise.all([
-    sleep(100).then(() => chat(key)),
-    installation.sql(
+test.each(['takes', 'refuses'])(
+  'a statement that is slow is waited for, and costs no connection, where PostgreSQL %s new ones',
+  async (newOnes) => {
+    const { key } = await installation.createOrg();
+    expect([await chat(key), await list(key)]).toEqual([200, 200]);
+    const listening = () =>
+      installation.sql<{ pid: number }>(
+        `SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock-hints' AND datname = current_database()`,
+      );
+    const [before] = await eventually(async () => {
+      const found = await listening();
+      return found.length === 1 && found;
+    });
+    if (newOnes === 'refuses') wire.refuse();
+    const locked = installation.sql(
       'DO $$ BEGIN LOCK TABLE usage_ledger IN ACCESS EXCLUSIVE MODE; PERFORM pg_sleep(3.5); END $$',
-    ),
-  ]);
-  expect(answer).toBe(200);
-  expect(await listening()).toEqual([before]);
-});
+    );
+    const meanwhile = Array.from({ length: 30 }, async (_, index) => {
+      await sleep(index * 100);
+      return list(key);
+    });
+    expect(await sleep(100).then(() => chat(key))).toBe(200);
+    expect(new Set(await Promise.all(meanwhile))).toEqual(new Set([200]));
+    await locked;
+    expect(await listening()).toEqual([before]);
+    wire.mend();
+  },
+);

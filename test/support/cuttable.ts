@@ -39,6 +39,10 @@ export async function createCuttable(databaseUrl: string) {
       open = false;
       for (const socket of [...pairs.keys()]) socket.destroy();
     },
+    /** Who is connected goes on as before; there are no new connections until {@link mend}. */
+    refuse() {
+      open = false;
+    },
     /** Connections stay open, new ones too; nothing comes through. */
     hush() {
       silent = true;
