@@ -149,15 +149,20 @@ function isDue(one: Awaited, now: number): boolean {
   return true;
 }
 
-/** Backends that have had nothing to do for so long, though an answer of theirs is awaited. The login's own are seen without a role only. */
-const IDLE = `
-SELECT pid FROM pg_stat_activity
-WHERE pid = ANY ($1::int[]) AND state LIKE 'idle%' AND state_change < clock_timestamp() - interval '1 second'`;
+/**
+ * Backends that have had nothing to do for so long, though an answer of theirs is awaited, and those that are no more: a server may have been
+ * restarted, or replaced, behind a network that forgot. A pooler has process numbers of its own, which say nothing of that. The login's own
+ * states are seen without a role only.
+ */
+const NOT_AT_WORK = `
+SELECT pid FROM unnest($1::int[]) pid LEFT JOIN pg_stat_activity a USING (pid)
+WHERE (a.pid IS NULL AND pg_backend_pid() = $2)
+   OR (a.state LIKE 'idle%' AND a.state_change < clock_timestamp() - interval '1 second')`;
 
-async function idleAmong(client: pg.Client, pids: number[]): Promise<ReadonlySet<number>> {
+async function notAtWork(client: pg.Client, pids: number[]): Promise<ReadonlySet<number>> {
   if (pids.length === 0) return new Set();
   await client.query('SET ROLE NONE');
-  const { rows } = await client.query<{ pid: number }>(IDLE, [pids]);
+  const { rows } = await client.query<{ pid: number }>(NOT_AT_WORK, [pids, pidOf(client)]);
   return new Set(rows.map(({ pid }) => pid));
 }
 
@@ -176,7 +181,7 @@ async function askFor(
   client.on('error', () => undefined);
   const nothing: ReadonlySet<number> = new Set();
   const reply = client.connect().then(
-    () => idleAmong(client, pids).catch(() => nothing),
+    () => notAtWork(client, pids).catch(() => nothing),
     (error: unknown) => (error instanceof pg.DatabaseError ? nothing : null),
   );
   let answer: ReadonlySet<number> | null | undefined;

@@ -31,16 +31,23 @@ test('connections that the network forgot while nobody used them cost no call', 
   expect(await Promise.all([chat(key), list(key)])).toEqual([200, 200]);
 }, 60_000);
 
-test('connections that the network forgets while they are used are given up', async () => {
-  const { key } = await installation.createOrg();
-  const calling = Array.from({ length: 20 }, async (_, index) => {
-    await sleep(index * 50);
-    if (index === 10) wire.forget();
-    await Promise.all([list(key), chat(key)]);
-  });
-  await Promise.all(calling);
-  await eventually(async () => (await chat(key)) === 200 && (await list(key)) === 200);
-}, 60_000);
+test.each([
+  ['', 'forget'],
+  [' with their backends', 'bereave'],
+] as const)(
+  'connections that the network forgets%s while they are used are given up',
+  async (_, fault) => {
+    const { key } = await installation.createOrg();
+    const calling = Array.from({ length: 20 }, async (_, index) => {
+      await sleep(index * 50);
+      if (index === 10) wire[fault]();
+      await Promise.all([list(key), chat(key)]);
+    });
+    await Promise.all(calling);
+    await eventually(async () => (await chat(key)) === 200 && (await list(key)) === 200);
+  },
+  60_000,
+);
 
 test.each(['takes', 'refuses'])(
   'a statement that is slow is waited for, and costs no connection, where PostgreSQL %s new ones',

@@ -61,6 +61,16 @@ export async function createCuttable(databaseUrl: string) {
     forget() {
       for (const [from] of pairs) from.unpipe().resume();
     },
+    /** The same, and PostgreSQL's ends are no more: it was restarted or replaced meanwhile. */
+    bereave() {
+      for (const from of answering) {
+        const bereft = pairs.get(from);
+        from.removeAllListeners('close').unpipe().destroy();
+        pairs.delete(from);
+        if (bereft) pairs.set(bereft.unpipe().resume(), bereft);
+      }
+      answering.clear();
+    },
     mend() {
       open = true;
       for (const [from, to] of pairs) if (silent || (mute && answering.has(from))) from.pipe(to);
