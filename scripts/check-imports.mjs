@@ -19,6 +19,7 @@ const ENGINE = [
     'ids',
     'errors',
     'folders',
+    'gathered-text',
     'iso-time',
     'recent-map',
     'sealer',

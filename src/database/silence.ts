@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
@@ -9,15 +10,21 @@ const QUIET_MS = 1500;
 /** How long it has to say so, in turns. Both and a look together are less than a call's patience. */
 const REPLY_TURNS = 5;
 const TURN_MS = 500;
+/** A network as slow as this is used all the same. */
+const SLOWEST_BYTES_PER_MS = 100;
 
 /** A connection that an answer is awaited on. */
 export interface Awaited {
   client: pg.ClientBase;
   since: number;
+  /** Sent over it before. */
+  bytes: number;
   /** What it is at, when that was first seen, and when the server is to be asked whether it is at it too. */
   query?: object | null;
   querySince?: number;
   askAt?: number;
+  /** The server was not at it when it was asked. */
+  wasIdle?: boolean;
 }
 
 /**
@@ -57,7 +64,7 @@ class Watch implements Silence {
   constructor(private readonly options: SilenceOptions) {}
 
   begin(client: pg.ClientBase): Awaited {
-    const one = { client, since: performance.now() };
+    const one = { client, since: performance.now(), bytes: streamOf(client).bytesWritten };
     this.#awaited.add(one);
     this.#arm();
     return one;
@@ -103,12 +110,10 @@ class Watch implements Silence {
     const due = [...this.#awaited].filter((one) => isDue(one, askedAt));
     const isQuiet = oldest !== undefined && askedAt - Math.max(oldest.since, this.#heardAt) >= QUIET_MS;
     if (!isQuiet && due.length === 0) return;
-    const idle = await askFor(due, this.options);
-    if (idle !== null) {
+    const said = await askFor(due, this.options);
+    if (said !== null) {
       this.#heardAt = performance.now();
-      const forgotten = due.filter(
-        ({ client, query }) => idle.has(pidOf(client)) && queryOf(client) === query,
-      );
+      const forgotten = due.filter((one) => isForgotten(one, said));
       this.#giveUp(forgotten, 'PostgreSQL is not at what connections wait for: they are given up');
     } else if (isQuiet && this.#heardAt < askedAt) {
       const waiting = [...this.#awaited].filter(({ since }) => since < askedAt);
@@ -128,20 +133,25 @@ class Watch implements Silence {
 
 interface Internals {
   processID: number | null;
+  connection: { stream: Socket };
   _getActiveQuery(): object | null;
 }
 
 /** The statement that a connection is at (pg/lib/client.js). */
 const queryOf = (client: pg.ClientBase): object | null => (client as unknown as Internals)._getActiveQuery();
+const streamOf = (client: pg.ClientBase): Socket => (client as unknown as Internals).connection.stream;
 const pidOf = (client: pg.ClientBase): number => (client as unknown as Internals).processID ?? 0;
 
 /** Whether a connection has been at the same statement for so long that the server is asked for it: each time after twice as long. */
 function isDue(one: Awaited, now: number): boolean {
   const query = queryOf(one.client);
-  if (query !== one.query) {
+  const stream = streamOf(one.client);
+  // The server begins once it has heard all of it, and what has left this process may still be on its way.
+  if (query !== one.query || stream.writableLength > 0) {
     one.query = query;
     one.querySince = now;
-    one.askAt = now + QUIET_MS;
+    one.askAt = now + QUIET_MS + (stream.bytesWritten - one.bytes) / SLOWEST_BYTES_PER_MS;
+    one.wasIdle = false;
   }
   const { querySince = now, askAt = now } = one;
   if (query === null || now < askAt) return false;
@@ -149,21 +159,41 @@ function isDue(one: Awaited, now: number): boolean {
   return true;
 }
 
+/** A backend that is slow to begin is at work when it is asked for again. */
+const ASK_AGAIN_MS = 1000;
+
+/** Whether the server has no backend for a statement, or twice was not at work on it. */
+function isForgotten(one: Awaited, said: Backends): boolean {
+  const { client, query, wasIdle = false } = one;
+  const found = said.get(pidOf(client));
+  if (found === undefined || queryOf(client) !== query) return false;
+  if (found === 'gone' || wasIdle) return true;
+  one.wasIdle = true;
+  one.askAt = performance.now() + ASK_AGAIN_MS;
+  return false;
+}
+
+/** Those that are not at work, by their process numbers. */
+type Backends = ReadonlyMap<number, 'gone' | 'idle'>;
+
 /**
  * Backends that have had nothing to do for so long, though an answer of theirs is awaited, and those that are no more: a server may have been
  * restarted, or replaced, behind a network that forgot. A pooler has process numbers of its own, which say nothing of that. The login's own
  * states are seen without a role only.
  */
 const NOT_AT_WORK = `
-SELECT pid FROM unnest($1::int[]) pid LEFT JOIN pg_stat_activity a USING (pid)
+SELECT pid, CASE WHEN a.pid IS NULL THEN 'gone' ELSE 'idle' END AS state FROM unnest($1::int[]) pid LEFT JOIN pg_stat_activity a USING (pid)
 WHERE (a.pid IS NULL AND pg_backend_pid() = $2)
    OR (a.state LIKE 'idle%' AND a.state_change < clock_timestamp() - interval '1 second')`;
 
-async function notAtWork(client: pg.Client, pids: number[]): Promise<ReadonlySet<number>> {
-  if (pids.length === 0) return new Set();
+async function notAtWork(client: pg.Client, pids: number[]): Promise<Backends> {
+  if (pids.length === 0) return new Map();
   await client.query('SET ROLE NONE');
-  const { rows } = await client.query<{ pid: number }>(NOT_AT_WORK, [pids, pidOf(client)]);
-  return new Set(rows.map(({ pid }) => pid));
+  const { rows } = await client.query<{ pid: number; state: 'gone' | 'idle' }>(NOT_AT_WORK, [
+    pids,
+    pidOf(client),
+  ]);
+  return new Map(rows.map(({ pid, state }) => [pid, state]));
 }
 
 /**
@@ -175,16 +205,16 @@ async function notAtWork(client: pg.Client, pids: number[]): Promise<ReadonlySet
 async function askFor(
   due: readonly Awaited[],
   { server, role }: Pick<SilenceOptions, 'server' | 'role'>,
-): Promise<ReadonlySet<number> | null> {
+): Promise<Backends | null> {
   const pids = due.map(({ client }) => pidOf(client));
   const client = new pg.Client({ ...clientOptions(server, role), connectionTimeoutMillis: 0 });
   client.on('error', () => undefined);
-  const nothing: ReadonlySet<number> = new Set();
+  const nothing: Backends = new Map();
   const reply = client.connect().then(
     () => notAtWork(client, pids).catch(() => nothing),
     (error: unknown) => (error instanceof pg.DatabaseError ? nothing : null),
   );
-  let answer: ReadonlySet<number> | null | undefined;
+  let answer: Backends | null | undefined;
   for (let turn = 0; turn < REPLY_TURNS && answer === undefined; turn++)
     answer = await Promise.race([reply, sleep(TURN_MS, undefined, { ref: false })]);
   if (answer) void client.end().catch(() => undefined);
@@ -194,6 +224,5 @@ async function askFor(
 
 /** Ends a connection without a farewell: who awaits an answer hears of its loss at once. */
 function destroy(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
-  connection.stream.destroy();
+  streamOf(client).destroy();
 }

@@ -118,12 +118,16 @@ export async function sendReplay(response: ServerResponse, outcome: IdempotencyO
 /** Only streams are joined: what began elsewhere has its pings and its time for a stalled reader here too. */
 async function sendJoined(response: ServerResponse, { headers, body }: JoinedAnswer): Promise<void> {
   const writer = openSse(response, { headers });
-  for await (const event of body) {
-    if (!writer.open) return;
-    const room = writer.write(event.toString());
-    if (room) await room;
+  try {
+    for await (const events of body) {
+      if (!writer.open) return;
+      const room = writer.write(events);
+      if (room) await room;
+    }
+  } finally {
+    // Also for who had gone before: nothing else tells the writer.
+    writer.end();
   }
-  writer.end();
 }
 
 /** Of a request whose work has several effects. */

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { GatheredText } from '../gathered-text.js';
 import { roomIn } from './room.js';
 
 /** A comment that keeps proxies from closing a quiet stream (decisions.md 6, "Chat"). */
@@ -58,7 +59,7 @@ function framed(response: ServerResponse): Framing {
  * connection, whose first sign of life is that all of it has gone.
  */
 class Backlog {
-  #texts: string[] = [];
+  readonly #waiting = new GatheredText();
   /** Until all is written, or there is nobody any more; null while nothing waits. */
   emptied: Promise<void> | null = null;
 
@@ -68,16 +69,15 @@ class Backlog {
   ) {}
 
   /** To be called where the connection takes no more at the moment, or something waits already. */
-  push(...texts: string[]): void {
-    this.#texts.push(...texts);
+  push(text: string): void {
+    this.#waiting.push(text);
     this.emptied ??= this.#empty();
   }
 
   async #empty(): Promise<void> {
     let isOpen = await this.drained();
-    for (let next = 0; isOpen && next < this.#texts.length; next++)
-      if (!this.frames.write(this.#texts[next]!)) isOpen = await this.drained();
-    this.#texts = [];
+    for (let text = this.#waiting.shift(); isOpen && text !== null; text = this.#waiting.shift())
+      if (!this.frames.write(text)) isOpen = await this.drained();
     this.emptied = null;
   }
 }
@@ -121,7 +121,7 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
       if (response.destroyed) return undefined;
       if (backlog.emptied !== null) backlog.push(text);
       else if (frames.write(text)) return undefined;
-      else backlog.push();
+      else backlog.push('');
       return isKept ? undefined : (backlog.emptied ?? undefined);
     },
     end() {

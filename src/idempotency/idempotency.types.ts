@@ -32,7 +32,8 @@ export interface RecordedAnswer {
 export interface JoinedAnswer {
   status: number;
   headers: Record<string, string>;
-  body: AsyncIterable<Buffer>;
+  /** Whole events. */
+  body: AsyncIterable<string>;
 }
 
 /** How a streamed answer begins. */

@@ -1,3 +1,4 @@
+import { GatheredText } from '../gathered-text.js';
 import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.types.js';
 
 /**
@@ -5,7 +6,7 @@ import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.t
  * Beyond the bound nothing is kept and nobody can join; readers that joined before are told so in the words of the answer's kind.
  */
 export class Recording implements AnswerRecorder {
-  #chunks: Buffer[] = [];
+  #text = new GatheredText();
   #bytes = 0;
   #overflowed = false;
   #ended = false;
@@ -18,14 +19,10 @@ export class Recording implements AnswerRecorder {
 
   write(chunk: string): boolean {
     if (this.#overflowed || this.#ended) return false;
-    const bytes = Buffer.from(chunk);
-    this.#bytes += bytes.length;
-    if (this.#bytes > this.maxBytes) {
-      this.#overflowed = true;
-      this.#chunks = [];
-    } else {
-      this.#chunks.push(bytes);
-    }
+    this.#bytes += Buffer.byteLength(chunk);
+    this.#overflowed = this.#bytes > this.maxBytes;
+    if (this.#overflowed) this.#text = new GatheredText();
+    else this.#text.push(chunk);
     this.#notify();
     return !this.#overflowed;
   }
@@ -38,7 +35,8 @@ export class Recording implements AnswerRecorder {
 
   /** Null where the answer outgrew the bound. */
   body(): Buffer | null {
-    return this.#overflowed ? null : Buffer.concat(this.#chunks);
+    const { blocks, open } = this.#text;
+    return this.#overflowed ? null : Buffer.concat([...blocks, Buffer.from(open)]);
   }
 
   /** Null where the answer outgrew the bound. */
@@ -48,15 +46,26 @@ export class Recording implements AnswerRecorder {
     return { status, headers, body: this.#read() };
   }
 
-  async *#read(): AsyncGenerator<Buffer> {
-    for (let next = 0; ;) {
-      while (next < this.#chunks.length) yield this.#chunks[next++]!;
-      if (this.#overflowed) {
-        yield Buffer.from(this.head.lost);
+  async *#read(): AsyncGenerator<string> {
+    // How much of the block that comes next was read while it was open.
+    for (let next = 0, chars = 0, bytes = 0; ;) {
+      const { blocks, open } = this.#text;
+      const block = blocks[next];
+      if (block !== undefined) {
+        next += 1;
+        const rest = block.subarray(bytes);
+        chars = bytes = 0;
+        if (rest.length > 0) yield rest.toString();
+      } else if (open.length > chars) {
+        const more = open.slice(chars);
+        chars = open.length;
+        bytes += Buffer.byteLength(more);
+        yield more;
+      } else if (this.#overflowed) {
+        yield this.head.lost;
         return;
-      }
-      if (this.#ended) return;
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
+      } else if (this.#ended) return;
+      else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }
 

@@ -21,6 +21,10 @@ afterAll(async () => {
 
 const body = { messages: [{ role: 'user', content: 'Hello' }] };
 const chat = async (key: string) => (await server.rest('POST', '/chat/completions', { key, body })).status;
+const listening = () =>
+  installation.sql<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock-hints' AND datname = current_database()`,
+  );
 const list = async (key: string) => (await server.rest('GET', '/jobs', { key })).status;
 
 test('connections that the network forgot while nobody used them cost no call', async () => {
@@ -54,10 +58,6 @@ test.each(['takes', 'refuses'])(
   async (newOnes) => {
     const { key } = await installation.createOrg();
     expect([await chat(key), await list(key)]).toEqual([200, 200]);
-    const listening = () =>
-      installation.sql<{ pid: number }>(
-        `SELECT pid FROM pg_stat_activity WHERE application_name = 'penstock-hints' AND datname = current_database()`,
-      );
     const [before] = await eventually(async () => {
       const found = await listening();
       return found.length === 1 && found;

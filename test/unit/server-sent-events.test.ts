@@ -156,7 +156,7 @@ describe('a stream of Server-Sent Events', () => {
       for (let index = 0; index < count; index++) yield `${index}:${'x'.repeat(64 * 1024)};`;
     }
     const socket = await answering((response) => {
-      const options = { copy: () => true, stallTimeoutMs: 500 };
+      const options = { copy: () => true, stallTimeoutMs: 1000 };
       void carry({
         response,
         events: events(),
@@ -167,12 +167,13 @@ describe('a stream of Server-Sent Events', () => {
         options,
       });
     });
-    let text = '';
-    for await (const part of socket) {
-      text += String(part);
-      if (text.endsWith('\r\n0\r\n\r\n')) break;
-      await sleep(4);
+    const parts: Buffer[] = [];
+    for await (const part of socket as AsyncIterable<Buffer>) {
+      parts.push(part);
+      if (part.subarray(-7).toString() === '\r\n0\r\n\r\n') break;
+      await sleep(8);
     }
+    const text = Buffer.concat(parts).toString();
     const numbers = [...text.matchAll(/(\d+):x/g)].map(([, number]) => Number(number));
     expect(numbers).toEqual(Array.from({ length: count }, (_, index) => index));
     expect(text).toContain('end\r\n0\r\n');
