@@ -15,6 +15,8 @@ import { conventionPrompt } from './prompt-messages.js';
 
 /** Calls of one round; what a model asks for beyond them is dropped (decisions.md 6 "Agents"). */
 const MAX_CALLS = 8;
+const NO_OBJECT = 'Invalid input: the arguments are no JSON object';
+const CUT = 'Invalid input: the answer was cut off before the arguments';
 
 export interface RunLanguageModelOptions {
   model: Model;
@@ -108,7 +110,8 @@ async function* toolCalls(
     await session.advance({ operations, tokens, steps });
     throw new RunFault('Quota exceeded for credits');
   }
-  const calls = asked.map((call, index) => pendingCall(session, call, index));
+  const cut = answer.finish === 'length' || answer.finish === 'content_filter';
+  const calls = asked.map((call, index) => pendingCall(session, call, { index, cut }));
   const unknown = calls.filter((call) => call.result !== undefined && !session.tools.has(call.tool));
   const notes = unknown.map(({ tool }) => noteOf(session, tool));
   const thinking = [thought, ...notes].filter((text) => text !== '').join('\n');
@@ -124,7 +127,7 @@ async function* toolCalls(
     throw error;
   }
   for (const { id, tool, input } of calls)
-    yield { type: 'tool-call', toolCallId: id, toolName: tool, input: JSON.stringify(input ?? {}) };
+    yield { type: 'tool-call', toolCallId: id, toolName: tool, input: JSON.stringify(input) };
 }
 
 /** What is said of a tool that the model asks for and does not get. */
@@ -133,19 +136,33 @@ function noteOf({ tools }: RunSession, tool: string): string {
   return `The model asked for "${tool.slice(0, 100)}", which ${why}.`;
 }
 
-function pendingCall({ state, tools }: RunSession, asked: AskedCall, index: number): PendingCall {
+function pendingCall(
+  { state, tools }: RunSession,
+  asked: AskedCall,
+  { index, cut }: { index: number; cut: boolean },
+): PendingCall {
   // Upstreams repeat ids; a run needs its own.
-  const id = `call_${state.rounds}_${index}`;
-  const call: PendingCall = { id, tool: asked.name, input: {}, announced: false };
+  const call = { id: `call_${state.rounds}_${index}`, tool: asked.name, announced: false };
   if (!tools.has(asked.name))
-    return { ...call, announced: true, result: { text: 'There is no such tool', isError: true } };
+    return { ...call, input: {}, announced: true, result: { text: 'There is no such tool', isError: true } };
+  const input = inputOf(asked.arguments);
+  if (input === null)
+    return { ...call, input: { arguments: asked.arguments.slice(0, 2000) }, fault: NO_OBJECT };
+  // Without its arguments it could do far more than it was to do: delete all, where one was meant.
+  if (cut && Object.keys(input).length === 0) return { ...call, input, fault: CUT };
+  return { ...call, input };
+}
+
+/** A call's arguments, for which many upstreams send nothing where a tool takes none; null: they are no object that can be passed on. */
+function inputOf(text: string): Record<string, unknown> | null {
+  if (text.trim() === '') return {};
   try {
-    const input = asked.arguments.trim() === '' ? {} : parseShallow(asked.arguments);
-    if (!holdsPrototype(input)) return { ...call, input };
+    const input = parseShallow(text);
+    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+    return isObject && !holdsPrototype(input) ? (input as Record<string, unknown>) : null;
   } catch {
-    // Told as below.
+    return null;
   }
-  return { ...call, input: { invalid_json: asked.arguments.slice(0, 2000) } };
 }
 
 /** What the AI SDK takes for no JSON, since it can change what objects are: its refusal would leave no step. */

@@ -101,13 +101,13 @@ export class RunSession {
   private async perform(call: PendingCall, tool: AgentTool): Promise<NonNullable<PendingCall['result']>> {
     if (!call.announced) {
       call.announced = true;
-      const input =
-        typeof call.input === 'object' && call.input !== null ? call.input : { input: call.input };
-      await this.advance({ operations: [], tokens: 0, steps: [{ type: 'tool_call', tool: tool.id, input }] });
+      const step = { type: 'tool_call' as const, tool: tool.id, input: call.input };
+      await this.advance({ operations: [], tokens: 0, steps: [step] });
     }
     let reserved: string | null = null;
     let outcome: ToolOutcome;
     try {
+      if (call.fault !== undefined) throw new ToolError(call.fault);
       const input = tool.parse(call.input);
       reserved = await this.options.meter.reserveTool(tool.credits);
       outcome = await this.options.runTool({ tool, callId: call.id, input });

@@ -22,7 +22,9 @@ export type RunAttachment =
 export interface PendingCall {
   id: string;
   tool: string;
-  input: unknown;
+  input: Record<string, unknown>;
+  /** Why it is not made: what the model sent is no input. The model is told so. */
+  fault?: string;
   /** Its `tool_call` step was written. */
   announced: boolean;
   /** What the model is told; absent while it is still to be done. */
