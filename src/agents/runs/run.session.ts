@@ -114,7 +114,8 @@ export class RunSession {
     } catch (error) {
       const message = this.messageOf(error, tool);
       const operations = reserved === null ? [] : [this.options.meter.ended(reserved, null)];
-      const result = { text: message, isError: true };
+      const source = error instanceof ToolError ? error.source : undefined;
+      const result = { text: toldOf(message, source), isError: true };
       call.result = result;
       await this.advance({
         operations,
@@ -124,8 +125,7 @@ export class RunSession {
       return result;
     }
     const { output, source, operations = [], tokens = 0 } = outcome;
-    const text = outcome.text ?? JSON.stringify(output);
-    const result = { text: source === undefined ? text : markUntrusted(source, text), isError: false };
+    const result = { text: toldOf(outcome.text ?? JSON.stringify(output), source), isError: false };
     call.result = result;
     const price = [tool.credits * 100, 0, 0, 0, 0, 0, 0, 0, 0];
     const own = reserved === null ? [] : [this.options.meter.ended(reserved, price)];
@@ -153,4 +153,9 @@ export class RunSession {
     for (const { id } of work.operations) await this.options.meter.release(id);
     throw new RunLeft();
   }
+}
+
+/** What the model reads of a result or an error. */
+function toldOf(text: string, source: string | undefined): string {
+  return source === undefined ? text : markUntrusted(source, text);
 }

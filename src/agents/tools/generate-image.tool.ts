@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApiError } from '../../errors.js';
 import type { FileService } from '../../files/index.js';
 import { asUpstreamMade, makeImages } from '../../generation/index.js';
 import type { Router } from '../../generation/index.js';
@@ -57,6 +58,8 @@ export function createGenerateImageTool(options: {
       } catch (error) {
         if (error instanceof UpstreamError && !context.signal.aborted)
           throw new ToolError('The image could not be made', error);
+        if (error instanceof ApiError && error.cause instanceof UpstreamError)
+          throw new ToolError(error.message, error, 'image model');
         throw error;
       }
     },

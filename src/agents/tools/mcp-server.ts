@@ -154,7 +154,7 @@ export class McpServer {
     const check = inputCheckOf(inputSchema);
     return [
       {
-        id: `mcp:${this.name}/${name}`,
+        id: this.idOf(name),
         name: `mcp__${this.name}__${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
         description: storedText(description.slice(0, 2000)),
         credits: own?.credits ?? credits,
@@ -170,10 +170,14 @@ export class McpServer {
         },
         run: async (input, { signal }) => {
           const text = await this.call(name, input as Record<string, unknown>, signal);
-          return { output: { text }, text, source: `mcp:${this.name}/${name}` };
+          return { output: { text }, text, source: this.idOf(name) };
         },
       },
     ];
+  }
+
+  private idOf(tool: string): string {
+    return `mcp:${this.name}/${tool}`;
   }
 
   /** One call; made again on a new connection where the old one's server never saw it. */
@@ -196,7 +200,8 @@ export class McpServer {
       if (retried || !refused) await this.drop(client);
       if (retried) return await this.request(call, signal, false);
       this.logger.warn({ err: error, server: this.name, tool: call.name }, 'an MCP tool failed');
-      throw new ToolError(refused ? error.message.slice(0, MAX_REFUSAL) : 'The MCP server failed', error);
+      if (!refused) throw new ToolError('The MCP server failed', error);
+      throw new ToolError(error.message.slice(0, MAX_REFUSAL), error, this.idOf(call.name));
     }
   }
 
@@ -212,9 +217,9 @@ export class McpServer {
     const structured =
       result.structuredContent === undefined ? [] : [JSON.stringify(result.structuredContent)];
     const text = (texts.length > 0 ? texts : structured).join('\n').slice(0, MAX_TEXT);
-    if (result.isError === true)
-      throw new ToolError(text === '' ? 'The MCP tool failed' : text.slice(0, 2000));
-    return text;
+    if (result.isError !== true) return text;
+    if (text === '' || text === TOO_LARGE) throw new ToolError(text || 'The MCP tool failed');
+    throw new ToolError(text.slice(0, 2000), undefined, this.idOf(name));
   }
 }
 

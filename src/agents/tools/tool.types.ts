@@ -59,7 +59,12 @@ export interface AgentTool {
 
 /** A tool that could not do what it was asked for; the message goes to the model and into the step. */
 export class ToolError extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** @param source where a message with words of strangers comes from: the model then gets it marked as untrusted */
+  constructor(
+    message: string,
+    cause?: unknown,
+    readonly source?: string,
+  ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ToolError';
   }

@@ -18,6 +18,8 @@ const DOCUMENT = /^application\/(?:pdf|vnd\.openxmlformats-officedocument\.wordp
 const MAX_REDIRECTS = 5;
 const TIMEOUT_MS = 20_000;
 const MAX_TEXT = 20_000;
+/** Of a type's name: more than those of any page or file have. */
+const MAX_TYPE = 100;
 
 const FAULTS: Record<EgressError['fault'], string> = {
   forbidden: 'The address is not allowed',
@@ -89,7 +91,8 @@ async function pageOf(
   if (type === '' || /html/.test(type))
     return { ...(await readable(options.work, { html: text, url }, signal)), cut };
   if (/^text\/|json|xml|javascript|yaml/.test(type)) return { title: '', text, cut };
-  throw new ToolError(`The address holds no page but ${type.split(';')[0]}`);
+  const kind = (type.split(';')[0] ?? '').trim().slice(0, MAX_TYPE);
+  throw new ToolError(`The address holds no page but ${kind}`, undefined, url);
 }
 
 async function documentText(
