@@ -98,3 +98,22 @@ test.each(['{"__proto__":{"x":1}}', '{"a":{"constructor":{"prototype":{}}}}', '{
     ]);
   },
 );
+
+test('a model that calls a tool that the agent does not have is told so in plain words', async () => {
+  const call = { index: 0, id: 'c_1', function: { name: 'invented', arguments: '{"x":1}' } };
+  const before = upstream.requests.length;
+  upstream.queue(
+    { chunks: [chunk({ tool_calls: [call] }), ...finish('tool_calls')] },
+    { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
+  );
+  const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+  const run = await runAgent(penstock, key, id, { input: 'Write' });
+  expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+  const [, second] = upstream.requests.slice(before);
+  expect(second?.body['messages']).toMatchObject([
+    { role: 'system' },
+    { role: 'user', content: 'Write' },
+    { role: 'assistant', tool_calls: [{ function: { name: 'invented' } }] },
+    { role: 'tool', content: 'There is no such tool' },
+  ]);
+});

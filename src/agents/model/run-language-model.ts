@@ -69,7 +69,6 @@ async function* round(options: RunLanguageModelOptions, call: LanguageModelV4Cal
   const { session } = options;
   await options.turn();
   yield { type: 'stream-start', warnings: [] };
-  session.closeRound();
   session.state.rounds += 1;
   const tools = toolsOf(call);
   const result = await options.caller({

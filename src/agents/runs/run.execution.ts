@@ -161,12 +161,11 @@ export class RunExecution {
       session.closeRound();
     }
     let final: FinalAnswer | null = null;
-    const agent = await this.agent(session, meter, (answer) => {
+    const agent = await this.agent({ session, meter, opening }, (answer) => {
       final = answer;
     });
-    const messages: ModelMessage[] = [...opening, ...session.state.messages];
     await this.workshop.turn();
-    const { stream } = await agent.stream({ messages, abortSignal: this.abort.signal });
+    const { stream } = await agent.stream({ messages: opening, abortSignal: this.abort.signal });
     for await (const part of stream) if (part.type === 'error') session.fault ??= part.error;
     if (session.fault !== null) throw session.fault;
     if (this.leaving) throw new RunLeft();
@@ -175,7 +174,10 @@ export class RunExecution {
     return 'done';
   }
 
-  private async agent(session: RunSession, meter: RunMeter, onFinal: (answer: FinalAnswer) => void) {
+  private async agent(
+    { session, meter, opening }: { session: RunSession; meter: RunMeter; opening: ModelMessage[] },
+    onFinal: (answer: FinalAnswer) => void,
+  ) {
     // Loaded by the first run: a process that runs no agent starts without it.
     const { ToolLoopAgent } = await import('ai');
     const { agent: used } = this.run;
@@ -200,8 +202,15 @@ export class RunExecution {
       temperature: used.temperature,
       maxOutputTokens: used.maxTokens,
       maxRetries: 0,
-      // The last round offers no tools, so that a run ends with an answer.
-      prepareStep: () => (isLastRound() ? { activeTools: [], toolChoice: 'none' as const } : {}),
+      prepareStep: () => {
+        session.closeRound();
+        return {
+          // As the run keeps them, not as the loop gathered them: with another worker the model reads the same.
+          messages: [...opening, ...session.state.messages],
+          // The last round offers no tools, so that a run ends with an answer.
+          ...(isLastRound() ? { activeTools: [], toolChoice: 'none' as const } : {}),
+        };
+      },
       stopWhen: [() => this.draining, () => session.state.rounds >= used.maxIterations],
     });
   }
