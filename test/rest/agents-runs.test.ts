@@ -113,3 +113,27 @@ test('runs are listed by their state, which has the same words on both faces', a
     body: { error: 'status must be one of running, completed, failed, cancelled', param: 'status' },
   });
 });
+
+test('the list of the runs of a deleted agent is there as long as there are some', async () => {
+  const org = await penstock.createOrg({ plan: 'business_monthly' });
+  const [idle, busy] = [await makeAgent(penstock, org.key), await makeAgent(penstock, org.key)];
+  const { runId } = await runAgent(penstock, org.key, busy, { input: 'Hello' });
+  const list = (id: string) => penstock.rest('GET', `/agents/${id}/runs`, { key: org.key });
+  expect(await list(idle)).toMatchObject({ status: 200, body: { runs: [] } });
+  for (const id of [idle, busy]) await penstock.rest('DELETE', `/agents/${id}`, { key: org.key });
+  expect(await list(idle)).toMatchObject({ status: 404, body: { error: 'Agent not found' } });
+  expect(await list(busy)).toMatchObject({ status: 200, body: { runs: [{ id: runId }] } });
+});
+
+test('conversation_history may have 400,000 characters together, each one counted once', async () => {
+  const id = await makeAgent(penstock, key);
+  const run = (...lengths: number[]) => {
+    const history = lengths.map((length) => ({ role: 'user', content: '\u{1f600}'.repeat(length) }));
+    return penstock.events('POST', `/agents/${id}/run`, {
+      key,
+      body: { input: 'Hello', conversation_history: history },
+    });
+  };
+  expect((await run(200_000, 200_000)).status).toBe(200);
+  expect((await run(200_000, 200_001)).status).toBe(400);
+});

@@ -1,4 +1,4 @@
-import { isLonger } from '../../characters.js';
+import { characterCount, isLonger } from '../../characters.js';
 import { invalid } from '../../errors.js';
 
 export interface AttachmentInput {
@@ -87,9 +87,9 @@ function historyOf(value: unknown): RunInput['history'] {
     if (role !== 'user' && role !== 'assistant')
       throw invalid(`${field}[${index}].role must be user or assistant`, field);
     if (typeof content !== 'string') throw invalid(`${field}[${index}].content is required`, field);
-    length += content.length;
-    if (length > MAX_HISTORY)
+    if (isLonger(content, MAX_HISTORY - length))
       throw invalid(`${field} must be at most ${MAX_HISTORY} characters together`, field);
+    length += characterCount(content);
     return { role, content };
   });
 }

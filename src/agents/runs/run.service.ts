@@ -16,7 +16,8 @@ const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
   ORDER BY id DESC LIMIT $5`;
 const STEPS = `SELECT run_id, step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
   WHERE run_id = ANY ($1) ORDER BY run_id, step_number`;
-const KNOWN = `SELECT 1 FROM agents WHERE id = $1 UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
+const KNOWN = `SELECT 1 FROM agents WHERE id = $1 AND deleted_at IS NULL
+  UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
 const POSITIONS = {
   name: 'agent_runs_positions',
   text: 'SELECT id, sequence FROM agent_runs WHERE id = ANY ($1)',
