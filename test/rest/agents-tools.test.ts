@@ -48,7 +48,9 @@ const web = createServer((request, response) => {
     const bytes = PACKED[encoding as 'gzip']?.(ARTICLE) ?? Buffer.from('\x1f\x8bno such bytes', 'latin1');
     const named = encoding === 'broken' ? 'gzip' : encoding;
     response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': named }).end(bytes);
-  } else if (pathname === '/deep')
+  } else if (pathname === '/slow')
+    setTimeout(() => response.setHeader('content-type', 'text/plain').end('A weir, at last.'), 11_000);
+  else if (pathname === '/deep')
     response.setHeader('content-type', 'text/html').end('<div>'.repeat(50_000) + 'x');
   else if (pathname === '/paper.pdf') response.setHeader('content-type', 'application/pdf').end(paper);
   else if (pathname === '/pixel.png') response.setHeader('content-type', 'image/png').end(PIXEL);
@@ -166,6 +168,12 @@ test('web_fetch takes no more from a server that goes on behind the page it pack
 test('web_fetch gives what it unpacked of a page that ends too early, and says that it goes on', async () => {
   const { output, charges } = await ask('web_fetch', `Read ${origin()}/short`);
   expect(output).toMatchObject({ text: expect.stringMatching(/^A weir\. /), truncated: true });
+  expect(charges).toEqual([3]);
+});
+
+test('web_fetch waits 20 seconds for a page, also where it says nothing before', async () => {
+  const { output, charges } = await ask('web_fetch', `Read ${origin()}/slow`);
+  expect(output).toMatchObject({ text: 'A weir, at last.' });
   expect(charges).toEqual([3]);
 });
 

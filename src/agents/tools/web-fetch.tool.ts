@@ -113,6 +113,8 @@ async function fetchPage(egress: Egress, url: string, signal: AbortSignal): Prom
       maxBytes: MAX_DOCUMENT_BYTES,
       onLimit: 'cut',
       maxRedirects: MAX_REDIRECTS,
+      // A page may take all of its time before it says anything.
+      headersTimeoutMs: TIMEOUT_MS,
       totalTimeoutMs: TIMEOUT_MS,
       headers: { accept: 'text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=0.8,*/*;q=0.1' },
       signal,
