@@ -28,6 +28,18 @@ test('a run shows attached images to the model and reads attached documents', as
   expect(run.last.output).toContain('The gate opens at nine.');
 });
 
+test('a document of the plan’s size is attached however much text it has: of that the beginning counts', async () => {
+  const { key: business } = await penstock.createOrg({ plan: 'business_monthly' });
+  const id = await makeAgent(penstock, business);
+  const text = Buffer.from('The gate opens at nine. '.padEnd(1024, '. ').repeat(21 * 1024));
+  const url = `data:text/plain;base64,${text.toString('base64')}`;
+  const { last } = await runAgent(penstock, business, id, {
+    input: 'Look',
+    attachments: [{ type: 'document', url, name: 'gate.txt' }],
+  });
+  expect(last).toMatchObject({ type: 'done', output: expect.stringContaining('The gate opens at nine.') });
+});
+
 test('of many documents that come at once a few are read at a time, and all of them in the end', async () => {
   const id = await makeAgent(penstock, key);
   const url = `data:text/csv;base64,${Buffer.from('gate,opens\nnorth,nine\n').toString('base64')}`;

@@ -162,6 +162,7 @@ const READERS: Record<FileKind, (bytes: Buffer) => Promise<string> | string> = {
 
 /** @throws Error where there are too many, or none: before the first part */
 function* passagesOf(text: string): Generator<string> {
+  if (text.length > MAX_TEXT) throw new Error('The file has too much text');
   const chunks = chunksOf(text);
   if (chunks.length === 0) throw new Error('The file has no text');
   let part = '[';
@@ -187,7 +188,6 @@ const [kind, wanted, most = MAX_TEXT] = process.argv.slice(2);
 process.on('disconnect', () => process.exit(0));
 try {
   const text = await READERS[kind as FileKind](await readInput());
-  if (text.length > MAX_TEXT) throw new Error('The file has too much text');
   for (const part of wanted === 'passages' ? passagesOf(text) : beginningOf(text, Number(most)))
     await write(part);
   process.exit(0);
