@@ -83,7 +83,7 @@ async function asking(pieces: unknown[], reason: string) {
     { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
   );
   const done = await run('acme/chat');
-  return { ...done, told: (upstream.requests.at(-1)?.body['messages'] as object[]).at(-1) };
+  return { ...done, told: (upstream.requests.at(-1)!.body['messages'] as object[]).at(-1) };
 }
 
 test.each([

@@ -56,8 +56,8 @@ export function createGenerateImageTool(options: {
           text: `The image is at ${stored.url}`,
         };
       } catch (error) {
-        if (error instanceof UpstreamError && !context.signal.aborted)
-          throw new ToolError('The image could not be made', error);
+        if (context.signal.aborted) throw error;
+        if (error instanceof UpstreamError) throw new ToolError('The image could not be made', error);
         if (error instanceof ApiError && error.cause instanceof UpstreamError)
           throw new ToolError(error.message, error, 'image model');
         throw error;
