@@ -19,6 +19,8 @@ import { benchReservations } from './reserve.js';
 import { benchSubscriptions } from './subscriptions.js';
 
 const [programs = '', root = '', ...flags] = process.argv.slice(2);
+const stray = flags.find((flag) => flag.startsWith('--') && flag !== '--quick');
+if (stray !== undefined) throw new Error(`there is no flag ${stray}; there is --quick`);
 const quick = flags.includes('--quick');
 const effort: Effort = quick ? { rounds: 2, durationMs: 1500 } : { rounds: 5, durationMs: 3000 };
 
@@ -69,6 +71,8 @@ const scratch = await mkdtemp(join(tmpdir(), 'penstock-bench-'));
 const interrupt = (): void => void stopAll().then(() => process.exit(130));
 process.on('SIGINT', interrupt);
 process.on('SIGTERM', interrupt);
+// Whoever read the figures has gone (`| head`).
+process.stdout.on('error', interrupt);
 try {
   const met = printVerdicts(await compare({ programs, root, scratch }));
   process.exitCode = met ? 0 : 2;

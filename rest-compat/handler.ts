@@ -41,7 +41,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
     try {
       const opened = edge.open(request, response);
       call = opened instanceof Promise ? await opened : opened;
-      if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET');
+      if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET, HEAD');
       rest = await readRequest(options, router, { request, call, path, query });
       await serve(options, rest, response);
     } catch (cause) {

@@ -53,7 +53,11 @@ function choose<Target>(
   segments: Record<string, string>,
 ): Matched<Target> {
   const target = entry.targets.get(method as Route['method']);
-  return target === undefined ? { allow: [...entry.targets.keys()].sort().join(', ') } : { target, segments };
+  if (target !== undefined) return { target, segments };
+  const methods: string[] = [...entry.targets.keys()];
+  // Answered as GET is.
+  if (entry.targets.has('GET')) methods.push('HEAD');
+  return { allow: methods.sort().join(', ') };
 }
 
 function matchSegments(pattern: string[], parts: string[]): Record<string, string> | null {

@@ -68,10 +68,10 @@ describe('a path', () => {
   it('that is known, by another method, is 405 with Allow', async () => {
     const answer = await server.rest('PUT', '/jobs/job_x', { key });
     expect(answer.status).toBe(405);
-    expect(answer.headers['allow']).toBe('DELETE, GET');
+    expect(answer.headers['allow']).toBe('DELETE, GET, HEAD');
     expect(typeof answer.body['error']).toBe('string');
     const description = await server.rest('DELETE', '/openapi.json', { key });
-    expect(description).toMatchObject({ status: 405, headers: { allow: 'GET' } });
+    expect(description).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
   it.each(['/jobs/..%2Fx', '/jobs/job_nope', "/jobs/'%20OR%201=1"])(
