@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import PDFDocument from 'pdfkit';
+import type { Sql } from '../../src/database/database.types.js';
 import { ApiError } from '../../src/errors.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
@@ -375,17 +376,22 @@ test('whose bytes could not be had is read again, not failed', async () => {
 });
 
 test('whose reading met a database that was away is read again, not failed', async () => {
-  const { system } = penstock.services.database;
-  const query = system.query.bind(system);
+  const { database } = penstock.services;
+  const transaction = database.transaction.bind(database);
   let refused = 0;
-  const spy = vi.spyOn(system, 'query').mockImplementation(async (statement, values) => {
-    const text = typeof statement === 'string' ? statement : statement.text;
-    if (refused === 0 && text.includes('INSERT INTO knowledge_chunks')) {
-      refused += 1;
-      throw new ApiError('unavailable', 'Service temporarily unavailable');
-    }
-    return await query(statement, values);
+  const refuseOnce = (sql: Sql): Sql => ({
+    query: async (statement, values) => {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      if (refused === 0 && text.includes('INSERT INTO knowledge_chunks')) {
+        refused += 1;
+        throw new ApiError('unavailable', 'Service temporarily unavailable');
+      }
+      return await sql.query(statement, values);
+    },
   });
+  const spy = vi
+    .spyOn(database, 'transaction')
+    .mockImplementation((work) => transaction((sql) => work(refuseOnce(sql))));
   try {
     const { body } = await upload('The weir was built in 1911.', 'weir.txt');
     expect(await finished(body.file.id)).toMatchObject({ status: 'completed', error_message: null });

@@ -31,7 +31,7 @@ export interface FinishedRun {
 
 /** Makes an agent. @throws Error with what was answered otherwise */
 export async function makeAgent(
-  server: TestServer,
+  server: Pick<TestServer, 'rest'>,
   key: string,
   body: Record<string, unknown> = {},
 ): Promise<string> {

@@ -1,19 +1,23 @@
-/** Characters of a passage, and how many of the one before it are repeated so that no sentence is lost between two. */
-const TARGET = 900;
+/** Characters of a passage of most texts, and how many of the one before it are repeated so that no sentence is lost between two. */
+const USUAL = 900;
 const OVERLAP = 120;
 /** Characters that are cleaned at a time: what their cleaning needs is a multiple of them. */
 const SLICE = 65_536;
-/** More than a book; a file that has more is failed rather than cut in silence. */
-const MAX_CHUNKS = 20_000;
+/** Each costs a vector that every question is compared with, so that the passages of a long text are longer. */
+const MAX_CHUNKS = 40_000;
 
-/** Where to end a passage that may reach `limit`: after a paragraph, else a sentence, else a word. */
-function breakBefore(text: string, start: number, limit: number): number {
+/** No passage takes a text less than half of its limit further, but for what it repeats. */
+const limitFor = (length: number): number => Math.max(USUAL, Math.ceil(2 * (length / MAX_CHUNKS + OVERLAP)));
+
+/** Where to end a passage of at most `most`: after a paragraph, else a sentence, else a word. */
+function breakBefore(text: string, start: number, most: number): number {
+  const limit = start + most;
   if (limit >= text.length) return text.length;
   // Only there: in a text without paragraphs a search back for one would go to its beginning, for every passage.
   const passage = text.slice(start, limit);
   for (const mark of ['\n\n', '\n', '. ', '? ', '! ', '; ', ' ']) {
     const at = passage.lastIndexOf(mark);
-    if (at >= TARGET / 2) return start + at + mark.length;
+    if (at >= most / 2) return start + at + mark.length;
   }
   // Never between the halves of a surrogate pair.
   const code = text.charCodeAt(limit);
@@ -38,13 +42,12 @@ function sliceEnd(text: string, limit: number): number {
 }
 
 /** Takes the passages of a text that may go on, unless it is the `last`. @returns where the next one begins */
-function take(text: string, last: boolean, chunks: string[]): number {
+function* take(text: string, last: boolean, most: number): Generator<string, number> {
   let start = 0;
-  while (last ? start < text.length : start + TARGET < text.length) {
-    const end = breakBefore(text, start, start + TARGET);
+  while (last ? start < text.length : start + most < text.length) {
+    const end = breakBefore(text, start, most);
     const chunk = text.slice(start, end).trim();
-    if (chunk !== '') chunks.push(chunk);
-    if (chunks.length > MAX_CHUNKS) throw new Error('The file has too much text');
+    if (chunk !== '') yield chunk;
     if (end >= text.length) return end;
     const from = Math.max(start + 1, end - OVERLAP);
     const back = text.slice(from, end).indexOf(' ');
@@ -53,18 +56,29 @@ function take(text: string, last: boolean, chunks: string[]): number {
   return start;
 }
 
-/** Text as passages of at most about 900 characters, in order. @throws Error for more than 20,000 */
-export function chunksOf(text: string): string[] {
-  const chunks: string[] = [];
-  let rest = '';
-  for (let at = 0; at < text.length;) {
-    const end = sliceEnd(text, at + SLICE);
-    rest = cleaned(rest + text.slice(at, end));
-    if (chunks.length === 0) rest = rest.trimStart();
-    const last = end === text.length;
-    if (last) rest = rest.trimEnd();
-    rest = rest.slice(take(rest, last, chunks));
-    at = end;
+function* slicesOf(pieces: readonly string[]): Generator<string> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length;) {
+      const end = sliceEnd(piece, at + SLICE);
+      yield piece.slice(at, end);
+      at = end;
+    }
   }
-  return chunks;
+}
+
+/**
+ * The passages, in order, of a text that comes in pieces (none of which ends within a character or a line break): at most some 40,000, of at
+ * most 900 characters each in a text of up to 6 million, of 2,900 in one of 50.
+ */
+export function* chunksOf(pieces: readonly string[]): Generator<string, void> {
+  const most = limitFor(pieces.reduce((sum, { length }) => sum + length, 0));
+  let rest = '';
+  let begun = false;
+  for (const slice of slicesOf(pieces)) {
+    rest = cleaned(rest + slice);
+    if (!begun) rest = rest.trimStart();
+    begun ||= rest !== '';
+    rest = rest.slice(yield* take(rest, false, most));
+  }
+  yield* take(rest.trimEnd(), true, most);
 }

@@ -2,23 +2,23 @@
  * The process that reads strangers' documents: one file on standard input, what was asked for on standard output, then it ends. Its parent
  * bounds its time and memory (extract.ts), so a hostile file costs this process only: all that takes longer with a longer text is done here.
  *
- * `extract.child.js <kind> passages`: a JSON array of `[text, vector in base64]`. `extract.child.js <kind> text <most>`: the text's first
- * characters as `{"text", "cut"}`. Where it ends with another code than 0 it wrote why, in words for the file's owner.
+ * `extract.child.js <kind> passages <most>`: lines, each a JSON array of `[text, vector in base64]` with about `most` characters.
+ * `extract.child.js <kind> text <most>`: the text's first characters as `{"text", "cut"}`. Where it ends with another code than 0 it wrote why,
+ * in words for the file's owner.
  */
-import { parse } from 'csv-parse/sync';
 import mammoth from 'mammoth';
 import yauzl from 'yauzl';
 import { chunksOf } from './chunks.js';
 import { decodeText } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
+import { tableText } from './table-text.js';
 import { vectorOf } from './vectors.js';
 
 /** What a DOCX may hold unpacked, and in how many parts. */
 const MAX_UNPACKED = 60 * 1024 * 1024;
 const MAX_PARTS = 5000;
-const MAX_TEXT = 20 * 1024 * 1024;
-/** Characters that are written in one go. */
-const PART = 65_536;
+/** More than any file may have that is nothing but text. */
+const MAX_TEXT = 60 * 1024 * 1024;
 
 async function readInput(): Promise<Buffer> {
   const parts: Buffer[] = [];
@@ -31,7 +31,7 @@ interface TextPart {
   hasEOL?: boolean;
 }
 
-async function pdfText(bytes: Buffer): Promise<string> {
+async function pdfText(bytes: Buffer): Promise<string[]> {
   const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
   const task = getDocument({
     data: new Uint8Array(bytes),
@@ -50,10 +50,10 @@ async function pdfText(bytes: Buffer): Promise<string> {
       .map(({ str = '', hasEOL }) => (hasEOL ? `${str}\n` : str))
       .join('');
     length += text.length;
-    pages.push(text);
+    pages.push(pages.length === 0 ? text : `\n\n${text}`);
     page.cleanup();
   }
-  return pages.join('\n\n');
+  return pages;
 }
 
 /** Adds up what the archive says it holds, and lets yauzl hold it to that, before anything unpacks it whole. */
@@ -107,7 +107,7 @@ function docxPartText({ type, value, children = [] }: DocxPart): string {
 }
 
 /** The text is taken from the document on its way to HTML: mammoth's own raw text leaves line breaks out, and joins the words beside them. */
-async function docxText(bytes: Buffer): Promise<string> {
+async function docxText(bytes: Buffer): Promise<string[]> {
   await checkArchive(bytes);
   let text = '';
   const transformDocument = (document: DocxPart): DocxPart => {
@@ -116,7 +116,7 @@ async function docxText(bytes: Buffer): Promise<string> {
   };
   const plain = { includeDefaultStyleMap: false, includeEmbeddedStyleMap: false };
   await mammoth.convertToHtml({ buffer: bytes }, { ...plain, transformDocument });
-  return text;
+  return [text];
 }
 
 const DELIMITERS = [',', ';', '\t', '|'];
@@ -134,62 +134,54 @@ function delimiterOf(text: string): string {
   return DELIMITERS.reduce((best, mark) => (count(mark) > count(best) ? mark : best));
 }
 
-/** Each row with its column names, so that a passage makes sense without the head of the table. */
-function csvText(bytes: Buffer): string {
-  const text = decodeText(bytes) ?? '';
-  const rows = parse(text, {
-    bom: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    delimiter: delimiterOf(text),
-    max_record_size: 1_000_000,
-  }) as string[][];
-  const [head = [], ...body] = rows;
-  if (body.length === 0) return head.join(', ');
-  return body
-    .map((row) => row.map((cell, at) => (head[at] ? `${head[at]}: ${cell}` : cell)).join('; '))
-    .join('\n');
-}
-
-const READERS: Record<FileKind, (bytes: Buffer) => Promise<string> | string> = {
+/** A text in pieces, for a long one takes more memory in one. */
+const READERS: Record<FileKind, (bytes: Buffer) => Promise<string[]> | string[]> = {
   pdf: pdfText,
   docx: docxText,
-  csv: csvText,
-  md: (bytes) => decodeText(bytes) ?? '',
-  txt: (bytes) => decodeText(bytes) ?? '',
+  csv: tableText,
+  md: (bytes) => [decodeText(bytes) ?? ''],
+  txt: (bytes) => [decodeText(bytes) ?? ''],
 };
 
-/** @throws Error where there are too many, or none: before the first part */
-function* passagesOf(text: string): Generator<string> {
-  if (text.length > MAX_TEXT) throw new Error('The file has too much text');
-  const chunks = chunksOf(text);
-  if (chunks.length === 0) throw new Error('The file has no text');
-  let part = '[';
-  for (const [at, chunk] of chunks.entries()) {
-    part += `${at === 0 ? '' : ','}${JSON.stringify([chunk, vectorOf(chunk).toString('base64')])}`;
-    if (part.length < PART) continue;
-    yield part;
-    part = '';
+/** @throws Error where there are too many, or none: before the first line */
+function* passagesOf(pieces: readonly string[], most: number): Generator<string> {
+  if (pieces.reduce((sum, { length }) => sum + length, 0) > MAX_TEXT)
+    throw new Error('The file has too much text');
+  let line = '';
+  let none = true;
+  for (const chunk of chunksOf(pieces)) {
+    none = false;
+    line += `${line === '' ? '[' : ','}${JSON.stringify([chunk, vectorOf(chunk).toString('base64')])}`;
+    if (line.length < most) continue;
+    yield `${line}]\n`;
+    line = '';
   }
-  yield `${part}]`;
+  if (none) throw new Error('The file has no text');
+  if (line !== '') yield `${line}]\n`;
 }
 
-function* beginningOf(text: string, most: number): Generator<string> {
-  yield JSON.stringify({ text: text.slice(0, most), cut: text.length > most });
+function* beginningOf(pieces: readonly string[], most: number): Generator<string> {
+  const parts: string[] = [];
+  let length = 0;
+  for (const piece of pieces) {
+    if (length > most) break;
+    parts.push(piece);
+    length += piece.length;
+  }
+  yield JSON.stringify({ text: parts.join('').slice(0, most).toWellFormed(), cut: length > most });
 }
 
 function write(part: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(part, () => resolve()));
 }
 
-// A server of an older build, under which this file was replaced, asks for nothing: it wants the whole text.
-const [kind, wanted, most = MAX_TEXT] = process.argv.slice(2);
+// A server of an older build, under which this file was replaced, says of nothing how much: it wants all of it, in one.
+const [kind, wanted, most = Infinity] = process.argv.slice(2);
 process.on('disconnect', () => process.exit(0));
 try {
-  const text = await READERS[kind as FileKind](await readInput());
-  for (const part of wanted === 'passages' ? passagesOf(text) : beginningOf(text, Number(most)))
-    await write(part);
+  const pieces = await READERS[kind as FileKind](await readInput());
+  const parts = wanted === 'passages' ? passagesOf(pieces, Number(most)) : beginningOf(pieces, Number(most));
+  for (const part of parts) await write(part);
   process.exit(0);
 } catch (error) {
   const known =

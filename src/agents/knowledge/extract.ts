@@ -6,11 +6,15 @@ import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
 
 /** Both stay under what trust.md allows a hostile file (60 s, 512 MB), with room for the start and the end. */
-const TIME_LIMIT_MS = 45_000;
+const TIME_LIMIT_MS = 55_000;
 const MEMORY_LIMIT_BYTES = 440 * 1024 * 1024;
 const HEAP_MB = 256;
 const LOOK_MS = 50;
-const MAX_OUTPUT = 64 * 1024 * 1024;
+const MAX_OUTPUT = 128 * 1024 * 1024;
+/** Characters of the passages that are stored in one statement: some hundred milliseconds of PostgreSQL's time. */
+const PART = 1024 * 1024;
+const LINE_END = 0x0a;
+const MAX_REASON = 200;
 
 /** A file whose text could not be had; the message is for the file's owner. */
 export class ExtractionError extends Error {
@@ -55,24 +59,39 @@ export interface Document {
 }
 
 /**
- * A document's passages with their vectors, as knowledge.queries.ts stores them: JSON that nobody reads on the way, for it may be long.
+ * A document's passages with their vectors, in parts as knowledge.queries.ts stores them: JSON that nobody reads on the way, for it may be long.
  * @throws ExtractionError
  */
-export function extractPassages(document: Document): Promise<Buffer> {
-  return readIn(document, ['passages']);
+export async function extractPassages(document: Document): Promise<Iterable<Buffer>> {
+  const output = await readIn(document, ['passages', String(PART)]);
+  return { [Symbol.iterator]: () => linesOf(output) };
+}
+
+/** Lines of what came in pieces, each put together when it is asked for. */
+function* linesOf(pieces: readonly Buffer[]): Generator<Buffer, void> {
+  let line: Buffer[] = [];
+  for (const piece of pieces) {
+    let from = 0;
+    for (let end = piece.indexOf(LINE_END); end !== -1; end = piece.indexOf(LINE_END, from)) {
+      yield Buffer.concat([...line, piece.subarray(from, end)]);
+      line = [];
+      from = end + 1;
+    }
+    line.push(piece.subarray(from));
+  }
 }
 
 /** The beginning of a document's text. @throws ExtractionError */
 export async function extractText(document: Document, maxCharacters: number): Promise<ExtractedText> {
   const output = await readIn(document, ['text', String(maxCharacters)]);
-  return JSON.parse(output.toString('utf8')) as ExtractedText;
+  return JSON.parse(Buffer.concat(output).toString('utf8')) as ExtractedText;
 }
 
 /**
  * Reads in a process of its own with bounded time and memory. Whoever kills that process (the system, short of memory; an operator) says
  * nothing about the document, so another one reads it; a document that ends two cannot be read.
  */
-async function readIn(document: Document, wanted: string[]): Promise<Buffer> {
+async function readIn(document: Document, wanted: string[]): Promise<Buffer[]> {
   const attempt = { ...document, wanted, until: performance.now() + TIME_LIMIT_MS };
   const output = (await readOnce(attempt)) ?? (await readOnce(attempt));
   if (output === null) throw new ExtractionError('The file cannot be read');
@@ -85,7 +104,7 @@ interface Attempt extends Document {
 }
 
 /** @returns null: the process was killed, and not by this one */
-async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promise<Buffer | null> {
+async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promise<Buffer[] | null> {
   signal.throwIfAborted();
   const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, entry(), kind, ...wanted], {
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
@@ -106,14 +125,20 @@ async function readOnce({ bytes, kind, signal, wanted, until }: Attempt): Promis
     if (reason !== null) throw new ExtractionError(reason);
     if (child.signalCode !== null) return null;
     if (child.exitCode === 0) return output;
-    throw new ExtractionError(output.toString('utf8') || 'The file cannot be read');
+    throw new ExtractionError(lastWords(output) || 'The file cannot be read');
   } finally {
     release();
     signal.removeEventListener('abort', aborted);
   }
 }
 
-function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<Buffer> {
+/** Why a reader stopped: it writes that behind whatever it had written before. */
+function lastWords(output: readonly Buffer[]): string {
+  const end = Buffer.concat(output.slice(-2)).toString('utf8');
+  return end.slice(end.lastIndexOf('\n') + 1).slice(0, MAX_REASON);
+}
+
+function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => void): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
@@ -123,7 +148,7 @@ function outputOf(child: ChildProcess, bytes: Buffer, stop: (reason: string) => 
       else parts.push(part);
     });
     child.on('error', reject);
-    child.on('close', () => resolve(Buffer.concat(parts)));
+    child.on('close', () => resolve(parts));
     // A process that ended early closes its input: its output tells why.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(bytes);

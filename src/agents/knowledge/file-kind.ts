@@ -148,6 +148,11 @@ export function decodeText(bytes: Buffer): string | null {
   }
 }
 
+/** A text's bytes in UTF-8: the very same where they are. */
+export function inUtf8(bytes: Buffer): Buffer {
+  return decoderOf(bytes).encoding === 'utf-8' ? bytes : Buffer.from(decodeText(bytes) ?? '');
+}
+
 /** The name's last part without anything that could lead elsewhere. */
 export function baseName(filename: string): string {
   const last = filename.replaceAll('\\', '/').split('/').at(-1) ?? '';

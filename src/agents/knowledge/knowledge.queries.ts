@@ -103,15 +103,18 @@ export const FAIL = `UPDATE knowledge_files SET status = 'failed', error_message
 export const GIVE_BACK = `UPDATE knowledge_files SET status = 'pending', attempt = attempt - 1, worker_id = NULL, lease_until = NULL
   WHERE id = $1 AND fence = $2 AND status = 'processing'`;
 
-/**
- * The passages (JSON from extract.child.ts, as bytes) and the file's completion in one statement, or nothing where the attempt is no longer
- * its own.
- */
-export const COMPLETE = `WITH done AS (
-    UPDATE knowledge_files SET status = 'completed', chunk_count = json_array_length($3::json), error_message = NULL, worker_id = NULL,
-      lease_until = NULL, updated_at = clock_timestamp()
-    WHERE id = $1 AND fence = $2 AND status = 'processing' RETURNING id, org_id, agent_id
-  )
-  INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
-  SELECT d.id, d.org_id, d.agent_id, (p.n - 1)::int, p.passage->>0, decode(p.passage->>1, 'base64')
-  FROM done d, json_array_elements($3::json) WITH ORDINALITY AS p (passage, n)`;
+/** The end of an attempt that is still its own; it holds the file until all its passages are there. */
+export const COMPLETE = `UPDATE knowledge_files SET status = 'completed', chunk_count = 0, error_message = NULL, worker_id = NULL, lease_until = NULL
+  WHERE id = $1 AND fence = $2 AND status = 'processing' RETURNING id`;
+
+/** Some of its passages (JSON from extract.child.ts, as bytes), which go on from the number that is there. */
+export const STORE = {
+  name: 'knowledge_store',
+  text: `WITH added AS (
+      UPDATE knowledge_files SET chunk_count = chunk_count + json_array_length($2::json), updated_at = clock_timestamp()
+      WHERE id = $1 RETURNING id, org_id, agent_id, chunk_count - json_array_length($2::json) AS before
+    )
+    INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
+    SELECT a.id, a.org_id, a.agent_id, (a.before + p.n - 1)::int, p.passage->>0, decode(p.passage->>1, 'base64')
+    FROM added a, json_array_elements($2::json) WITH ORDINALITY AS p (passage, n)`,
+};

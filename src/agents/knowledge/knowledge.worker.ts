@@ -6,7 +6,7 @@ import { newId } from '../../ids.js';
 import { ExtractionError, extractPassages } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
-import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK } from './knowledge.queries.js';
+import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK, STORE } from './knowledge.queries.js';
 
 /** Longer than extraction may take (extract.ts); a lost worker's file is taken up again after it. */
 const LEASE_MS = 90_000;
@@ -92,6 +92,14 @@ class Worker implements KnowledgeWorker {
     }
   }
 
+  /** All passages and the file's completion, or nothing where the attempt is no longer its own. */
+  private async complete({ id, fence }: Claimed, passages: Iterable<Buffer>): Promise<void> {
+    await this.options.database.transaction(async (sql) => {
+      if ((await sql.query(COMPLETE, [id, fence])).length === 0) return;
+      for (const part of passages) await sql.query(STORE, [id, part]);
+    });
+  }
+
   private async read(claimed: Claimed): Promise<void> {
     const { database, files, logger } = this.options;
     const { system } = database;
@@ -99,7 +107,7 @@ class Worker implements KnowledgeWorker {
       const bytes = await files.read(claimed.org_id, claimed.file_id).catch(throwAsAway);
       const kind = kindFrom(claimed.content_type);
       const passages = await extractPassages({ bytes, kind, signal: this.stopping.signal });
-      await system.query(COMPLETE, [claimed.id, claimed.fence, passages]);
+      await this.complete(claimed, passages);
     } catch (error) {
       // The database was away: that is no fault of the file's. Where it still is, the lease runs out.
       if (this.stopping.signal.aborted || (error instanceof ApiError && error.code === 'unavailable')) {
