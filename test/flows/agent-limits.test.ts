@@ -136,6 +136,24 @@ describe('memory', () => {
       )
     ).data!.agentMemories;
 
+  test.each([
+    ['I’m vegetarian.', ['I’m vegetarian.']],
+    ['Ich heiße Anna und wohne in Köln.', ['Ich heiße Anna und wohne in Köln.']],
+    ['我叫小明，我住在上海。今天天气怎么样？', ['我叫小明，我住在上海。']],
+    ["Anna's birthday is on 3 June. Draw her a cake.", ["Anna's birthday is on 3 June."]],
+    ['Please answer me in French from now on.', ['Please answer me in French from now on.']],
+    ['- my dog is Rex\n- my cat is Tom', ['- my dog is Rex', '- my cat is Tom']],
+    [`My list is ${'long '.repeat(200)}`, [`My list is ${'long '.repeat(97)}long`]],
+    ['Hello there! what do you know of me', []],
+    [`Sum this up: ${'The weir is old. '.repeat(100)}`, []],
+  ])('keeps what a message tells, in any language, and not what it asks: %#', async (input, kept) => {
+    const id = await makeAgent(penstock, key, { memory_enabled: true });
+    await runAgent(penstock, key, id, { input });
+    const contents = (await list(key, id)).nodes.map(({ content }) => content);
+    await penstock.rest('DELETE', `/agents/${id}`, { key });
+    expect(new Set(contents)).toEqual(new Set(kept));
+  });
+
   test('is of an agent, an organisation and a user; it is listed in pages and forgotten one by one', async () => {
     const id = await makeAgent(penstock, key, { memory_enabled: true });
     const other = await makeAgent(penstock, key, { memory_enabled: true });

@@ -68,7 +68,7 @@ function* slicesOf(pieces: readonly string[]): Generator<string> {
 
 /**
  * The passages, in order, of a text that comes in pieces (none of which ends within a character or a line break): at most some 40,000, of at
- * most 900 characters each in a text of up to 6 million, of 2,900 in one of 50.
+ * most 900 characters each in a text of up to 13 million, of 2,900 in one of 50.
  */
 export function* chunksOf(pieces: readonly string[]): Generator<string, void> {
   const most = limitFor(pieces.reduce((sum, { length }) => sum + length, 0));

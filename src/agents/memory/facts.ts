@@ -1,6 +1,4 @@
-import { firstCharacters } from '../../characters.js';
-
-/** Sentences in which people tell about themselves, what they like, need or want kept: in English, and in other languages by who speaks. */
+/** Sentences in which people tell about themselves, what they like, need or want kept. */
 const TELLING = [
   /\b(?:i|we)(?:'m| am|'re| are| was| were| have| had|'ve| use| used| like| love| prefer| hate| dislike| need| want| work| live| own| run| study| speak| play| eat| avoid| drive| plan| always| never| usually| moved| started| bought| decided)\b/i,
   /\b(?:my|our)\s+[\p{L}\p{N}' -]{1,60}?\s+(?:is|are|was|were|has|have|uses?|runs?|lives?|works?|needs?|likes?|prefers?)\b/iu,
@@ -12,22 +10,37 @@ const TELLING = [
   // Chinese and Japanese, where who speaks comes first.
   /(?:^|[，、,\s])(?:我|私|僕|俺)/u,
 ];
+/** What else English messages begin with that tells nothing: what is to be done, what is asked, what is polite. */
+const ASKING =
+  /^(?:(?:please|now|then|and|also|just|kindly|so) )*(?:add|analy[sz]e|answer|build|calculate|call|change|chart|check|compare|compute|continue|convert|count|create|describe|design|do|draft|draw|edit|explain|fetch|find|fix|generate|get|give|go|help|improve|let|list|look|make|open|paint|plan|plot|put|read|repeat|rewrite|run|say|search|send|show|sketch|sum|summari[sz]e|tell|think|translate|try|use|write|what|who|whose|which|when|where|why|how|can|could|would|will|should|may|shall|is|are|does|did|hi|hello|hey|thanks|thank|ok|okay|yes|no|good|great)\b/i;
+const QUESTION = /[?？؟]["'”’»)\]]*$/u;
+/** An opening word, not a directive or a piece of code. */
+const WORDS = /^[^\p{L}\p{N}@{}<>#]*[\p{L}\p{N}]/u;
 const MIN_LENGTH = 4;
 const MAX_LENGTH = 500;
 const MAX_FACTS = 50;
-/** Where a sentence ends: with a line, too, for lists have no full stops. */
-const ENDS = /[\n;；]|(?<=[.!?])\s|(?<=[。！？])/u;
+/** A longer message is a text to work on: of that only what tells about its writer counts. */
+const MAX_MESSAGE = 1000;
 
-/** What a message tells about its writer: sentences of at most 500 characters, no questions, at most fifty. */
+/** A long sentence's beginning, in whole words where it has them. */
+function cut(sentence: string): string {
+  const characters = [...sentence];
+  if (characters.length <= MAX_LENGTH) return sentence;
+  const end = characters.lastIndexOf(' ', MAX_LENGTH);
+  return characters.slice(0, end === -1 ? MAX_LENGTH : end).join('');
+}
+
+/**
+ * What a message tells, in sentences or lines: at most fifty, first those in which people tell of themselves, then what of a short message
+ * is neither a question nor (in English) a task. Of other languages a task cannot be told from a statement: it is kept.
+ */
 export function factsIn(text: string): string[] {
   const sentences = text
-    .split(ENDS)
-    .map((sentence) => sentence.replace(/\s+/g, ' ').trim())
-    .filter((sentence) => sentence.length >= MIN_LENGTH && !/[?？]$/.test(sentence));
-  const told = sentences.filter((sentence) => {
-    // As telephones and word processors write it.
-    const plain = sentence.replaceAll('’', "'");
-    return TELLING.some((pattern) => pattern.test(plain));
-  });
-  return [...new Set(told.map((sentence) => firstCharacters(sentence, MAX_LENGTH)))].slice(0, MAX_FACTS);
+    .split(/(?<=[.!?])\s+|(?<=[。！？])|[\n\r;；]/u)
+    .map((sentence) => cut(sentence.replace(/\s+/g, ' ').trim()))
+    .filter((sentence) => sentence.length >= MIN_LENGTH && WORDS.test(sentence) && !QUESTION.test(sentence));
+  const tells = (sentence: string): boolean =>
+    TELLING.some((pattern) => pattern.test(sentence.replaceAll('’', "'")));
+  const others = text.length > MAX_MESSAGE ? [] : sentences.filter((sentence) => !ASKING.test(sentence));
+  return [...new Set([...sentences.filter(tells), ...others])].slice(0, MAX_FACTS);
 }
