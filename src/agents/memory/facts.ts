@@ -1,3 +1,5 @@
+import { firstCharacters } from '../../characters.js';
+
 /** Sentences in which people tell about themselves, what they like, need or want kept. */
 const TELLING = [
   /\b(?:i|we)(?:'m| am|'re| are| was| were| have| had|'ve| use| used| like| love| prefer| hate| dislike| need| want| work| live| own| run| study| speak| play| eat| avoid| drive| plan| always| never| usually| moved| started| bought| decided)\b/i,
@@ -22,14 +24,6 @@ const MAX_FACTS = 50;
 /** A longer message is a text to work on: of that only what tells about its writer counts. */
 const MAX_MESSAGE = 1000;
 
-/** A long sentence's beginning, in whole words where it has them. */
-function cut(sentence: string): string {
-  const characters = [...sentence];
-  if (characters.length <= MAX_LENGTH) return sentence;
-  const end = characters.lastIndexOf(' ', MAX_LENGTH);
-  return characters.slice(0, end === -1 ? MAX_LENGTH : end).join('');
-}
-
 /**
  * What a message tells, in sentences or lines: at most fifty, first those in which people tell of themselves, then what of a short message
  * is neither a question nor (in English) a task. Of other languages a task cannot be told from a statement: it is kept.
@@ -37,7 +31,7 @@ function cut(sentence: string): string {
 export function factsIn(text: string): string[] {
   const sentences = text
     .split(/(?<=[.!?])\s+|(?<=[。！？])|[\n\r;；]/u)
-    .map((sentence) => cut(sentence.replace(/\s+/g, ' ').trim()))
+    .map((sentence) => firstCharacters(sentence.replace(/\s+/g, ' ').trim(), MAX_LENGTH))
     .filter((sentence) => sentence.length >= MIN_LENGTH && WORDS.test(sentence) && !QUESTION.test(sentence));
   const tells = (sentence: string): boolean =>
     TELLING.some((pattern) => pattern.test(sentence.replaceAll('’', "'")));
