@@ -119,21 +119,6 @@ async function docxText(bytes: Buffer): Promise<string[]> {
   return [text];
 }
 
-const DELIMITERS = [',', ';', '\t', '|'];
-/** So much of a table is looked at for what parts its cells. */
-const HEAD = 10_000;
-
-/** What parts the cells: the one that stands most often between the names of the columns. A decimal comma, or a tab in a sentence, is none. */
-function delimiterOf(text: string): string {
-  const [names = ''] = text
-    .slice(0, HEAD)
-    .replace(/"(?:[^"]|"")*"/g, '')
-    .replace(/^[\r\n]+/, '')
-    .split(/[\r\n]/, 1);
-  const count = (mark: string): number => names.split(mark).length;
-  return DELIMITERS.reduce((best, mark) => (count(mark) > count(best) ? mark : best));
-}
-
 /** A text in pieces, for a long one takes more memory in one. */
 const READERS: Record<FileKind, (bytes: Buffer) => Promise<string[]> | string[]> = {
   pdf: pdfText,
