@@ -145,12 +145,11 @@ const pidOf = (client: pg.ClientBase): number => (client as unknown as Internals
 /** Whether a connection has been at the same statement for so long that the server is asked for it: each time after twice as long. */
 function isDue(one: Awaited, now: number): boolean {
   const query = queryOf(one.client);
-  const stream = streamOf(one.client);
-  // The server begins once it has heard all of it, and what has left this process may still be on its way.
-  if (query !== one.query || stream.writableLength > 0) {
+  if (query !== one.query) {
     one.query = query;
     one.querySince = now;
-    one.askAt = now + QUIET_MS + (stream.bytesWritten - one.bytes) / SLOWEST_BYTES_PER_MS;
+    // The server begins once it has heard all of it.
+    one.askAt = now + QUIET_MS + (streamOf(one.client).bytesWritten - one.bytes) / SLOWEST_BYTES_PER_MS;
     one.wasIdle = false;
   }
   const { querySince = now, askAt = now } = one;
