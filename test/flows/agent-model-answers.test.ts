@@ -80,17 +80,23 @@ test('what a page or a model says is sent on without NUL characters and half sur
   expect(sent).not.toMatch(/\\u0000|\\ud83d/);
 });
 
+/** A run of an agent with one tool, whose model calls one and then is done. */
+async function runWithCall(called: { name: string; arguments: string }) {
+  const call = { index: 0, id: 'c_1', function: called };
+  upstream.queue(
+    { chunks: [chunk({ tool_calls: [call] }), ...finish('tool_calls')] },
+    { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
+  );
+  const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+  const run = await runAgent(penstock, key, id, { input: 'Write' });
+  expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+  return run;
+}
+
 test.each(['{"__proto__":{"x":1}}', '{"a":{"constructor":{"prototype":{}}}}', '{{{'])(
   'a call with arguments that nobody may read (%s) is a step with its error',
   async (given) => {
-    const call = { index: 0, id: 'c_1', function: { name: 'create_document', arguments: given } };
-    upstream.queue(
-      { chunks: [chunk({ tool_calls: [call] }), ...finish('tool_calls')] },
-      { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
-    );
-    const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
-    const run = await runAgent(penstock, key, id, { input: 'Write' });
-    expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+    const run = await runWithCall({ name: 'create_document', arguments: given });
     expect(run.steps.map(({ type, tool_output: output }) => [type, output])).toMatchObject([
       ['tool_call', undefined],
       ['tool_result', { error: expect.stringContaining('Invalid input') }],
@@ -100,15 +106,8 @@ test.each(['{"__proto__":{"x":1}}', '{"a":{"constructor":{"prototype":{}}}}', '{
 );
 
 test('a model that calls a tool that the agent does not have is told so in plain words', async () => {
-  const call = { index: 0, id: 'c_1', function: { name: 'invented', arguments: '{"x":1}' } };
   const before = upstream.requests.length;
-  upstream.queue(
-    { chunks: [chunk({ tool_calls: [call] }), ...finish('tool_calls')] },
-    { chunks: [chunk({ content: 'Done.' }), ...finish('stop')] },
-  );
-  const id = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
-  const run = await runAgent(penstock, key, id, { input: 'Write' });
-  expect(run.last).toMatchObject({ type: 'done', output: 'Done.' });
+  await runWithCall({ name: 'invented', arguments: '{"x":1}' });
   const [, second] = upstream.requests.slice(before);
   expect(second?.body['messages']).toMatchObject([
     { role: 'system' },

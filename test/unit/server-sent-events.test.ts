@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openSse } from '../../src/http/sse.js';
+import { openSse, type SseOptions } from '../../src/http/sse.js';
 import { carry } from '../../rest-compat/stream.js';
 import { ApiError } from '../../src/errors.js';
 
@@ -49,6 +49,10 @@ async function* endless(state: { taken: number; ended: boolean }): AsyncGenerato
 }
 
 const fail = (): ApiError => new ApiError('server_error', 'Generation failed');
+
+/** A stream that is kept for retries. */
+const recorded = (response: ServerResponse, events: AsyncIterable<string>, options: SseOptions) =>
+  carry({ response, events, format: String, ending: 'end', fail, outlivesReader: true, options });
 
 describe('a stream of Server-Sent Events', () => {
   it('sends its head at once and a comment while it is quiet', async () => {
@@ -132,17 +136,7 @@ describe('a stream of Server-Sent Events', () => {
     }
     const socket = await answering((response) => {
       response.once('close', release);
-      const options = { copy: (text: string) => copied.push(text) > 0 };
-      const work = {
-        response,
-        events: events(),
-        format: String,
-        ending: 'end',
-        fail,
-        outlivesReader: true,
-        options,
-      };
-      void carry(work).then(tell);
+      void recorded(response, events(), { copy: (text) => copied.push(text) > 0 }).then(tell);
     });
     await textUntil(socket, 'one');
     socket.destroy();
@@ -156,16 +150,7 @@ describe('a stream of Server-Sent Events', () => {
       for (let index = 0; index < count; index++) yield `${index}:${'x'.repeat(64 * 1024)};`;
     }
     const socket = await answering((response) => {
-      const options = { copy: () => true, stallTimeoutMs: 1000 };
-      void carry({
-        response,
-        events: events(),
-        format: String,
-        ending: 'end',
-        fail,
-        outlivesReader: true,
-        options,
-      });
+      void recorded(response, events(), { copy: () => true, stallTimeoutMs: 1000 });
     });
     const parts: Buffer[] = [];
     for await (const part of socket as AsyncIterable<Buffer>) {
