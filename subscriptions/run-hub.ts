@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { AgentRun, AgentRunService, RunEvent, RunEvents } from '../src/agents/agents.types.js';
 import type { Principal } from '../src/access/access.types.js';
 import { invalid, notFound } from '../src/errors.js';
+import type { FileService } from '../src/files/index.js';
 import type { Hints } from '../src/database/hints.types.js';
 import type { Bus, BusSubscription } from '../src/events/events.types.js';
 import { JobChannel, RECENT } from './job-channel.js';
@@ -14,8 +15,8 @@ export interface RunHubDependencies {
   runs: Pick<AgentRunService, 'getMany' | 'events' | 'positions'>;
   hints: Pick<Hints, 'on'>;
   bus: Pick<Bus, 'subscribe'>;
-  /** Files in a step's output become signed URLs, once for all subscribers. */
-  sign<T>(orgId: string, value: T): T;
+  /** Files in a step's output and in what the model wrote become signed URLs, once for all subscribers. */
+  sign: FileService['sign'];
   logger: Logger;
 }
 
@@ -114,7 +115,7 @@ class Hub implements RunHub {
       const read = async (after: number, limit: number) =>
         (await runs.events(orgId, id, after, limit)).map((event) => ({
           ...event,
-          data: sign(orgId, event.data),
+          data: shownOf(event, sign),
         }));
       const failed = (error: unknown) =>
         logger.warn({ err: error, runId: id }, 'reading run events failed; the sweep tries again');
@@ -135,6 +136,14 @@ class Hub implements RunHub {
       this.dependencies.logger.warn({ err: error }, 'sweeping run events failed; the next sweep tries again');
     }
   }
+}
+
+/** What a tool was given stays as it was: that are the model's words, which refer to no file. */
+function shownOf({ run, data }: RunEvent, sign: RunHubDependencies['sign']): RunEvent['data'] {
+  const { step } = data as { step?: { tool_input?: unknown } };
+  const signed = sign(run.orgId, data, run.createdAt);
+  if (step?.tool_input === undefined) return signed;
+  return { ...signed, step: { ...(signed['step'] as object), tool_input: step.tool_input } };
 }
 
 async function* nothing(): AsyncGenerator<RunEvent> {}

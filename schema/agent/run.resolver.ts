@@ -76,11 +76,18 @@ export class AgentRunResolver {
     return services.agentRuns.cancel(call.principal, agentId ?? null, id);
   }
 
+  @FieldResolver()
+  output(@Root() run: AgentRun, @Ctx() { services }: GraphqlContext): string | null {
+    return services.files.sign(run.orgId, run.output, run.createdAt);
+  }
+
   /** Those that the run had: an event's run has none that came after the event. */
   @FieldResolver()
   async steps(@Root() run: AgentRun, @Ctx() { services, call }: GraphqlContext): Promise<RunStep[]> {
     const steps = await loadSteps(services.agentRuns, call, run);
     const had = steps.filter(({ stepNumber }) => stepNumber <= run.totalSteps);
-    return had.map((step) => ({ ...step, toolOutput: services.files.sign(run.orgId, step.toolOutput) }));
+    const { orgId, createdAt } = run;
+    const shown = <T>(value: T): T => services.files.sign(orgId, value, createdAt);
+    return had.map((step) => ({ ...step, content: shown(step.content), toolOutput: shown(step.toolOutput) }));
   }
 }

@@ -44,6 +44,7 @@ export class AgentRunType {
   @Field(() => String, { description: 'What it was asked.' })
   input!: string;
 
+  // Declared here for the schema's order; resolved (its files' addresses as of now) in run.resolver.ts.
   @Field(() => String, { nullable: true, description: 'Null until completed.' })
   output!: string | null;
 

@@ -9,7 +9,13 @@ import { createAudio, type Audio } from '../audio/index.js';
 import { readMcpFile } from '../agents/index.js';
 import type { Config } from '../config.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
-import { createInProcessBus, createKafkaBus, createRelay, type Bus } from '../events/index.js';
+import {
+  createInProcessBus,
+  createKafkaBus,
+  createRelay,
+  type Bus,
+  type EventEnvelope,
+} from '../events/index.js';
 import { openFiles, type Files } from '../files/index.js';
 import { createEgress, type Egress } from '../egress/index.js';
 import { createImaging, type Imaging } from '../imaging/index.js';
@@ -172,7 +178,8 @@ export function startRelay(foundation: Foundation, closers: Closers): void {
     tracer === null || traces === null
       ? plain
       : traceBus(plain, tracer, { lookup: traces, kafkaPrefix: config.kafka?.prefix ?? null });
-  const render = (orgId: string, data: Record<string, unknown>) => files.service.sign(orgId, data);
+  const render = ({ orgId, data, timestamp }: EventEnvelope) =>
+    files.service.sign(orgId, data, new Date(timestamp));
   const relay = createRelay({ database, bus, logger, render });
   relay.start();
   closers.add('the relay', () => relay.close());

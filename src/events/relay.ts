@@ -18,7 +18,7 @@ export interface RelayOptions {
   bus: Pick<Bus, 'publish'>;
   logger: Logger;
   /** Signs `{"$file"}` references of an event's data when it is published (decisions.md 9). */
-  render?: (orgId: string, data: EventEnvelope['data']) => EventEnvelope['data'];
+  render?: (event: EventEnvelope) => EventEnvelope['data'];
   /** Rows of one publication. Default 1,000. */
   batchSize?: number;
   /** How long the right to publish holds without being renewed; after a relay that died in a publication nobody publishes for that long.
@@ -158,8 +158,9 @@ class OutboxRelay implements Relay {
   /** What refers to no file is published as it stands. */
   private toMessage(row: OutboxRow): BusMessage {
     const { render } = this.options;
-    if (render === undefined || !row.stored.json.includes('"$file"')) return row;
+    const { json } = row.stored;
+    if (render === undefined || (!json.includes('"$file"') && !json.includes('&signature='))) return row;
     const { topic, key, event } = row;
-    return { topic, key, event: { ...event, data: render(event.orgId, event.data) } };
+    return { topic, key, event: { ...event, data: render(event) } };
   }
 }

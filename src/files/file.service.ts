@@ -74,7 +74,12 @@ export function createFileService({
       if (bytes === null) throw notFound();
       return bytes;
     },
-    sign: (orgId, value) => replaceReferences(value, (id, extension) => url({ orgId, id, extension })),
+    sign: (orgId, value, at) =>
+      replaceNodes(value, (node) => {
+        if (typeof node === 'string') return at === undefined ? node : signer.renew(node, { orgId, at });
+        const reference = referenceOf(node);
+        return reference === null ? undefined : url({ orgId, ...reference });
+      }),
     async resolveOwn(orgId, value) {
       const base = `${publicUrl()}/files/`;
       if (!value.startsWith(base) || !URL.canParse(value)) return null;
@@ -155,18 +160,23 @@ function toStoredFile(row: FileRow): StoredFile {
   };
 }
 
-/** A copy of a JSON value in which every `{"$file": "<id>.<extension>"}` is replaced. Any other object is left as it is. */
-function replaceReferences<T>(value: T, replace: (id: string, extension: string) => string): T {
+/** What `{"$file": "<id>.<extension>"}` refers to; null for any other value. */
+function referenceOf(node: unknown): { id: string; extension: string } | null {
+  if (typeof node !== 'object' || node === null) return null;
+  const [only, ...more] = Object.entries(node);
+  if (more.length > 0 || only?.[0] !== '$file' || typeof only[1] !== 'string') return null;
+  const [, id, extension] = REFERENCE.exec(only[1]) ?? [];
+  return id === undefined || extension === undefined ? null : { id, extension };
+}
+
+/** A copy of a JSON value. @param replace answers what stands for a node, or undefined for one that is walked */
+function replaceNodes<T>(value: T, replace: (node: unknown) => string | undefined): T {
   const walk = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(walk);
+    const replaced = replace(node);
+    if (replaced !== undefined) return replaced;
     if (typeof node !== 'object' || node === null || node instanceof Date) return node;
-    const entries = Object.entries(node);
-    const [only] = entries;
-    if (entries.length === 1 && only?.[0] === '$file' && typeof only[1] === 'string') {
-      const [, id, extension] = REFERENCE.exec(only[1]) ?? [];
-      if (id !== undefined && extension !== undefined) return replace(id, extension);
-    }
-    return Object.fromEntries(entries.map(([name, child]) => [name, walk(child)]));
+    return Object.fromEntries(Object.entries(node).map(([name, child]) => [name, walk(child)]));
   };
   return walk(value) as T;
 }

@@ -37,8 +37,12 @@ export interface FileService {
   read(orgId: string, id: string): Promise<Buffer>;
   /** Signed absolute URL, valid 7 days rounded to the day; no query. Extension makes the URL end in a file name. */
   url(file: { orgId: string; id: string; extension: string }): string;
-  /** Replaces every `{"$file": "<id>.<extension>"}` of a JSON value by its signed URL, without a query. */
-  sign<T>(orgId: string, value: T): T;
+  /**
+   * Replaces every `{"$file": "<id>.<extension>"}` of a JSON value by its signed URL, without a query.
+   * @param at signs also those addresses of the organisation again that stand in texts and opened then: a model that is told of a file
+   * writes its address into its own words, which are stored and outlive it
+   */
+  sign<T>(orgId: string, value: T, at?: Date): T;
   /** The file that a signed URL of this installation and organisation names, or null for any other URL. */
   resolveOwn(orgId: string, url: string): Promise<StoredFile | null>;
   /**

@@ -9,11 +9,16 @@ const REMEMBERED = 2_000;
 const PATH = /^\/files\/([a-z]+_[0-9a-z]{26})\/(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
+/** Path and query of a signed address within a text. */
+const SIGNED =
+  /\/files\/[a-z]+_[0-9a-z]{26}\/file_[0-9a-z]{26}\.[a-z0-9]{1,8}\?expires=\d{1,12}&signature=[0-9a-f]{64}(?!\w)/g;
 
 /** Why a URL names no file: it is none of ours, not signed by us, or its time is over. */
 export type UrlVerdict =
   | { kind: 'valid'; key: FileKey; expires: number }
-  | { kind: 'unknown' | 'forged' | 'expired' };
+  | { kind: 'expired'; key: FileKey; expires: number }
+  | { kind: 'unknown' }
+  | { kind: 'forged' };
 
 /**
  * Signed file addresses: `/files/<organisation>/<file>.<extension>?expires=<Unix seconds>&signature=<hex HMAC-SHA256>`.
@@ -23,6 +28,8 @@ export interface UrlSigner {
   /** Path and query. The expiry is 7 days ahead, rounded up to a day, so that equal answers stay equal for a day. */
   sign(key: FileKey): string;
   verify(pathname: string, query: URLSearchParams): UrlVerdict;
+  /** The text with the organisation's addresses in it that opened `at` a time signed again; any other address is left as it is. */
+  renew(text: string, those: { orgId: string; at: Date }): string;
 }
 
 function keyOf(secret: string): KeyObject {
@@ -48,7 +55,7 @@ export function createUrlSigner(
   const signatureOf = (signingKey: KeyObject, key: FileKey, expires: number) =>
     createHmac('sha256', signingKey).update(`${key.orgId}\n${key.id}\n${key.extension}\n${expires}`).digest();
 
-  return {
+  const signer: UrlSigner = {
     sign(key) {
       const expires = (Math.ceil(now() / 1000 / DAY_SECONDS) + LIFETIME_DAYS) * DAY_SECONDS;
       const path = `/files/${key.orgId}/${key.id}.${key.extension}?expires=${expires}`;
@@ -71,7 +78,18 @@ export function createUrlSigner(
       // Every accepted key is tried, so that the time taken tells nothing.
       const matches = accepted.filter((accept) => timingSafeEqual(signatureOf(accept, key, expires), given));
       if (matches.length === 0) return { kind: 'forged' };
-      return expires * 1000 <= now() ? { kind: 'expired' } : { kind: 'valid', key, expires };
+      return { kind: expires * 1000 <= now() ? 'expired' : 'valid', key, expires };
+    },
+    renew(text, { orgId, at }) {
+      if (!text.includes('&signature=')) return text;
+      return text.replace(SIGNED, (address) => {
+        const [pathname = '', query] = address.split('?');
+        const verdict = signer.verify(pathname, new URLSearchParams(query));
+        if (verdict.kind === 'unknown' || verdict.kind === 'forged') return address;
+        const { key, expires } = verdict;
+        return key.orgId === orgId && expires * 1000 > at.getTime() ? signer.sign(key) : address;
+      });
     },
   };
+  return signer;
 }

@@ -50,7 +50,8 @@ export async function attemptDelivery(
   const started = Date.now();
   const [secret, next] = secretsOf(delivery, secrets);
   try {
-    const event = files.sign(delivery.orgId, delivery.event);
+    const occurredAt = new Date(String(delivery.event['timestamp']));
+    const event = files.sign(delivery.orgId, delivery.event, occurredAt);
     const body = JSON.stringify(event);
     const signed = {
       body,

@@ -130,7 +130,7 @@ describe('the relay', () => {
   it('signs file references when it publishes, not when they are written', async () => {
     const published: BusMessage[] = [];
     const bus = { publish: async (messages: BusMessage[]) => void published.push(...messages) };
-    const render = (orgId: string, data: EventEnvelope['data']) => ({ ...data, url: `signed for ${orgId}` });
+    const render = ({ orgId, data }: EventEnvelope) => ({ ...data, url: `signed for ${orgId}` });
     const relay = createRelay({ database: test.database, bus, logger, render, pollMs: 50 });
     relays.push(relay);
     relay.start();

@@ -70,6 +70,26 @@ describe('a signed file address', () => {
     expect(verdict(signerAt(NOON, 'old'), signerAt(NOON, 'new', 'old').sign(key))).toBe('forged');
   });
 
+  it('is signed again within a text where it is of the organisation and opened at the time given, and only there', () => {
+    const address = signerAt(NOON).sign(key);
+    const later = signerAt(NOON + 20 * DAY);
+    const text = `See [it](https://penstock.test${address}), twice: ${address}.`;
+    const renewed = later.renew(text, { orgId: key.orgId, at: new Date(NOON) });
+    expect(renewed).toBe(text.replaceAll(address, later.sign(key)));
+    const rotated = createUrlSigner({ current: 'new', previous: 'secret' }, () => NOON + 20 * DAY);
+    expect(rotated.renew(text, { orgId: key.orgId, at: new Date(NOON) })).toBe(
+      text.replaceAll(address, rotated.sign(key)),
+    );
+    for (const [orgId, at, words] of [
+      [newId('org'), NOON, text],
+      [key.orgId, NOON + 8 * DAY, text],
+      [key.orgId, NOON, `${address}0`],
+      [key.orgId, NOON, address.replace(key.id, newId('file'))],
+      [key.orgId, NaN, text],
+    ] as const)
+      expect(later.renew(words, { orgId, at: new Date(at) })).toBe(words);
+  });
+
   it('is never made with an empty secret', () => {
     expect(() => signerAt(NOON, '')).toThrow('empty');
   });

@@ -13,8 +13,14 @@ export const KNOWLEDGE_HEAD = 'Passages from the knowledge files:';
 const MAX_EARLIER = 20;
 const MAX_EARLIER_LENGTH = 60_000;
 
-const EARLIER = `SELECT input, output FROM agent_runs
+const EARLIER = `SELECT input, output, created_at FROM agent_runs
   WHERE org_id = $1 AND agent_id = $2 AND session_id = $3 AND id < $4 AND status = 'completed' ORDER BY id DESC LIMIT $5`;
+
+interface EarlierRun {
+  input: string;
+  output: string;
+  created_at: Date;
+}
 
 /** The agent's own prompt, what is remembered, what its files say, and how to treat text from outside. */
 export function systemPrompt(run: RunRow, memories: Memory[], passages: Passage[]): string {
@@ -53,14 +59,14 @@ export async function openingMessages(
   { database, files }: { database: Database; files: FileService },
 ): Promise<ModelMessage[]> {
   const values = [run.org_id, run.agent_id, run.session_id, run.id, MAX_EARLIER];
-  const rows = await database.tenantQuery<{ input: string; output: string }>(run.org_id, EARLIER, values);
+  const rows = await database.tenantQuery<EarlierRun>(run.org_id, EARLIER, values);
   let length = 0;
   const fitting = rows.filter(
     ({ input, output }) => (length += input.length + output.length) <= MAX_EARLIER_LENGTH,
   );
-  const earlier = fitting.reverse().flatMap(({ input, output }): ModelMessage[] => [
+  const earlier = fitting.reverse().flatMap(({ input, output, created_at }): ModelMessage[] => [
     { role: 'user', content: input },
-    { role: 'assistant', content: output },
+    { role: 'assistant', content: files.sign(run.org_id, output, created_at) },
   ]);
   const given = run.history.map(({ role, content }): ModelMessage => ({ role, content }));
   return [...earlier, ...given, await userMessage(run, files)];
