@@ -187,6 +187,22 @@ describe("an upstream's transcription", () => {
     });
   });
 
+  it('has every word that was told, also those between two segments, over an edge or after the last one', async () => {
+    const word = (text: string, start: number, end: number) => ({ word: text, start, end });
+    const words = [word('hello', 0, 0.4), word('brave', 0.75, 1), word('new', 1, 1.4), word('world', 1.8, 2)];
+    const segments = [
+      { start: 0, end: 0.8, text: 'hello brave' },
+      { start: 1, end: 1.8, text: 'new world.' },
+    ];
+    replies = [
+      { body: { text: 'hello brave new world.', language: 'english', duration: 2, segments, words } },
+    ];
+    const asked = { model: 'acme/ears', file, timestamp_granularities: ['word'] };
+    expect((await post('/audio/transcriptions', asked)).body).toMatchObject({
+      segments: [{ words: words.slice(0, 2) }, { words: words.slice(2) }],
+    });
+  });
+
   it('has the words that an upstream tells with each segment', async () => {
     const word = { word: 'Hello', start: 0, end: 0.5 };
     const segments = [{ start: 0, end: 1, text: 'Hello', words: [word] }];

@@ -84,14 +84,18 @@ function read(text: string, call: TranscriptionCall): Transcription {
   const words = call.words ? wordsOf(answer['words']) : null;
   const listed = fieldsIn(answer['segments']);
   const speakers = new Map<string, string>();
-  const segments = listed.map((segment) =>
-    segmentOf(segment, {
+  const shares = words === null ? null : sharesOf(words, listed);
+  const segments = listed.map((segment, index): TranscribedSegment => {
+    const { start, end, text: said, speaker } = segment;
+    return {
+      start: Number(start ?? 0),
+      end: Number(end ?? 0),
+      text: textIn(said).trim(),
+      speaker: call.diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
       // Some tell the words of each segment in it.
-      words: words ?? (call.words ? wordsOf(segment['words']) : null),
-      speakers,
-      diarization: call.diarization,
-    }),
-  );
+      words: shares?.[index] ?? (call.words ? wordsOf(segment['words']) : null),
+    };
+  });
   const only: TranscribedSegment = { start: 0, end: call.durationSeconds, text: whole, speaker: null, words };
   return {
     text: whole,
@@ -124,26 +128,25 @@ function wordsOf(words: unknown): TranscribedWord[] | null {
   }));
 }
 
-/** A word belongs to the segment in which its middle lies. */
-function segmentOf(
-  { start, end, text, speaker }: Fields,
-  {
-    words,
-    speakers,
-    diarization,
-  }: { words: TranscribedWord[] | null; speakers: Map<string, string>; diarization: boolean },
-): TranscribedSegment {
-  const [from, to] = [Number(start ?? 0), Number(end ?? 0)];
-  const within = words?.filter(
-    (word) => (word.start + word.end) / 2 >= from && (word.start + word.end) / 2 < to,
-  );
-  return {
-    start: from,
-    end: to,
-    text: textIn(text).trim(),
-    speaker: diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
-    words: within ?? null,
-  };
+/**
+ * The words of each segment. A word belongs to the segment in which its middle lies, else to the nearest one: an upstream's words and
+ * segments are timed apart, and no word may fall between.
+ */
+function sharesOf(words: TranscribedWord[], segments: Fields[]): TranscribedWord[][] {
+  const spans = segments.map(({ start, end }) => ({ from: Number(start ?? 0), to: Number(end ?? 0) }));
+  const shares = spans.map((): TranscribedWord[] => []);
+  for (const word of words) {
+    const middle = (word.start + word.end) / 2;
+    let nearest = 0;
+    let least = Infinity;
+    for (const [index, { from, to }] of spans.entries()) {
+      const distance = Math.max(from - middle, middle - to, 0);
+      // At the edge of two it is the later one's.
+      if (distance <= least) [nearest, least] = [index, distance];
+    }
+    shares[nearest]?.push(word);
+  }
+  return shares;
 }
 
 function labelOf(speaker: string, speakers: Map<string, string>): string {
