@@ -218,7 +218,7 @@ export interface KnowledgeService {
    * them to the sweep.
    */
   copyBytes(orgId: string, agentId: string): Promise<CopiedFile[]>;
-  /** In the transaction that makes the duplicate: its files, with the passages of those that were read. */
+  /** In the transaction that makes the duplicate: its files, with the passages of those that were read, as far as they are few. */
   attach(sql: Sql, to: { orgId: string; agentId: string }, copies: CopiedFile[]): Promise<void>;
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */
   search(input: { agentId: string; agentOrgId: string; query: string; limit: number }): Promise<Passage[]>;

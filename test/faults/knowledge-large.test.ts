@@ -59,7 +59,19 @@ interface Read {
   chunk_count: number;
 }
 
-/** Uploads, and asks until the file is read. */
+/** Asks until the file is read. */
+async function endOf(column: 'id' | 'agent_id', id: string) {
+  let reader = 0;
+  for (;;) {
+    for (const pid of await childrenOf(server.pid)) reader = Math.max(reader, await peakOf(pid));
+    const sql = `SELECT status, error_message, chunk_count FROM knowledge_files WHERE ${column} = $1`;
+    const [row] = await installation.sql<Read>(sql, [id]);
+    if (row?.status === 'completed' || row?.status === 'failed') return { ...row, reader };
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Uploads, and waits until the file is read. */
 async function read(path: string, key: string, { text, filename }: { text: Buffer; filename: string }) {
   const form = new FormData();
   form.append('file', new Blob([text as Uint8Array<ArrayBuffer>]), filename);
@@ -67,14 +79,7 @@ async function read(path: string, key: string, { text, filename }: { text: Buffe
   const sent = await fetch(`${server.origin}/api/v1${path}`, { method: 'POST', headers, body: form });
   expect(sent.status).toBe(200);
   const { file } = (await sent.json()) as { file: { id: string } };
-  let reader = 0;
-  for (;;) {
-    for (const pid of await childrenOf(server.pid)) reader = Math.max(reader, await peakOf(pid));
-    const sql = 'SELECT status, error_message, chunk_count FROM knowledge_files WHERE id = $1';
-    const [row] = await installation.sql<Read>(sql, [file.id]);
-    if (row?.status === 'completed' || row?.status === 'failed') return { ...row, reader };
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  return await endOf('id', file.id);
 }
 
 /** What a run's first step says of the files. */
@@ -90,7 +95,7 @@ test.each([
   ['text', 50, 'a.txt', (nth: number) => (nth === 0 ? '😀\n' : sentence(nth))],
   ['table', 25, 'a.csv', row],
 ])(
-  'a %s of %i MB, which the plan allows, is read and found, and the processes stay small',
+  'a %s of %i MB, which the plan allows, is read and found, in a duplicate too, and the processes stay small',
   async (_what, megabytes, filename, line) => {
     const { key } = await installation.createOrg({ plan: 'cli_team' });
     const agentId = await makeAgent(server, key);
@@ -103,7 +108,17 @@ test.each([
     } = await read(`/agents/${agentId}/knowledge`, key, { text, filename });
     expect({ status, fault }).toEqual({ status: 'completed', fault: null });
     expect(found.chunk_count).toBeLessThan(40_001);
-    expect(await foundBy(key, agentId, 'Who is the zymurgist?')).toContain(`passage ${found.chunk_count}:`);
+    const asked = 'Who is the zymurgist?';
+    expect(await foundBy(key, agentId, asked)).toContain(`passage ${found.chunk_count}:`);
+    const copy = await server.rest<{ agent: { id: string } }>('POST', `/agents/${agentId}/duplicate`, {
+      key,
+    });
+    expect(copy.status).toBe(200);
+    expect(await endOf('agent_id', copy.body.agent.id)).toMatchObject({
+      status: 'completed',
+      chunk_count: found.chunk_count,
+    });
+    expect(await foundBy(key, copy.body.agent.id, asked)).toContain(`passage ${found.chunk_count}:`);
     expect(found.reader).toBeLessThan(512);
     expect(await peakOf(server.pid)).toBeLessThan(600);
   },

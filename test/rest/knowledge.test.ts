@@ -323,6 +323,37 @@ test('a duplicate has files of its own', async () => {
   expect(found).toMatchObject([{ text: 'The lock gate opens at noon.' }]);
 });
 
+test('a duplicate takes at most 1,000 passages along; its further files are read again', async () => {
+  const own = await penstock.createOrg({ plan: 'business_monthly' });
+  const source = await createAgent(own.key);
+  const line = (nth: number) => `Gate ${nth} of the lock opens at ${nth} past noon.\n`;
+  const long = Array.from({ length: 9_000 }, (_, nth) => line(nth)).join('');
+  for (const [name, text] of Object.entries({
+    'a.txt': long,
+    'b.txt': `${long}.`,
+    'c.txt': 'The mill grinds.',
+  }))
+    expect((await upload(text, name, { key: own.key, agent: source })).status).toBe(200);
+  const filesOf = async (agent: string) =>
+    (await penstock.rest<{ files: FileRecord[] }>('GET', `/agents/${agent}/knowledge`, { key: own.key })).body
+      .files;
+  const all = (agent: string) =>
+    eventually(async () => {
+      const files = await filesOf(agent);
+      return files.every(({ status }) => status === 'completed') && files;
+    });
+  const sources = await all(source);
+  const passages = sources.map(({ chunk_count: count }) => count).sort((a, b) => a - b);
+  expect(passages[1]! + passages[2]!).toBeGreaterThan(1_000);
+  expect(passages[2]).toBeLessThan(1_000);
+  const path = `/agents/${source}/duplicate`;
+  const { body } = await penstock.rest<{ agent: { id: string } }>('POST', path, { key: own.key });
+  const statuses = (await filesOf(body.agent.id)).map(({ status }) => status);
+  expect(statuses.filter((status) => status !== 'completed')).toHaveLength(1);
+  const copied = (await all(body.agent.id)).map(({ chunk_count: count }) => count).sort((a, b) => a - b);
+  expect(copied).toEqual(passages);
+});
+
 test('a duplicate whose files cannot be copied leaves no agent; one whose file was deleted meanwhile comes without it', async () => {
   const own = await penstock.createOrg({ plan: 'pro_monthly' });
   const source = await createAgent(own.key);

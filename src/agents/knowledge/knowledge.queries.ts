@@ -32,14 +32,24 @@ export function toKnowledgeFile(row: KnowledgeRow): KnowledgeFile {
   };
 }
 
-/** One that is still being read is read again for the copy; a finished one takes its passages along. Nothing where it was deleted meanwhile. */
-export const COPY = `WITH source AS (SELECT * FROM knowledge_files WHERE id = $1 AND org_id = $2), made AS (
+/**
+ * A finished one takes its passages along, where they are no more than `$6`: their index is written with them, which takes as long as to read
+ * the file. One that has more, or is still being read, is read again for the copy. Nothing where it was deleted meanwhile.
+ */
+export const COPY = `WITH source AS (
+    SELECT *, status = 'processing' OR (status = 'completed' AND chunk_count > $6) AS again
+    FROM knowledge_files WHERE id = $1 AND org_id = $2
+  ), made AS (
     INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes, status, error_message, chunk_count)
     SELECT $3, org_id, $4, $5, filename, content_type, size_bytes,
-      CASE status WHEN 'processing' THEN 'pending' ELSE status END, error_message, chunk_count FROM source RETURNING id
+      CASE WHEN again THEN 'pending' ELSE status END, error_message, CASE WHEN again THEN 0 ELSE chunk_count END
+    FROM source RETURNING id, chunk_count
+  ), copied AS (
+    INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
+    SELECT made.id, c.org_id, $4, c.position, c.text, c.embedding
+    FROM made, knowledge_chunks c WHERE c.file_id = $1 AND made.chunk_count > 0
   )
-  INSERT INTO knowledge_chunks (file_id, org_id, agent_id, position, text, embedding)
-  SELECT made.id, c.org_id, $4, c.position, c.text, c.embedding FROM made, knowledge_chunks c WHERE c.file_id = $1`;
+  SELECT chunk_count AS passages FROM made`;
 
 /** Wakes the readers. */
 export const NOTIFY = `SELECT pg_notify('penstock_knowledge', $1)`;

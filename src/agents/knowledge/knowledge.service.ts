@@ -23,6 +23,8 @@ import { ReadingPlaces } from './reading-places.js';
 import { Retrieval } from './retrieval.js';
 
 const MB = 1024 * 1024;
+/** What a duplicate's caller waits for: a second or two. Further files are read again by the workers. */
+const MAX_COPIED_PASSAGES = 1_000;
 
 export interface KnowledgeOptions {
   database: Database;
@@ -126,8 +128,12 @@ class Knowledge implements KnowledgeService {
   }
 
   async attach(sql: Sql, { orgId, agentId }: { orgId: string; agentId: string }, copies: CopiedFile[]) {
-    for (const { sourceId, fileId } of copies)
-      await sql.query(COPY, [sourceId, orgId, newId('kf'), agentId, fileId]);
+    let room = MAX_COPIED_PASSAGES;
+    for (const { sourceId, fileId } of copies) {
+      const values = [sourceId, orgId, newId('kf'), agentId, fileId, room];
+      const [made] = await sql.query<{ passages: number }>(COPY, values);
+      room -= made?.passages ?? 0;
+    }
     if (copies.length > 0) await sql.query(NOTIFY, [agentId]);
   }
 
