@@ -60,7 +60,8 @@ async function edit(body: Record<string, unknown>) {
     const [r = 0, g = 0] = data.subarray((y * info.width + x) * 4);
     return r > 200 && g < 60 ? 'red' : g > 200 && r < 60 ? 'green' : 'other';
   };
-  return { item, format: (await sharp(bytes).metadata()).format, at };
+  const { format, hasAlpha } = await sharp(bytes).metadata();
+  return { item, format, hasAlpha, at };
 }
 
 test('an upstream paints inside the mask alone, whatever else it redrew', async () => {
@@ -87,9 +88,9 @@ test('an upstream extends a picture whose own part stays as it was', async () =>
   expect([made.at(80, 60), made.at(WIDTH + 20, 60)]).toEqual(['red', 'green']);
 });
 
-test('an upstream removes a background as PNG', async () => {
+test('an upstream removes a background as PNG that can be transparent, whatever form it came in', async () => {
   const made = await edit({ operation: 'backgroundRemoval' });
-  expect(made.format).toBe('png');
+  expect([made.format, made.hasAlpha]).toEqual(['png', true]);
   expect(upstream.requests.at(-1)!.bytes.toString('latin1')).toContain(
     'name="background"\r\n\r\ntransparent',
   );

@@ -42,7 +42,7 @@ export async function finishEdit(task: FinishEdit): Promise<EditedImage> {
   const fitted = sharp(bytes, READ).autoOrient().resize(width, height, { fit: 'cover', kernel: 'lanczos3' });
   const composed = kept === undefined ? fitted : fitted.composite([{ input: Buffer.from(kept) }]);
   const encoded = transparent
-    ? composed.png({ compressionLevel: 6, adaptiveFiltering: false })
+    ? composed.ensureAlpha().png({ compressionLevel: 6, adaptiveFiltering: false })
     : asJpeg(composed, { width, height });
   const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
