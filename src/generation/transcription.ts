@@ -5,7 +5,7 @@ import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';
-import type { ProviderRegistry, Transcription } from '../providers/index.js';
+import type { ProviderRegistry, Transcription, TranscriptionModel } from '../providers/index.js';
 import { callEngine, engineOf } from './engine.js';
 import type { GenerationKind } from './generation.types.js';
 import { withinSound } from './heard-times.js';
@@ -155,7 +155,7 @@ async function listen(
         mediaType: facts.contentType,
         durationSeconds: facts.durationSeconds,
         language: input.language === 'auto' ? null : input.language,
-        words: input.timestamp_granularities.includes('word'),
+        words: input.timestamp_granularities.includes('word') || cutsSubtitles(input, transcription),
         diarization: input.diarization,
         translation: input.translation,
         modelInputs: input.model_inputs ?? {},
@@ -168,6 +168,14 @@ async function listen(
       return withinSound(heard, facts.durationSeconds);
     },
   });
+}
+
+/** Long segments are cut between words for subtitles, which are asked for where the model can tell them. */
+function cutsSubtitles(
+  { response_format: format }: TranscriptionInput,
+  { capabilities }: TranscriptionModel,
+): boolean {
+  return capabilities.words && (format === 'srt' || format === 'vtt');
 }
 
 /** Contract 2.9: words only where they were asked for. */

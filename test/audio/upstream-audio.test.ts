@@ -203,6 +203,25 @@ describe("an upstream's transcription", () => {
     });
   });
 
+  it('is cut for subtitles between the words that its upstream tells, asked for or not', async () => {
+    const texts = Array.from({ length: 40 }, (_, nth) => `word${nth}`);
+    const words = texts.map((word, nth) => ({ word, start: nth / 20, end: (nth + 1) / 20 }));
+    const segments = [{ start: 0, end: 2, text: texts.join(' ') }];
+    const reply = { body: { text: texts.join(' '), language: 'english', duration: 2, segments, words } };
+    replies = [reply, reply];
+    const asked = { model: 'acme/ears', file };
+    const { body } = await post('/audio/transcriptions', { ...asked, response_format: 'vtt' });
+    const cues = String(body)
+      .split('\n\n')
+      .filter((cue) => cue.includes('-->'));
+    expect(cues.map((cue) => cue.split('\n')[1]).join(' ')).toBe(texts.join(' '));
+    for (const cue of cues) expect(cue.split('\n')[1]!.length).toBeLessThanOrEqual(84);
+    // Elsewhere words are neither asked for nor shown where nobody wants them.
+    await post('/audio/transcriptions', asked);
+    expect(seen[0]?.body.includes('\r\n\r\nword\r\n')).toBe(true);
+    expect(seen[1]?.body.includes('\r\n\r\nword\r\n')).toBe(false);
+  });
+
   it('has the words that an upstream tells with each segment', async () => {
     const word = { word: 'Hello', start: 0, end: 0.5 };
     const segments = [{ start: 0, end: 1, text: 'Hello', words: [word] }];
