@@ -1,7 +1,7 @@
 import type { TranscribedSegment, Transcription } from '../providers/transcription.types.js';
 
 /**
- * What was heard, with each time inside the sound and no end before its start: upstreams tell of times that are none, and subtitles are
+ * What was heard, with each time inside the sound, no end before its start, and in order of their starts: upstreams tell of times that are none, and subtitles are
  * made from them. A time that is no number is that of what came before.
  */
 export function withinSound(heard: Transcription, durationSeconds: number): Transcription {
@@ -23,5 +23,5 @@ export function withinSound(heard: Transcription, durationSeconds: number): Tran
     });
     return { ...placed, words: words ?? null };
   });
-  return { ...heard, segments };
+  return { ...heard, segments: segments.toSorted((a, b) => a.start - b.start) };
 }

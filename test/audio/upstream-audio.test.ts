@@ -222,6 +222,20 @@ describe("an upstream's transcription", () => {
     expect(seen[1]?.body.includes('\r\n\r\nword\r\n')).toBe(false);
   });
 
+  it('is in the order of its times, whatever the order that it was told in', async () => {
+    const part = (text: string, start: number, end: number) => ({ text, start, end });
+    const segments = [part('Two', 1.5, 2), part('Zero', 0, 0.5), part('One', 0.6, 1)];
+    const reply = { body: { text: 'Zero one two', language: 'en', segments } };
+    replies = [reply, reply];
+    const asked = { model: 'acme/ears', file };
+    const ordered = ['Zero', 'One', 'Two'].map((text) => ({ text }));
+    expect((await post('/audio/transcriptions', asked)).body).toMatchObject({ segments: ordered });
+    const { body } = await post('/audio/transcriptions', { ...asked, response_format: 'srt' });
+    expect(String(body)).toMatch(
+      /00:00:00,000 --> 00:00:00,500\nZero[^]*00:00:00,600[^]*One[^]*00:00:01,500[^]*Two/,
+    );
+  });
+
   it('has the words that an upstream tells with each segment', async () => {
     const word = { word: 'Hello', start: 0, end: 0.5 };
     const segments = [{ start: 0, end: 1, text: 'Hello', words: [word] }];

@@ -200,6 +200,16 @@ describe('what an upstream made and nobody can read', () => {
   });
 });
 
+it('a picture is taken however a gateway gives it: as base64, with the head of a data URL, or as such a URL in place of its address', async () => {
+  const good = await picture('#00ff00');
+  const inline = `data:image/png;base64,${good}`;
+  for (const item of [{ b64_json: good }, { b64_json: inline }, { b64_json: null, url: inline }]) {
+    upstream.on('/odd/v1/images/generations', { body: { data: [item] } });
+    const { status, body } = await post('/images/generations', { model: 'odd/paint', prompt: 'x' });
+    expect([status, body['model']]).toEqual([200, 'odd/paint']);
+  }
+});
+
 it('a picture that an upstream made is fetched again where its file cannot be had for a moment, not made again or elsewhere', async () => {
   const answers: NativeReply[] = [{ status: 503 }, { status: 429 }];
   const good = Buffer.from(await picture('#00ff00'), 'base64');

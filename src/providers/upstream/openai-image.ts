@@ -12,6 +12,8 @@ const DOWNLOAD_TIMEOUT_MS = 60_000;
 const DOWNLOAD_PAUSE_MS = 500;
 /** These models always answer base64 and refuse the field. */
 const ALWAYS_BASE64 = /(^|\/)(chatgpt-image|gpt-image)/;
+/** Gateways give a picture itself in place of its address, or put this before the base64. */
+const DATA_URL = /^data:image\/[\w.+-]+;base64,/;
 
 interface Item {
   b64_json?: unknown;
@@ -94,7 +96,8 @@ async function bytesOf(
   options: OpenAiImageOptions,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  if (typeof base64 === 'string') return Buffer.from(base64, 'base64');
+  if (typeof base64 === 'string') return Buffer.from(base64.replace(DATA_URL, ''), 'base64');
+  if (typeof url === 'string' && DATA_URL.test(url)) return Buffer.from(url.replace(DATA_URL, ''), 'base64');
   if (typeof url !== 'string' || !URL.canParse(url)) throw brokenAnswer('no images');
   // It is made, and paid, by now.
   return await patiently(() => download(new URL(url), options, signal), {
