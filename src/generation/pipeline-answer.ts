@@ -97,3 +97,10 @@ export function unfinishedError(job: Job): ApiError {
     });
   return new ApiError('unavailable', 'Still processing', { headers, retryAfter: RETRY_AFTER_SECONDS });
 }
+
+/** The error of a completed job whose answer cannot be made now. Names the job in `X-Job-Id`. */
+export function unansweredError(job: Job, cause: unknown): ApiError {
+  const headers = { 'X-Job-Id': job.id };
+  const retryAfter = RETRY_AFTER_SECONDS;
+  return new ApiError('unavailable', 'Service temporarily unavailable', { headers, retryAfter, cause });
+}

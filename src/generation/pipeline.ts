@@ -3,7 +3,7 @@ import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Tool } from '../vocabulary.js';
 import type { GenerationAnswer, GenerationService } from './generation.types.js';
-import { acceptedAnswer, completedAnswer, unfinishedError } from './pipeline-answer.js';
+import { acceptedAnswer, completedAnswer, unansweredError, unfinishedError } from './pipeline-answer.js';
 import { checkRequest } from './pipeline-checks.js';
 import { createStarter } from './pipeline-start.js';
 import type { GenerationOptions } from './pipeline.types.js';
@@ -19,13 +19,22 @@ export function createGenerationService(options: GenerationOptions): GenerationS
   };
   const start = createStarter(options);
 
+  /** It is charged: where its files cannot be had for the moment, the caller asks again, and is led to the same job. */
+  const resultOfCompleted = async (job: Job): Promise<GenerationAnswer> => {
+    try {
+      return await completedAnswer(kindOf(job.tool), job, files);
+    } catch (error) {
+      options.logger.warn({ err: error, jobId: job.id }, 'the answer of a completed job could not be made');
+      throw unansweredError(job, error);
+    }
+  };
   const resultOf = async (call: CallContext, job: Job): Promise<GenerationAnswer> => {
     const finished = await jobs.wait(job.orgId, job.id, {
       timeoutMs: options.config.jobs.syncTimeoutMs,
       signal: AbortSignal.any([options.draining, call.signal]),
     });
     if (finished.status !== 'completed') throw unfinishedError(finished);
-    return await completedAnswer(kindOf(finished.tool), finished, files);
+    return await resultOfCompleted(finished);
   };
 
   return {
@@ -48,7 +57,7 @@ export function createGenerationService(options: GenerationOptions): GenerationS
     },
     async answerOf(job) {
       if (job.status !== 'completed') throw unfinishedError(job);
-      return await completedAnswer(kindOf(job.tool), job, files);
+      return await resultOfCompleted(job);
     },
   };
 }

@@ -30,9 +30,19 @@ const KEEP_MADE: Statement = {
     RETURNING set_config('synchronous_commit', 'off', true)`,
 };
 const MADE: Statement = { name: 'idempotency_made', text: 'SELECT made FROM idempotency_keys WHERE id = $1' };
+/** What was made, and has not failed or been cancelled, may be charged: then the key waits with it for a retry, which is led to it. */
 const FORGET: Statement = {
   name: 'idempotency_forget',
-  text: `DELETE FROM idempotency_keys WHERE id = $1 AND process_id = $2 AND state = 'in_flight'`,
+  text: `WITH given_up AS MATERIALIZED (
+      SELECT k.id, ARRAY(
+          SELECT b.id FROM unnest(k.job_ids) WITH ORDINALITY b (id, nth)
+          WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = b.id AND j.status IN ('failed', 'cancelled')) ORDER BY b.nth
+        ) AS made
+      FROM idempotency_keys k WHERE k.id = $1 AND k.process_id = $2 AND k.state = 'in_flight' FOR UPDATE
+    ), waits AS (
+      UPDATE idempotency_keys k SET process_id = NULL, job_ids = g.made FROM given_up g WHERE k.id = g.id AND g.made <> '{}'
+    )
+    DELETE FROM idempotency_keys k USING given_up g WHERE k.id = g.id AND g.made = '{}'`,
 };
 const RELEASE: Statement = {
   name: 'idempotency_release',
@@ -122,6 +132,7 @@ export async function made(sql: Sql, rowId: string): Promise<Buffer | null> {
   return row?.made ?? null;
 }
 
+/** The next request with the key does the work anew, but for what was made and stands. */
 export async function forget(sql: Sql, rowId: string, processId: string): Promise<void> {
   await sql.query(FORGET, [rowId, processId]);
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Installation } from '../support/installation.js';
 import { createInstallation } from '../support/installation.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -228,6 +228,44 @@ describe('refusals', () => {
     expect([first.status, second.status]).toEqual([500, 500]);
     expect(second.headers['x-job-id']).not.toBe(first.headers['x-job-id']);
     expect(await used(key, 'image_generations')).toBe(0);
+  });
+});
+
+describe('what was made, and whose answer failed, is the retry’s', () => {
+  test('a completed generation whose files cannot be had for the moment is charged once', async () => {
+    const { key } = await server.createOrg();
+    const options = { key, headers: fresh(), body: { ...image, response_format: 'b64_json' } };
+    const query = `mutation { generateImage(input: { prompt: "x", size: "512x512", responseFormat: b64_json }) { job { id } data { b64Json } } }`;
+    const { files } = server.services;
+    const read = vi.spyOn(files, 'read').mockRejectedValueOnce(new Error('EIO'));
+    const first = await server.rest('POST', '/images/generations', options);
+    expect(first).toMatchObject({ status: 503, body: { error: 'Service temporarily unavailable' } });
+    const second = await server.rest<{ data: object[] }>('POST', '/images/generations', options);
+    expect(second).toMatchObject({ status: 200, headers: { 'x-job-id': first.headers['x-job-id'] } });
+    expect(second.body.data).toHaveLength(1);
+    const headers = fresh();
+    read.mockRejectedValueOnce(new Error('EIO'));
+    expect((await server.graphql(query, { key, headers })).errors).toHaveLength(1);
+    read.mockRestore();
+    expect((await server.graphql(query, { key, headers })).errors ?? []).toEqual([]);
+    expect(await used(key, 'image_generations')).toBe(2);
+    const jobs = await server.rest<{ jobs: object[] }>('GET', '/jobs', { key });
+    expect(jobs.body.jobs).toHaveLength(2);
+  });
+
+  test('an agent is not made twice', async () => {
+    const { key } = await server.createOrg();
+    const options = { key, headers: fresh(), body: { name: 'Once', system_prompt: 'x' } };
+    const { agents } = server.services;
+    const create = agents.create.bind(agents);
+    const spy = vi.spyOn(agents, 'create').mockImplementationOnce(async (...given) => {
+      await create(...given);
+      throw new RangeError('Invalid string length');
+    });
+    expect((await server.rest('POST', '/agents', options)).status).toBe(500);
+    spy.mockRestore();
+    expect((await server.rest('POST', '/agents', options)).status).toBe(200);
+    expect((await server.rest<{ agents: object[] }>('GET', '/agents', { key })).body.agents).toHaveLength(1);
   });
 });
 
