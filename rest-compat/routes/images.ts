@@ -1,10 +1,33 @@
-import type { Route } from '../route.types.js';
+import { randomUUID } from 'node:crypto';
+import type { Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { withOptional } from '../openapi/json-schema.js';
 import { describeGeneration, generationAnswer } from './generation.js';
 
 /** `url` or `b64_json`, as asked for. */
 const OPTIONAL = ['url', 'b64_json', 'revised_prompt'];
+
+const answerWithUrls = generationAnswer(OPTIONAL);
+
+/** Files as base64 may be longer together than a string of JavaScript can be, and are copied once instead of read by JSON.stringify. */
+function answerWithFiles(body: Record<string, unknown>): RouteAnswer {
+  const { body: shown, ...answer } = answerWithUrls(body);
+  const files: string[] = [];
+  const mark = randomUUID();
+  const around = JSON.stringify(shown, (name, value: unknown) => {
+    if (name !== 'b64_json' || typeof value !== 'string') return value;
+    files.push(value);
+    return mark;
+  }).split(mark);
+  const length = around.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  const bytes = Buffer.allocUnsafe(files.reduce((sum, file) => sum + file.length, length));
+  let end = 0;
+  for (const [i, piece] of around.entries()) {
+    end += bytes.write(piece, end);
+    end += bytes.write(files[i] ?? '', end, 'latin1');
+  }
+  return { body: bytes, ...answer };
+}
 
 export const imageRoutes: Route[] = [
   {
@@ -32,7 +55,8 @@ export const imageRoutes: Route[] = [
       limitBytes: BODY_LIMITS.large,
       example: { prompt: 'A red fox in the snow', size: '1024x1024', n: 1 },
     },
-    respond: generationAnswer(OPTIONAL),
+    respond: (body, { asked }) =>
+      asked['response_format'] === 'b64_json' ? answerWithFiles(body) : answerWithUrls(body),
     describe: (schema) => withOptional(describeGeneration(schema), OPTIONAL),
     schemaName: 'ImageGeneration',
   },
