@@ -85,15 +85,14 @@ class Agents implements AgentService {
 
   async delete(principal: Principal, id: string): Promise<void> {
     agentPlanOf(principal.plan);
-    await this.one(principal, queries.FIND_OWN_AGENT, [id]);
-    await this.options.knowledge.forgetAgent(principal.orgId, id);
-    await this.options.memory.forgetAgent(id);
-    // Runs stay readable by id, so the row stays, out of every list.
+    // Runs stay readable by id, so the row stays, out of every list. It goes before its files: a duplicate is made of all of them, or not.
     await this.one(
       principal,
       `UPDATE agents SET deleted_at = clock_timestamp() WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${queries.AGENT_COLUMNS}`,
       [id],
     );
+    await this.options.knowledge.forgetAgent(principal.orgId, id);
+    await this.options.memory.forgetAgent(id);
   }
 
   async duplicate(call: KeyedCall, id: string, body: Record<string, unknown>): Promise<Agent> {
@@ -110,9 +109,10 @@ class Agents implements AgentService {
     // Another organisation's files stay where they are: only its runs use them.
     const copies = await knowledge.copyBytes(orgId, id);
     // The agent with all of its files, or none: a retry may be given it from then on.
-    return await this.insert(call, input, (sql, agentId) =>
-      knowledge.attach(sql, { orgId, agentId }, copies),
-    );
+    return await this.insert(call, input, async (sql, agentId) => {
+      await requireUndeleted(sql, orgId, id);
+      await knowledge.attach(sql, { orgId, agentId }, copies);
+    });
   }
 
   private rules(principal: Principal): AgentRules {
@@ -157,6 +157,13 @@ async function requireRoom(sql: Sql, { orgId, plan }: Principal): Promise<void> 
   );
   if ((count?.n ?? 0) >= agentPlanOf(plan).maxAgents)
     throw new ApiError('quota_exceeded', 'Agent limit reached');
+}
+
+/** Holds the organisation's own agent as it is until the transaction ends. @throws ApiError not_found where it was deleted meanwhile */
+async function requireUndeleted(sql: Sql, orgId: string, agentId: string): Promise<void> {
+  const text = 'SELECT deleted_at AS gone FROM agents WHERE org_id = $1 AND id = $2 FOR SHARE';
+  const [row] = await sql.query<{ gone: Date | null }>(text, [orgId, agentId]);
+  if (row !== undefined && row.gone !== null) throw agentNotFound();
 }
 
 function copyName(name: string): string {

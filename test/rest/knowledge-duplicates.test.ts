@@ -56,6 +56,25 @@ const duplicate = (agentId: string) =>
 const passagesOf = (files: FileRecord[]) =>
   files.map(({ chunk_count: count }) => count).sort((a, b) => a - b);
 
+test('a duplicate that is made while its source is deleted has all of its files, or is refused', async () => {
+  const texts = Object.fromEntries(
+    Array.from({ length: 6 }, (_, nth) => [`${nth}.txt`, `Lock ${nth} opens.`]),
+  );
+  const statuses = new Set<number>();
+  for (let afterMs = 0; afterMs <= 20; afterMs += 4) {
+    const source = await agentWith(texts);
+    const making = duplicate(source);
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    const deleting = penstock.rest('DELETE', `/agents/${source}`, { key });
+    const [made, deleted] = await Promise.all([making, deleting]);
+    expect(deleted.status).toBe(200);
+    statuses.add(made.status);
+    if (made.status === 404) expect(made.body).toMatchObject({ error: 'Agent not found' });
+    else expect(await filesOf(made.body.agent.id)).toHaveLength(6);
+  }
+  expect([...statuses].every((status) => status === 200 || status === 404)).toBe(true);
+});
+
 test('a duplicate has files of its own', async () => {
   const source = await agentWith({ 'lock.txt': 'The lock gate opens at noon.' });
   const { body } = await duplicate(source);
