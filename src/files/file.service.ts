@@ -76,7 +76,8 @@ export function createFileService({
     },
     sign: (orgId, value, at) =>
       replaceNodes(value, (node) => {
-        if (typeof node === 'string') return at === undefined ? node : signer.renew(node, { orgId, at });
+        if (typeof node === 'string')
+          return at === undefined ? node : signer.renew(node, { base: publicUrl(), orgId, at });
         const reference = referenceOf(node);
         return reference === null ? undefined : url({ orgId, ...reference });
       }),

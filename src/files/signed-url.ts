@@ -9,7 +9,9 @@ const REMEMBERED = 2_000;
 const PATH = /^\/files\/([a-z]+_[0-9a-z]{26})\/(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
-/** Path and query of a signed address within a text. */
+/** What stands together in a text: an address ends at the latest where this does. */
+const TOGETHER = /[^\s"'<>()[\]{}`\\|]+/g;
+/** Path and query of a signed address within it. */
 const SIGNED =
   /\/files\/[a-z]+_[0-9a-z]{26}\/file_[0-9a-z]{26}\.[a-z0-9]{1,8}\?expires=\d{1,12}&signature=[0-9a-f]{64}(?!\w)/g;
 
@@ -28,8 +30,18 @@ export interface UrlSigner {
   /** Path and query. The expiry is 7 days ahead, rounded up to a day, so that equal answers stay equal for a day. */
   sign(key: FileKey): string;
   verify(pathname: string, query: URLSearchParams): UrlVerdict;
-  /** The text with the organisation's addresses in it that opened `at` a time signed again; any other address is left as it is. */
-  renew(text: string, those: { orgId: string; at: Date }): string;
+  /**
+   * The text with the organisation's addresses in it that opened `at` a time signed again; any other address is left as it is, also one that
+   * only holds such an address: its host would be told a signature.
+   * @param those `base`: what stands before their path
+   */
+  renew(text: string, those: RenewedAddresses): string;
+}
+
+export interface RenewedAddresses {
+  base: string;
+  orgId: string;
+  at: Date;
 }
 
 function keyOf(secret: string): KeyObject {
@@ -80,14 +92,22 @@ export function createUrlSigner(
       if (matches.length === 0) return { kind: 'forged' };
       return { kind: expires * 1000 <= now() ? 'expired' : 'valid', key, expires };
     },
-    renew(text, { orgId, at }) {
+    renew(text, { base, orgId, at }) {
       if (!text.includes('&signature=')) return text;
-      return text.replace(SIGNED, (address) => {
+      const beforeHost = base.indexOf('://');
+      const renewOne = (address: string): string => {
         const [pathname = '', query] = address.split('?');
         const verdict = signer.verify(pathname, new URLSearchParams(query));
         if (verdict.kind === 'unknown' || verdict.kind === 'forged') return address;
         const { key, expires } = verdict;
         return key.orgId === orgId && expires * 1000 > at.getTime() ? signer.sign(key) : address;
+      };
+      return text.replace(TOGETHER, (some) => {
+        if (!some.includes('&signature=') || !some.startsWith(base, some.indexOf('://') - beforeHost))
+          return some;
+        return some.replace(SIGNED, (address, offset: number) =>
+          some.startsWith(base, offset - base.length) ? renewOne(address) : address,
+        );
       });
     },
   };

@@ -71,23 +71,29 @@ describe('a signed file address', () => {
   });
 
   it('is signed again within a text where it is of the organisation and opened at the time given, and only there', () => {
-    const address = signerAt(NOON).sign(key);
+    const base = 'https://penstock.test';
+    const address = base + signerAt(NOON).sign(key);
     const later = signerAt(NOON + 20 * DAY);
-    const text = `See [it](https://penstock.test${address}), twice: ${address}.`;
-    const renewed = later.renew(text, { orgId: key.orgId, at: new Date(NOON) });
-    expect(renewed).toBe(text.replaceAll(address, later.sign(key)));
+    const text = `See [it](${address}), once more:${address},${address}. {"url":"${address}"}`;
+    const those = { base, orgId: key.orgId, at: new Date(NOON) };
+    expect(later.renew(text, those)).toBe(text.replaceAll(address, base + later.sign(key)));
     const rotated = createUrlSigner({ current: 'new', previous: 'secret' }, () => NOON + 20 * DAY);
-    expect(rotated.renew(text, { orgId: key.orgId, at: new Date(NOON) })).toBe(
-      text.replaceAll(address, rotated.sign(key)),
-    );
+    expect(rotated.renew(text, those)).toBe(text.replaceAll(address, base + rotated.sign(key)));
+    const path = address.slice(base.length);
     for (const [orgId, at, words] of [
       [newId('org'), NOON, text],
       [key.orgId, NOON + 8 * DAY, text],
       [key.orgId, NOON, `${address}0`],
       [key.orgId, NOON, address.replace(key.id, newId('file'))],
       [key.orgId, NaN, text],
+      // Whoever else stands in the address would be told the signature.
+      [key.orgId, NOON, `![x](https://evil.example${path})`],
+      [key.orgId, NOON, `<https://evil.example/?seen=${address}>`],
+      [key.orgId, NOON, `https://evil.example/${address},${address}`],
+      [key.orgId, NOON, `https://penstock.test.evil.example${path}`],
+      [key.orgId, NOON, `https://penstock.test@evil.example${path}`],
     ] as const)
-      expect(later.renew(words, { orgId, at: new Date(at) })).toBe(words);
+      expect(later.renew(words, { base, orgId, at: new Date(at) })).toBe(words);
   });
 
   it('is never made with an empty secret', () => {
