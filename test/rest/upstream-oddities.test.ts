@@ -202,8 +202,10 @@ describe('what an upstream made and nobody can read', () => {
 
 it('a picture is taken however a gateway gives it: as base64, with the head of a data URL, or as such a URL in place of its address', async () => {
   const good = await picture('#00ff00');
-  const inline = `data:image/png;base64,${good}`;
-  for (const item of [{ b64_json: good }, { b64_json: inline }, { b64_json: null, url: inline }]) {
+  const heads = ['image/png', 'image/png;charset=utf-8', '', 'application/octet-stream'];
+  const inline = [...heads.map((head) => `data:${head};base64,${good}`), `DATA:IMAGE/PNG;BASE64,${good}`];
+  const items = inline.flatMap((url) => [{ b64_json: url }, { b64_json: null, url }]);
+  for (const item of [{ b64_json: good }, ...items]) {
     upstream.on('/odd/v1/images/generations', { body: { data: [item] } });
     const { status, body } = await post('/images/generations', { model: 'odd/paint', prompt: 'x' });
     expect([status, body['model']]).toEqual([200, 'odd/paint']);

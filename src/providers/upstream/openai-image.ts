@@ -12,8 +12,8 @@ const DOWNLOAD_TIMEOUT_MS = 60_000;
 const DOWNLOAD_PAUSE_MS = 500;
 /** These models always answer base64 and refuse the field. */
 const ALWAYS_BASE64 = /(^|\/)(chatgpt-image|gpt-image)/;
-/** Gateways give a picture itself in place of its address, or put this before the base64. */
-const DATA_URL = /^data:image\/[\w.+-]+;base64,/;
+/** Gateways give a picture itself in place of its address, or put this before the base64. Whatever type it declares, its bytes are looked at. */
+const DATA_URL = /^data:[^,]{0,200};base64,/i;
 
 interface Item {
   b64_json?: unknown;
