@@ -12,8 +12,8 @@ const MAX_BATCH = 256;
 const GATHER_MS = 1;
 /** So few are not waited for: a caller alone is never kept. */
 const FEW = 2;
-/** A deadlock's victim did nothing and may try again. */
-const RETRYABLE_SQL_STATES = new Set(['40P01', '40001']);
+/** A deadlock's victim did nothing and may try again; nor did what waited for a lock for longer than a statement or transaction may take. */
+const RETRYABLE_SQL_STATES = new Set(['40P01', '40001', '55P03', '57014', '25P04']);
 
 interface Waiting<Item, Answer> {
   item: Item;
