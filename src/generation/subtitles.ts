@@ -60,13 +60,11 @@ function cuesOf(segments: readonly CueSource[]): Cue[] {
 
 /** A segment that is too long to be read at once is cut between words, where their times are known. */
 function readable(segment: CueSource): CueSource[] {
-  const { words } = segment;
   const fits = segment.text.length <= MAX_CHARACTERS && segment.end - segment.start <= MAX_SECONDS;
-  if (fits || words === null || words.length < 2) return [segment];
-  const texts = piecesOf(segment.text, words);
+  const pieces = fits ? [] : piecesOf(segment);
+  if (pieces.length < 2) return [segment];
   const parts: CueSource[] = [];
-  for (const [index, { start, end }] of words.entries()) {
-    const text = texts[index] ?? '';
+  for (const { text, start, end } of pieces) {
     const last = parts.at(-1);
     const joins =
       last !== undefined &&
@@ -79,22 +77,46 @@ function readable(segment: CueSource): CueSource[] {
   return parts;
 }
 
-/** The text from each word to the next, with its signs and spaces: words that upstreams hear often have none. Where they are not in it, the words. */
-function piecesOf(text: string, words: readonly { word: string }[]): string[] {
+interface Piece {
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** Further than this a word's next place in a text is another one of the same letters. */
+const NEAR_CHARACTERS = 60;
+const SOMETHING_SAID = /[\p{L}\p{N}]/u;
+
+/**
+ * All of the text, from each word to the next, with its signs and spaces: words that upstreams hear often have none. A word that is not in the
+ * text is no place to cut at; what no word tells of lasts until the next one, or the segment's end.
+ */
+function piecesOf({ text, words, ...segment }: CueSource): Piece[] {
   const small = text.toLowerCase();
   // A few letters get longer: places in it would not be those in the text.
   const fold = small.length === text.length ? (some: string) => some.toLowerCase() : (some: string) => some;
   const folded = fold(text);
-  const starts: number[] = [];
-  let from = 0;
-  for (const heard of words) {
-    const word = fold(heard.word.trim());
-    const at = folded.indexOf(word, from);
-    if (at < 0) return words.map((each) => `${each.word.trim()} `);
-    starts.push(at);
-    from = at + word.length;
+  const found: { at: number; behind: number; start: number; end: number }[] = [];
+  let near = NEAR_CHARACTERS;
+  for (const { word: heard, start, end } of words ?? []) {
+    const word = fold(heard.trim());
+    const from = found.at(-1)?.behind ?? 0;
+    const at = word === '' ? -1 : folded.indexOf(word, from);
+    if (at < 0 || at - from > near) near += word.length;
+    else {
+      found.push({ at, behind: at + word.length, start, end });
+      near = NEAR_CHARACTERS;
+    }
   }
-  return starts.map((at, index) => text.slice(index === 0 ? 0 : at, starts[index + 1]));
+  return found.map(({ at, behind, start, end }, index) => {
+    const next = found[index + 1];
+    const isUntold = (a: number, b?: number) => SOMETHING_SAID.test(text.slice(a, b));
+    return {
+      text: text.slice(index === 0 ? 0 : at, next?.at),
+      start: index === 0 && isUntold(0, at) ? segment.start : start,
+      end: isUntold(behind, next?.at) ? Math.max(end, next?.start ?? segment.end) : end,
+    };
+  });
 }
 
 function milliseconds(seconds: number): number {

@@ -203,6 +203,25 @@ describe("an upstream's transcription", () => {
     });
   });
 
+  it('has the words of people who speak at once in the segment of who said them', async () => {
+    const said = [
+      { start: 0, end: 1.4, text: 'One of us, and two.' },
+      { start: 0.5, end: 2, text: 'Uno, of you dos.' },
+    ];
+    const told = [
+      ['one', 'of', 'us', 'and', 'two'].map((word, nth) => ({ word, start: nth / 4, end: nth / 4 + 0.2 })),
+      ['uno', 'of', 'you', 'dos'].map((word, nth) => ({ word, start: 0.55 + nth / 4, end: 0.7 + nth / 4 })),
+    ];
+    const words = told.flat().sort((a, b) => a.start - b.start);
+    replies = [{ body: { text: 'x', language: 'en', duration: 2, segments: said, words } }];
+    const asked = { model: 'acme/ears', file, timestamp_granularities: ['word'] };
+    const { body } = await post('/audio/transcriptions', asked);
+    const { segments } = body as { segments: { words: { word: string }[] }[] };
+    expect(segments.map((segment) => segment.words.map(({ word }) => word))).toEqual(
+      told.map((list) => list.map(({ word }) => word)),
+    );
+  });
+
   it('is cut for subtitles between the words that its upstream tells, asked for or not', async () => {
     const texts = Array.from({ length: 40 }, (_, nth) => `word${nth}`);
     const words = texts.map((word, nth) => ({ word, start: nth / 20, end: (nth + 1) / 20 }));

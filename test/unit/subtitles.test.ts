@@ -79,4 +79,25 @@ describe('subtitles', () => {
         .replace(/\n/g, ''),
     ).toBe(kanji);
   });
+
+  it('tell all that was said, whatever part of it has words with times', () => {
+    const text = 'alpha one two three four five six seven eight nine ten eleven twelve thirteen.';
+    const segment = { start: 0, end: 8, text, speaker: null };
+    const word = (said: string, start: number, end = start + 0.4) => ({ word: said, start, end });
+    const whole = `1\n00:00:00,000 --> 00:00:08,000\n${text}\n\n`;
+    for (const words of [
+      [word('alpha', 0), word('zzz', 0.5)],
+      [word('zzz', 0), word('yyy', 0.5)],
+      [word('', 0), word('alpha', 1)],
+      [word('thirteen', 0), word('twelve', 1)],
+    ])
+      expect(toSrt([{ ...segment, words }])).toBe(whole);
+    const told = [word('one', 1), word('five', 3), word('six', 4), word('9', 5), word('twelve', 7)];
+    expect(toSrt([{ ...segment, end: 16, words: told }])).toBe(
+      [
+        '1\n00:00:00,000 --> 00:00:07,000\nalpha one two three four five six seven eight nine ten eleven\n\n',
+        '2\n00:00:07,000 --> 00:00:16,000\ntwelve thirteen.\n\n',
+      ].join(''),
+    );
+  });
 });

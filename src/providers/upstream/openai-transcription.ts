@@ -128,25 +128,59 @@ function wordsOf(words: unknown): TranscribedWord[] | null {
   }));
 }
 
+/** Further than this a word's next place in a text is another one of the same letters. */
+const NEAR_CHARACTERS = 60;
+
+interface Span {
+  from: number;
+  to: number;
+  text: string;
+  /** Up to where its text is told by words. */
+  told: number;
+}
+
+/** How many characters of its text lie before the word's next place; null where it does not come soon. */
+function aheadIn({ text, told }: Span, word: string): number | null {
+  const at = text.indexOf(word, told);
+  return at < 0 || at - told > NEAR_CHARACTERS ? null : at - told;
+}
+
+/** Of segments that hold a word's middle, the one in whose text it comes next, else the last. */
+function saidIn(spans: Span[], word: string): Span | undefined {
+  let [found, least] = [spans.at(-1), Infinity];
+  for (const span of spans) {
+    const ahead = aheadIn(span, word) ?? Infinity;
+    if (ahead < least) [found, least] = [span, ahead];
+  }
+  return found;
+}
+
 /**
  * The words of each segment. A word belongs to the segment in which its middle lies, else to the nearest one: an upstream's words and
- * segments are timed apart, and no word may fall between.
+ * segments are timed apart, and no word may fall between. Where people speak at once the segments' texts tell whose it is.
  */
 function sharesOf(words: TranscribedWord[], segments: Fields[]): TranscribedWord[][] {
-  const spans = segments.map(({ start, end }) => ({ from: Number(start ?? 0), to: Number(end ?? 0) }));
-  const shares = spans.map((): TranscribedWord[] => []);
+  const spans = segments.map(({ start, end, text }): Span => {
+    return { from: Number(start ?? 0), to: Number(end ?? 0), text: textIn(text).toLowerCase(), told: 0 };
+  });
+  const shares = new Map(spans.map((span) => [span, [] as TranscribedWord[]]));
   for (const word of words) {
     const middle = (word.start + word.end) / 2;
-    let nearest = 0;
+    let nearest: Span[] = [];
     let least = Infinity;
-    for (const [index, { from, to }] of spans.entries()) {
-      const distance = Math.max(from - middle, middle - to, 0);
-      // At the edge of two it is the later one's.
-      if (distance <= least) [nearest, least] = [index, distance];
+    for (const span of spans) {
+      const distance = Math.max(span.from - middle, middle - span.to, 0);
+      if (distance < least) nearest = [];
+      if (distance <= least) nearest.push(span);
+      least = Math.min(distance, least);
     }
-    shares[nearest]?.push(word);
+    const said = word.word.trim().toLowerCase();
+    const span = saidIn(nearest, said);
+    if (span === undefined) continue;
+    shares.get(span)?.push(word);
+    span.told += (aheadIn(span, said) ?? -said.length) + said.length;
   }
-  return shares;
+  return [...shares.values()];
 }
 
 function labelOf(speaker: string, speakers: Map<string, string>): string {
