@@ -34,6 +34,7 @@ import { Migration0031 } from './0031_fenced_keys.js';
 import { Migration0032 } from './0032_filled_windows.js';
 import { Migration0033 } from './0033_taken_back.js';
 import { Migration0034 } from './0034_given_up_units.js';
+import { Migration0035 } from './0035_told_takeovers.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -73,6 +74,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0032_filled_windows': Migration0032,
   '0033_taken_back': Migration0033,
   '0034_given_up_units': Migration0034,
+  '0035_told_takeovers': Migration0035,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -37,6 +37,7 @@ export const MIGRATION_NAMES = [
   '0032_filled_windows',
   '0033_taken_back',
   '0034_given_up_units',
+  '0035_told_takeovers',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

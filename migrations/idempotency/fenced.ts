@@ -2,7 +2,7 @@
  * As before, and the row gets the name that its new owner brings: who had the key before writes to a row that is no more. A process takes
  * no key over from itself, however long it was away: it knows what it works on. An owner is told of with `run` only where the key is new.
  */
-export const IDEMPOTENCY_BEGIN_FENCED = `
+const beginFenced = (taken: string): string => `
 CREATE OR REPLACE FUNCTION penstock_idempotency_begin(
   p_id text, p_org text, p_key text, p_fingerprint bytea, p_process text
 ) RETURNS TABLE (outcome text, row_id text, owner text, jobs text[], granted text[], answer_status integer, answer_headers jsonb, answer_body bytea)
@@ -34,11 +34,19 @@ BEGIN
     OR EXISTS (SELECT 1 FROM processes p WHERE p.id = r.process_id AND p.lease_until > clock_timestamp()) THEN
     RETURN QUERY SELECT 'in_flight', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
   ELSE
-    UPDATE idempotency_keys k SET id = p_id, process_id = p_process WHERE k.id = r.id;
-    RETURN QUERY SELECT 'run', p_id, NULL::text, r.job_ids, r.scopes, r.status, r.headers, r.body;
+    UPDATE idempotency_keys k SET id = ${taken}, process_id = p_process WHERE k.id = r.id;
+    RETURN QUERY SELECT 'run', ${taken}, NULL::text, r.job_ids, r.scopes, r.status, r.headers, r.body;
   END IF;
 END
 $$`;
+
+export const IDEMPOTENCY_BEGIN_FENCED = beginFenced('p_id');
+
+/**
+ * As before, and the name that a taken row gets is none that its new owner brought: processes of before Migration0031 tell by that that they
+ * took a key over, and with it an answer that was charged.
+ */
+export const IDEMPOTENCY_BEGIN_TOLD = beginFenced("p_id || '_t'");
 
 /** Called in the transaction that makes something. Whoever lost the key meanwhile makes nothing. */
 export const IDEMPOTENCY_BIND_FENCED = `

@@ -90,3 +90,16 @@ test.each(Object.keys(MADE) as (keyof typeof MADE)[])(
     expect(held?.map(({ operation }) => operation)).toEqual(CHARGED[table] ?? []);
   },
 );
+
+test('a process of any version sees that it took a key over, by its owner and by a name that it did not bring', async () => {
+  const { orgId } = await installation.createOrg();
+  const begin = (id: string, processId: string) =>
+    installation.sql<{ outcome: string; row_id: string; owner: string | null }>(
+      "SELECT outcome, row_id, owner FROM penstock_idempotency_begin($1, $2, 'k', '\\x00', $3)",
+      [id, orgId, processId],
+    );
+  expect(await begin('idem_a', 'gone')).toEqual([{ outcome: 'run', row_id: 'idem_a', owner: 'gone' }]);
+  const [taken] = await begin('idem_b', 'here');
+  expect(taken).toMatchObject({ outcome: 'run', owner: null });
+  expect(taken?.row_id).not.toMatch(/^idem_[ab]$/);
+});
