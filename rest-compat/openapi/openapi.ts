@@ -35,8 +35,11 @@ Every POST takes an \`Idempotency-Key\` (1 to 255 characters of your choice): th
 again, with \`Idempotent-Replayed: true\`; the same key with another request is 422, and one that is still in flight 409. Every answer
 carries \`X-Request-Id\` and the three \`X-RateLimit-*\` headers.`;
 
-/** The OpenAPI 3.1 description of the table, made from its documents and the schema's types. */
-export function describeApi(schema: GraphQLSchema): JsonSchema {
+/**
+ * The OpenAPI 3.1 description of the table, made from its documents and the schema's types.
+ * @param publicUrl how callers reach the installation, where that is known; it may have a path
+ */
+export function describeApi(schema: GraphQLSchema, publicUrl = ''): JsonSchema {
   const endpoints = routes.map((route) => mountRoute(schema, route));
   const components = namedSchemas(endpoints);
   const paths: Record<string, Record<string, JsonSchema>> = {};
@@ -53,7 +56,7 @@ export function describeApi(schema: GraphQLSchema): JsonSchema {
       description: DESCRIPTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/api/v1' }],
+    servers: [{ url: `${publicUrl}/api/v1` }],
     security: [{ bearer: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
@@ -68,9 +71,9 @@ export function describeApi(schema: GraphQLSchema): JsonSchema {
   };
 }
 
-/** The description as the text that is committed and served. */
-export function printApi(schema: GraphQLSchema): string {
-  return `${JSON.stringify(describeApi(schema), null, 2)}\n`;
+/** The description as the text that is committed, and that is served with the public address. */
+export function printApi(schema: GraphQLSchema, publicUrl?: string): string {
+  return `${JSON.stringify(describeApi(schema, publicUrl), null, 2)}\n`;
 }
 
 /** Each row's answer under its name; a part that is another row's whole answer refers to it. */

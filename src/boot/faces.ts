@@ -21,6 +21,7 @@ import {
   type OperationEngine,
 } from '../../subscriptions/index.js';
 import type { Plan } from '../access/index.js';
+import type { Config } from '../config.js';
 import { notFound } from '../errors.js';
 import { createIdempotency } from '../idempotency/index.js';
 import { ApiError } from '../errors.js';
@@ -95,7 +96,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     onRoute(request, pattern) {
       observed(request).pattern = pattern;
     },
-    openapi: printApi(schema),
+    openapi: printApi(schema, knownUrl(config)),
   });
   const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
   return {
@@ -107,6 +108,11 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     },
     ws,
   };
+}
+
+/** Nobody who was not told an address knows by which name callers reach it: then the description says what is relative to its own. */
+function knownUrl({ http: { publicUrl, port } }: Config): string {
+  return publicUrl === `http://127.0.0.1:${port}` ? '' : publicUrl;
 }
 
 /** A plan without agents reads no more than a form of a knowledge upload. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
+import { startPathProxy } from '../support/path-proxy.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const executablePath = findChromium();
@@ -113,5 +114,53 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     await page.getByText('/images/generations').first().waitFor();
     expect(faults).toEqual([]);
     await page.close();
+  });
+
+  describe('below a path that a proxy takes off', () => {
+    let behind: TestServer;
+    let proxy: Awaited<ReturnType<typeof startPathProxy>>;
+    beforeAll(async () => {
+      proxy = await startPathProxy('/gate');
+      behind = await startPenstock({
+        installation: server.installation,
+        env: { PUBLIC_URL: proxy.publicUrl },
+      });
+      proxy.serve(behind.origin);
+    });
+    afterAll(async () => {
+      await proxy?.close();
+      await behind?.close();
+    });
+
+    test.each(['/graphql', '/graphql/'])(
+      'GraphiQL at %s loads, asks, and subscribes over WebSocket',
+      async (path) => {
+        const { page, faults } = await browser.open(proxy.publicUrl + path);
+        await page.evaluate(clickWhenConnected('Tokens'));
+        await page.fill('#key', key);
+        await page.press('#key', 'Enter');
+        await page.locator('.graphiql-query-editor').getByText('subscription').waitFor();
+        await page.click('.graphiql-execute-button');
+        await page.locator('.result-window').getByText('"creditsUsed": 1').waitFor();
+        expect(faults).toEqual([]);
+        await page.close();
+      },
+    );
+
+    test.each(['/', '/docs', '/docs/'])(
+      'the API docs at %s call the address that they are read at',
+      async (path) => {
+        for (const base of [proxy.publicUrl, behind.origin]) {
+          const { page, faults } = await browser.open(base + path);
+          await page.getByText('/chat/completions').first().waitFor();
+          expect(page.url()).toBe(`${base}/docs`);
+          expect(await page.locator('.servers select').inputValue()).toBe(`${base}/api/v1`);
+          const links = await page.locator('.bar a').evaluateAll((all) => all.map((link) => link.toString()));
+          expect(links).toContain(`${base}/graphql`);
+          expect(faults).toEqual([]);
+          await page.close();
+        }
+      },
+    );
   });
 });

@@ -21,6 +21,19 @@ describe('the OpenAPI description', () => {
     expect(((await response.json()) as { openapi: string }).openapi).toBe('3.1.0');
   });
 
+  it('names the public address with its path, and without one what is relative to its own', async () => {
+    const serversOf = async ({ baseUrl }: TestServer) =>
+      ((await (await fetch(`${baseUrl}/openapi.json`)).json()) as { servers: object[] }).servers;
+    const env = { PUBLIC_URL: 'https://models.example.com/gate/' };
+    const behind = await startPenstock({ installation: server.installation, env });
+    try {
+      expect(await serversOf(behind)).toEqual([{ url: 'https://models.example.com/gate/api/v1' }]);
+      expect(await serversOf(server)).toEqual([{ url: '/api/v1' }]);
+    } finally {
+      await behind.close();
+    }
+  });
+
   it('breaks none of the recommended rules', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
     const file = join(folder, 'openapi.json');

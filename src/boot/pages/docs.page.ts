@@ -6,18 +6,18 @@ export const DOCS_HTML = `<!doctype html>
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Penstock API</title>
     <link rel="icon" href="data:," />
-    <link rel="stylesheet" href="/assets/swagger-ui.css" />
-    <link rel="stylesheet" href="/assets/docs-page.css" />
+    <link rel="stylesheet" href="assets/swagger-ui.css" />
+    <link rel="stylesheet" href="assets/docs-page.css" />
   </head>
   <body>
     <header class="bar">
-      <a class="brand" href="/docs">Penstock</a>
-      <nav><a href="/graphql">GraphQL</a><a aria-current="page" href="/docs">REST API</a></nav>
-      <a href="/api/v1/openapi.json">openapi.json</a>
+      <a class="brand" href="docs">Penstock</a>
+      <nav><a href="graphql">GraphQL</a><a aria-current="page" href="docs">REST API</a></nav>
+      <a href="api/v1/openapi.json">openapi.json</a>
     </header>
     <main id="docs"></main>
-    <script src="/assets/swagger-ui.js"></script>
-    <script src="/assets/docs-page.js"></script>
+    <script src="assets/swagger-ui.js"></script>
+    <script src="assets/docs-page.js"></script>
   </body>
 </html>
 `;
@@ -49,18 +49,24 @@ html, body { margin: 0; background: #f7f9fc; font-family: system-ui, sans-serif;
 .swagger-ui .btn.authorize svg { fill: #1a7f4b; }
 `;
 
+/** Calls from the page go where the page came from, by whichever name: its policy allows no other host. */
 export const DOCS_SCRIPT = `'use strict';
-SwaggerUIBundle({
-  url: '/api/v1/openapi.json',
-  dom_id: '#docs',
-  deepLinking: true,
-  docExpansion: 'list',
-  filter: true,
-  tryItOutEnabled: true,
-  persistAuthorization: true,
-  displayRequestDuration: true,
-  defaultModelsExpandDepth: 0,
-  validatorUrl: null,
-  presets: [SwaggerUIBundle.presets.apis],
-});
+(async () => {
+  const response = await fetch('api/v1/openapi.json');
+  const spec = await response.json();
+  spec.servers = [{ url: new URL('api/v1', document.baseURI).href }];
+  SwaggerUIBundle({
+    spec,
+    dom_id: '#docs',
+    deepLinking: true,
+    docExpansion: 'list',
+    filter: true,
+    tryItOutEnabled: true,
+    persistAuthorization: true,
+    displayRequestDuration: true,
+    defaultModelsExpandDepth: 0,
+    validatorUrl: null,
+    presets: [SwaggerUIBundle.presets.apis],
+  });
+})();
 `;

@@ -6,22 +6,22 @@ export const GRAPHIQL_HTML = `<!doctype html>
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Penstock GraphiQL</title>
     <link rel="icon" href="data:," />
-    <link rel="stylesheet" href="/assets/graphiql.css" />
-    <link rel="stylesheet" href="/assets/graphiql-page.css" />
+    <link rel="stylesheet" href="assets/graphiql.css" />
+    <link rel="stylesheet" href="assets/graphiql-page.css" />
   </head>
   <body>
     <header class="bar">
-      <a class="brand" href="/docs">Penstock</a>
-      <nav><a aria-current="page" href="/graphql">GraphQL</a><a href="/docs">REST API</a></nav>
+      <a class="brand" href="docs">Penstock</a>
+      <nav><a aria-current="page" href="graphql">GraphQL</a><a href="docs">REST API</a></nav>
       <label class="key" title="Sent as the header Authorization: Bearer sk_…, over WebSocket too; kept in this tab only"><span>API key</span>
         <input id="key" type="password" placeholder="sk_… (shown at the first start)" autocomplete="off" spellcheck="false" /></label>
       <output id="state"></output>
     </header>
     <main id="graphiql"></main>
-    <script src="/assets/react.js"></script>
-    <script src="/assets/react-dom.js"></script>
-    <script src="/assets/graphiql.js"></script>
-    <script src="/assets/graphiql-page.js"></script>
+    <script src="assets/react.js"></script>
+    <script src="assets/react-dom.js"></script>
+    <script src="assets/graphiql.js"></script>
+    <script src="assets/graphiql-page.js"></script>
   </body>
 </html>
 `;
@@ -119,7 +119,7 @@ export const GRAPHIQL_SCRIPT = `'use strict';
   const input = document.getElementById('key');
   const state = document.getElementById('state');
   const root = ReactDOM.createRoot(document.getElementById('graphiql'));
-  const socket = location.origin.replace(/^http/, 'ws') + '/graphql';
+  const endpoint = new URL('graphql', document.baseURI).href;
 
   /** Tab leaves an editor, as it leaves any field: who has no mouse could not go on from there. Completion, while it is open, still takes it. */
   const free = new WeakSet();
@@ -149,8 +149,8 @@ export const GRAPHIQL_SCRIPT = `'use strict';
   const withKey = (key) => {
     const authorization = 'Bearer ' + key;
     const fetcher = GraphiQL.createFetcher({
-      url: '/graphql',
-      subscriptionUrl: socket,
+      url: endpoint,
+      subscriptionUrl: endpoint.replace(/^http/, 'ws'),
       headers: { authorization },
       wsConnectionParams: { authorization },
     });
@@ -166,7 +166,7 @@ export const GRAPHIQL_SCRIPT = `'use strict';
   /** Whether the key works, and what to tell of it. */
   const check = async (key) => {
     if (!key) return [false, 'No key', ''];
-    const response = await fetch('/graphql', {
+    const response = await fetch(endpoint, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
       body: JSON.stringify({ query: '{ __typename }' }),

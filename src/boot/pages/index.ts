@@ -41,12 +41,15 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. */
+/**
+ * GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
+ * below a path that nobody sees here.
+ */
 export function mountPages(app: Express): void {
-  app.get('/', (_request, response) => response.redirect('/docs'));
-  app.get(['/docs', '/docs/'], (_request, response) => sendPage(response, DOCS_HTML));
+  app.get('/', (_request, response) => response.redirect('docs'));
+  app.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
   app.get('/graphql', (request, response, next) => {
-    if (wantsPage(request)) sendPage(response, GRAPHIQL_HTML);
+    if (wantsPage(request)) sendPage(request, response, GRAPHIQL_HTML);
     else next();
   });
   app.get('/assets/:name', (request, response, next) => {
@@ -65,7 +68,9 @@ function wantsPage(request: Request): boolean {
   return (request.headers.accept ?? '').includes('text/html') && request.query['query'] === undefined;
 }
 
-function sendPage(response: Response, html: string): void {
+/** Behind a slash at its end a page's relative addresses would lie in another folder. */
+function sendPage({ path }: Request, response: Response, html: string): void {
+  if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);
   response.setHeader('Content-Security-Policy', POLICY);
   response.setHeader('Referrer-Policy', 'no-referrer');
   response.setHeader('X-Frame-Options', 'DENY');

@@ -1,0 +1,57 @@
+import { createServer, request as ask, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+export interface PathProxy {
+  /** What callers use, with the path. */
+  publicUrl: string;
+  /** Where requests go from now on: a server can only be started once the public address is known. */
+  serve(origin: string): void;
+  close(): Promise<void>;
+}
+
+/** A proxy in front of a server that serves it below a path, which it takes off; everything beside the path is 404. */
+export async function startPathProxy(path: string): Promise<PathProxy> {
+  let target = '';
+  const pass = ({ url = '', method, headers }: IncomingMessage) =>
+    url.startsWith(`${path}/`) ? ask(target + url.slice(path.length), { method, headers }) : null;
+  const server = createServer((request, response) => {
+    const passed = pass(request);
+    if (!passed) return void response.writeHead(404).end();
+    passed.on('response', (answer) => answer.pipe(response.writeHead(answer.statusCode!, answer.headers)));
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  const sockets = new Set<Duplex>();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const passed = pass(request);
+    if (!passed) return void socket.destroy();
+    passed.on('error', () => socket.destroy());
+    passed.on('upgrade', ({ rawHeaders }, upstream: Duplex, first: Buffer) => {
+      const lines = rawHeaders.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`);
+      socket.write(first);
+      upstream.write(head);
+      for (const [one, other] of [
+        [socket, upstream],
+        [upstream, socket],
+      ] as const) {
+        sockets.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => other.destroy());
+        one.pipe(other);
+      }
+    });
+    passed.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    publicUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    serve: (origin) => (target = origin),
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
