@@ -12,6 +12,7 @@ import { successOf } from '../support/provider-successes.js';
 import type { Makings } from '../support/provider-successes.js';
 import { spawnPenstock } from '../support/spawned.js';
 import type { SpawnedServer } from '../support/spawned.js';
+import { eventually } from '../support/wait.js';
 
 /**
  * Every adapter against upstreams that answer badly, then well, and echo what they were sent, at LOG_LEVEL=trace, with traces on: whatever leaves the
@@ -351,4 +352,38 @@ test('no caller’s key, signing secret, webhook secret or signature of a file�
   // Rows keep a webhook's address; what is written down for people does not.
   expect(found(output, { 'secret of a caller’s address': URL_SECRET })).toEqual([]);
   expect(orgId).not.toBe('');
+});
+
+const escaped = (text: string): string =>
+  [...text].map((character) => '%' + character.charCodeAt(0).toString(16)).join('');
+
+test.each<[how: string, of: (key: string) => string, kept: string]>([
+  ['its underscore escaped', (own) => own.replace('_', '%5F'), '/x/sk_[removed]'],
+  ['a letter escaped', (own) => `s%6b${own.slice(2)}`, '/x/sk_[removed]'],
+  ['all of it escaped', (own) => escaped(own), '/x/sk_[removed]'],
+  ['behind an escape that says nothing', (own) => `%zz/${escaped(own)}`, '/x/%zz/sk_[removed]'],
+  ['behind a cut escape of no ASCII', (own) => `%E0%A4/${own.replace('_', '%5f')}`, '/x/%E0%A4/sk_[removed]'],
+  ['escaped twice', (own) => own.replace('_', '%255F'), '/x/sk%[removed]'],
+  [
+    'where the line is cut',
+    (own) => `${'y'.repeat(170)}${escaped(own)}`,
+    `/x/${'y'.repeat(170)}sk_[removed]`,
+  ],
+  ['behind a word', (own) => `my_${own}`, '/x/my_sk_[removed]'],
+  ['no key at all', () => 'a%20dam%2F%zz', '/x/a%20dam%2F%zz'],
+])('a key in a path is not written down: %s', async (how, of, kept) => {
+  const name = how.replaceAll(' ', '-');
+  const answer = await penstock.raw(`/api/v1/x/${of(key)}`, {
+    method: 'GET',
+    headers: { 'x-request-id': name },
+  });
+  await answer.body.dump();
+  const written = () =>
+    penstock
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(`"requestId":"${name}"`) && line.includes('"msg":"request"'))
+      .map((line) => (JSON.parse(line) as { path: string }).path);
+  await eventually(() => written().length === 1);
+  expect(written()).toEqual([`/api/v1${kept}`]);
 });
