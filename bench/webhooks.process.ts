@@ -81,6 +81,7 @@ async function withPenstock(bench: BenchDatabase, count: number): Promise<void> 
     database,
     egress,
     secrets,
+    isUnderstood: () => Promise.resolve(true),
     files: { sign: (_: string, value: unknown) => value as never },
     config: { webhooks: { retryDelaysMs: [0, 30_000] }, jobs: { retentionDays: 30 } },
     logger: silent,

@@ -129,6 +129,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
     egress,
     files: files.service,
     secrets,
+    isUnderstood: () => foundation.installation.isUnderstood(),
     config,
     logger,
     observe: observeDeliveries(meters, tracer, lookup),

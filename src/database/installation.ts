@@ -14,6 +14,8 @@ export interface Installation {
   previousSecret: string | null;
   /** False while another live process signs with a secret that we do not accept, nor it ours: then neither is ready. */
   agrees(): Promise<boolean>;
+  /** False while another live process does not accept the secret that we sign with: it could not open what we seal. */
+  isUnderstood(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -110,17 +112,24 @@ WHERE o.locktype = 'advisory' AND o.classid::bigint = $1 AND o.objid::bigint <> 
     SELECT 1 FROM pg_locks a WHERE a.locktype = 'advisory' AND a.classid::bigint = $2 AND a.objid::bigint = $4 AND a.pid = o.pid)
 LIMIT 1`;
 
+type Accepted = [own: number, ...older: number[]];
+
 /** The fingerprints of a secret and, where there is one, of the previous one that is still accepted. */
-function fingerprints(secret: string, { signing: { previous } }: Config): [own: number, ...older: number[]] {
+function fingerprints(secret: string, { signing: { previous } }: Config): Accepted {
   return previous === null ? [fingerprint(secret)] : [fingerprint(secret), fingerprint(previous)];
 }
 
-async function agree(sql: Sql, accepted: [own: number, ...older: number[]]): Promise<boolean> {
+async function agree(sql: Sql, accepted: Accepted): Promise<boolean> {
   return (await sql.query(STRANGERS, [SIGNS, ACCEPTS, accepted, accepted[0]])).length === 0;
 }
 
+/** Strangers are also those whose secret we accept, where they do not take ours. */
+async function understand(sql: Sql, [own]: Accepted): Promise<boolean> {
+  return (await sql.query(STRANGERS, [SIGNS, ACCEPTS, [], own])).length === 0;
+}
+
 /** Live processes show the fingerprints of what they sign with and accept as shared advisory locks, which end with the process. */
-async function showFingerprints(database: Database, accepted: [own: number, ...older: number[]]) {
+async function showFingerprints(database: Database, accepted: Accepted) {
   const connection = await database.dedicated();
   const classes = [SIGNS, ...accepted.map(() => ACCEPTS)];
   const hold = () => connection.query(HOLD, [classes, [accepted[0], ...accepted]]);
@@ -134,6 +143,7 @@ async function showFingerprints(database: Database, accepted: [own: number, ...o
   timer.unref();
   return {
     agrees,
+    isUnderstood: () => understand(connection, accepted),
     async close(): Promise<void> {
       clearInterval(timer);
       await connection.close();
@@ -154,7 +164,9 @@ export async function openInstallation(opening: Opening): Promise<Installation> 
  * What {@link openInstallation} would find, for who only looks: it signs nothing, so that it shows no secret to the processes that run and
  * makes none. Where none was made yet the secret is one that nobody else has.
  */
-export async function lookAtInstallation(opening: Opening): Promise<Omit<Installation, 'close'>> {
+export async function lookAtInstallation(
+  opening: Opening,
+): Promise<Omit<Installation, 'isUnderstood' | 'close'>> {
   const { config, database } = opening;
   const id = await installationId(database);
   const signingSecret = (await knownSecret(opening)) ?? newSecret();

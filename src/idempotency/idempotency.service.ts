@@ -176,7 +176,11 @@ function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): Idempote
   const answer = kept.seal.open({ headers: row.answer_headers ?? {}, body: row.answer_body });
   if (answer !== null) return { kind: 'replay', answer: { status: row.answer_status ?? 200, ...answer } };
   if (row.jobs.length > 0) return { kind: 'await', boundIds: row.jobs };
-  throw new ApiError('conflict', 'The first answer was too large to be kept');
+  const reason =
+    row.answer_body === null
+      ? 'was too large to be kept'
+      : 'was kept under a signing secret that is not known here';
+  throw new ApiError('conflict', `The first answer ${reason}`);
 }
 
 /** A replay shows what the first key was allowed to see: the key that asks for it needs the same scopes. */

@@ -41,6 +41,8 @@ export interface DeliveryWorkerOptions extends AttemptDependencies {
   database: Pick<Database, 'hints' | 'system'>;
   config: { webhooks: { retryDelaysMs: number[] }; jobs: { retentionDays: number } };
   logger: Logger;
+  /** Whether all live processes can open what this one seals. */
+  isUnderstood: () => Promise<boolean>;
   /** Attempts in flight on this process; default 512. */
   maxInFlight?: number;
   /** Stands around each attempt: counts it, traces it. */
@@ -291,11 +293,18 @@ class Worker implements DeliveryWorker {
 
   private async sweep(): Promise<void> {
     try {
-      const resealed = await resealSecrets(this.options.database.system, this.options.secrets);
-      if (resealed > 0) this.options.logger.info({ resealed }, 'webhook secrets were sealed anew');
+      await this.reseal();
       await sweepDeliveries(this.options.database.system, this.options.config.jobs.retentionDays);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'webhook deliveries could not be swept');
     }
+  }
+
+  /** Not while a process lives that could deliver nothing any more. */
+  private async reseal(): Promise<void> {
+    const { database, secrets, isUnderstood, logger } = this.options;
+    if (!secrets.changing || !(await isUnderstood())) return;
+    const resealed = await resealSecrets(database.system, secrets);
+    if (resealed > 0) logger.info({ resealed }, 'webhook secrets were sealed anew');
   }
 }

@@ -66,6 +66,20 @@ test('a change of secrets is no disagreement with processes that still run with 
   });
 });
 
+test('what a process seals is understood only while all that live accept its secret', async () => {
+  const understood = (opened: Installation[]) =>
+    Promise.all(opened.map((installation) => installation.isUnderstood()));
+  await withAll([open('new', 'old')], async (changed) => {
+    await withAll([open('old')], async (left) => {
+      expect(await understood([...changed, ...left])).toEqual([false, true]);
+    });
+    await expect.poll(() => understood(changed)).toEqual([true]);
+    await withAll([open('old', 'new')], async (prepared) => {
+      expect(await understood([...changed, ...prepared])).toEqual([true, true]);
+    });
+  });
+});
+
 test('with the embedded database the secret lies in DATA_DIR, readable by its owner only', async () => {
   const config: Config = { ...db.config, database: { ...db.config.database, url: null } };
   const embedded = () => openInstallation({ config, database: db.database });

@@ -37,6 +37,7 @@ function options<Seen extends Pick<Database, 'hints' | 'system'>>(database: Seen
     egress,
     files: { sign: <T>(_: string, value: T) => value },
     secrets: createSecretBox({ current: 'test secret', previous: null }),
+    isUnderstood: () => Promise.resolve(true),
     config: { webhooks: { retryDelaysMs: [0, 10, 10, 10, 10] }, jobs: { retentionDays: 30 } },
     logger: pino({ level: 'silent' }),
   };

@@ -43,6 +43,7 @@ beforeAll(async () => {
     egress,
     files: { sign: <T>(_: string, value: T) => value },
     secrets: createSecretBox({ current: 'test secret', previous: null }),
+    isUnderstood: () => Promise.resolve(true),
     config: { webhooks: { retryDelaysMs: DELAYS }, jobs: { retentionDays: 30 } },
     logger: pino({ level: 'silent' }),
   };
