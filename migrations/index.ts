@@ -35,6 +35,7 @@ import { Migration0032 } from './0032_filled_windows.js';
 import { Migration0033 } from './0033_taken_back.js';
 import { Migration0034 } from './0034_given_up_units.js';
 import { Migration0035 } from './0035_told_takeovers.js';
+import { Migration0036 } from './0036_people.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -75,6 +76,7 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0033_taken_back': Migration0033,
   '0034_given_up_units': Migration0034,
   '0035_told_takeovers': Migration0035,
+  '0036_people': Migration0036,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

@@ -38,6 +38,7 @@ export const MIGRATION_NAMES = [
   '0033_taken_back',
   '0034_given_up_units',
   '0035_told_takeovers',
+  '0036_people',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

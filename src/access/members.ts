@@ -1,6 +1,8 @@
 import type { Sql, SystemDatabase } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import { newId } from '../ids.js';
+import { vouchFor } from './people/people.service.js';
+import { endSessionsIn } from './people/sessions.js';
 
 /** Roles of people in an organisation, strongest first (decisions.md 5). */
 export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -16,14 +18,25 @@ export interface MemberView {
 
 /** Who belongs to an organisation. Each change emits its `team.member.*` event in its own transaction. */
 export interface MemberService {
-  /** A person who is new to the installation gets a user. @throws ApiError invalid_request, conflict, not_found */
+  /**
+   * By the operator, who vouches for the address. A person who is new to the installation gets a user.
+   * @throws ApiError invalid_request, conflict, not_found
+   */
   add(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
-  /** The person stays a user. @throws ApiError not_found, invalid_request for the last owner */
+  /**
+   * By the organisation itself. A person whom another organisation named is refused: whoever has that account need not be who is meant.
+   * @throws ApiError invalid_request, conflict, not_found
+   */
+  invite(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
+  /** The person stays a user; what their sessions have in the organisation ends. @throws ApiError not_found, invalid_request for the last owner */
   remove(orgId: string, email: string): Promise<MemberView>;
   /** The same role again changes nothing. @throws ApiError not_found, invalid_request for the last owner */
   changeRole(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
   list(orgId: string): Promise<MemberView[]>;
 }
+
+/** Who says that an address is that person's: the operator, or an organisation. */
+type Voucher = string | null;
 
 type MemberEvent = 'team.member.added' | 'team.member.removed' | 'team.member.role_changed';
 
@@ -85,14 +98,43 @@ async function keepAnOwner(sql: Sql, orgId: string, member: MemberView): Promise
   if (others.length === 0) throw invalid('The last owner cannot be removed or changed', 'email');
 }
 
-async function ensureUser(sql: Sql, email: string): Promise<string> {
-  await sql.query(
-    `INSERT INTO users (id, email, kind) VALUES ($1, $2, 'person') ON CONFLICT (lower(email)) DO NOTHING`,
+async function ensureUser(sql: Sql, email: string, voucher: Voucher): Promise<string> {
+  const made = await sql.query<{ id: string }>(
+    `INSERT INTO users (id, email, kind) VALUES ($1, $2, 'person') ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
     [newId('usr'), email],
   );
-  const [user] = await sql.query<{ id: string }>('SELECT id FROM users WHERE lower(email) = $1', [email]);
+  if (made[0] !== undefined) {
+    await sql.query('INSERT INTO credentials (user_id, vouched_by) VALUES ($1, $2)', [made[0].id, voucher]);
+    return made[0].id;
+  }
+  const [user] = await sql.query<{ id: string; vouched_by: string | null }>(
+    'SELECT u.id, c.vouched_by FROM users u LEFT JOIN credentials c ON c.user_id = u.id WHERE lower(u.email) = $1',
+    [email],
+  );
   if (user === undefined) throw new Error('a user that was just written is not there');
+  if (voucher === null) await vouchFor(sql, user.id);
+  else if (user.vouched_by !== null && user.vouched_by !== voucher)
+    throw new ApiError('conflict', 'Only the operator can add this address', { param: 'email' });
   return user.id;
+}
+
+interface Addition {
+  email: string;
+  role: MemberRole;
+  voucher: Voucher;
+}
+
+async function insertMember(sql: Sql, orgId: string, { email, role, voucher }: Addition): Promise<MemberView> {
+  if ((await find(sql, orgId, email)) !== null)
+    throw new ApiError('conflict', 'Already a member', { param: 'email' });
+  const member = { userId: await ensureUser(sql, email, voucher), email, role };
+  await sql.query('INSERT INTO members (org_id, user_id, role) VALUES ($1, $2, $3)', [
+    orgId,
+    member.userId,
+    role,
+  ]);
+  await emit(sql, orgId, { type: 'team.member.added', member });
+  return member;
 }
 
 export function createMemberService({ database }: { database: SystemDatabase }): MemberService {
@@ -101,28 +143,23 @@ export function createMemberService({ database }: { database: SystemDatabase }):
       await lock(sql, orgId);
       return await work(sql);
     });
+  const join = async (
+    orgId: string,
+    { address, asked, voucher }: { address: string; asked: string; voucher: Voucher },
+  ) => {
+    const [email, role] = [checkEmail(address), checkRole(asked)];
+    return change(orgId, (sql) => insertMember(sql, orgId, { email, role, voucher }));
+  };
   return {
-    async add(orgId, address, asked) {
-      const [email, role] = [checkEmail(address), checkRole(asked)];
-      return await change(orgId, async (sql) => {
-        if ((await find(sql, orgId, email)) !== null)
-          throw new ApiError('conflict', 'Already a member', { param: 'email' });
-        const member = { userId: await ensureUser(sql, email), email, role };
-        await sql.query('INSERT INTO members (org_id, user_id, role) VALUES ($1, $2, $3)', [
-          orgId,
-          member.userId,
-          role,
-        ]);
-        await emit(sql, orgId, { type: 'team.member.added', member });
-        return member;
-      });
-    },
+    add: (orgId, address, asked) => join(orgId, { address, asked, voucher: null }),
+    invite: (orgId, address, asked) => join(orgId, { address, asked, voucher: orgId }),
     async remove(orgId, address) {
       const email = checkEmail(address);
       return await change(orgId, async (sql) => {
         const member = await get(sql, orgId, email);
         await keepAnOwner(sql, orgId, member);
         await sql.query('DELETE FROM members WHERE org_id = $1 AND user_id = $2', [orgId, member.userId]);
+        await endSessionsIn(sql, orgId, member.userId);
         await emit(sql, orgId, { type: 'team.member.removed', member });
         return member;
       });
@@ -140,6 +177,8 @@ export function createMemberService({ database }: { database: SystemDatabase }):
         ]);
         const member = { ...before, role, previousRole: before.role };
         await emit(sql, orgId, { type: 'team.member.role_changed', member });
+        // Their sessions are read again with the new role.
+        await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [orgId]);
         return member;
       });
     },

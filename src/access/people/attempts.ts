@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+import type { Sql } from '../../database/index.js';
+import { ApiError } from '../../errors.js';
+
+const LIMIT = 10;
+const WINDOW = `interval '15 minutes'`;
+
+/**
+ * Counted before the password is looked at, so that guesses made at once are counted too; for addresses that nobody has as well, so that nobody
+ * learns which ones there are.
+ */
+const BEGIN = `
+WITH old AS (SELECT email_hash FROM sign_in_failures WHERE failed_at < now() - ${WINDOW} AND email_hash <> $1 LIMIT 100 FOR UPDATE SKIP LOCKED),
+forgotten AS (DELETE FROM sign_in_failures f USING old WHERE f.email_hash = old.email_hash)
+INSERT INTO sign_in_failures AS f (email_hash, failures, failed_at) VALUES ($1, 1, now())
+ON CONFLICT (email_hash) DO UPDATE SET
+  failures = CASE WHEN f.failed_at < now() - ${WINDOW} THEN 1 ELSE f.failures + 1 END,
+  failed_at = CASE WHEN f.failed_at >= now() - ${WINDOW} AND f.failures >= ${LIMIT} THEN f.failed_at ELSE now() END
+RETURNING f.failures, ceil(extract(epoch FROM f.failed_at + ${WINDOW} - now()))::int AS wait`;
+
+const nameOf = (email: string): Buffer => hash('sha256', email, 'buffer');
+
+/** One attempt for an address: ten failed ones within 15 minutes are followed by none. @throws ApiError rate_limited */
+export async function beginAttempt(sql: Sql, email: string): Promise<void> {
+  const [row] = await sql.query<{ failures: number; wait: number }>(BEGIN, [nameOf(email)]);
+  if (row !== undefined && row.failures > LIMIT)
+    throw new ApiError('rate_limited', 'Too many attempts', { retryAfter: Math.max(1, row.wait) });
+}
+
+/** The right password ends the count. */
+export async function endAttempts(sql: Sql, email: string): Promise<void> {
+  await sql.query('DELETE FROM sign_in_failures WHERE email_hash = $1', [nameOf(email)]);
+}

@@ -1,0 +1,42 @@
+import type { Sql } from '../../database/index.js';
+import { notFound } from '../../errors.js';
+import type { NewLink } from './people.types.js';
+import { hashToken, isToken, newToken } from './sessions.js';
+
+const LINK_DAYS = 7;
+
+/** A new one-time link of a person; earlier ones end. */
+export async function insertLink(sql: Sql, userId: string): Promise<NewLink> {
+  const token = newToken();
+  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+  const [row] = await sql.query<{ expires_at: Date }>(
+    `INSERT INTO sign_in_links (hash, user_id, expires_at) VALUES ($1, $2, now() + interval '${LINK_DAYS} days') RETURNING expires_at`,
+    [hashToken(token), userId],
+  );
+  if (row === undefined) throw new Error('a link that was just written is not there');
+  return { token, expiresAt: row.expires_at.toISOString() };
+}
+
+const unknownLink = () => notFound('Link is invalid or has expired');
+
+/** @throws ApiError not_found */
+export async function readLink(sql: Sql, token: unknown): Promise<{ email: string; expiresAt: string }> {
+  if (!isToken(token)) throw unknownLink();
+  const [row] = await sql.query<{ email: string; expires_at: Date }>(
+    'SELECT u.email, l.expires_at FROM sign_in_links l JOIN users u ON u.id = l.user_id WHERE l.hash = $1 AND l.expires_at > now()',
+    [hashToken(token)],
+  );
+  if (row === undefined) throw unknownLink();
+  return { email: row.email, expiresAt: row.expires_at.toISOString() };
+}
+
+/** Of several at once one has it. @returns whose it was. @throws ApiError not_found */
+export async function takeLink(sql: Sql, token: unknown): Promise<string> {
+  if (!isToken(token)) throw unknownLink();
+  const [row] = await sql.query<{ user_id: string; valid: boolean }>(
+    'DELETE FROM sign_in_links WHERE hash = $1 RETURNING user_id, expires_at > now() AS valid',
+    [hashToken(token)],
+  );
+  if (row?.valid !== true) throw unknownLink();
+  return row.user_id;
+}

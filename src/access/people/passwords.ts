@@ -1,0 +1,71 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { invalid } from '../../errors.js';
+
+const derive = promisify(scrypt) as (
+  password: string,
+  salt: Buffer,
+  length: number,
+  options: { N: number; r: number; p: number; maxmem: number },
+) => Promise<Buffer>;
+
+/** 32 MB and some tenths of a second for each guess, whoever makes it. */
+const COST = { N: 2 ** 15, r: 8, p: 3 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const MAX_MEMORY = 128 * 1024 * 1024;
+/** Node's thread pool has four threads, and files are read in it too. */
+const AT_ONCE = 2;
+
+export const MIN_PASSWORD = 12;
+export const MAX_PASSWORD = 200;
+
+/** @throws ApiError invalid_request */
+export function checkPassword(password: unknown, param = 'password'): string {
+  const length = typeof password === 'string' ? [...password].length : 0;
+  if (typeof password !== 'string' || length < MIN_PASSWORD || length > MAX_PASSWORD)
+    throw invalid(`${param} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`, param);
+  return password;
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** A few derivations at a time: the rest wait in line. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
+/** The same text typed on another keyboard may be composed otherwise. */
+const normal = (password: string): string => password.normalize('NFKC');
+
+/** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await inTurn(() =>
+    derive(normal(password), salt, HASH_BYTES, { ...COST, maxmem: MAX_MEMORY }),
+  );
+  const { N, r, p } = COST;
+  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+}
+
+/** Takes as long where there is nothing to compare with, so that nobody learns who has a password. */
+export async function isPassword(password: string, stored: string | null): Promise<boolean> {
+  const [, N, r, p, salt = '', hash = ''] = (stored ?? NOBODYS).split('$');
+  const expected = Buffer.from(hash, 'base64url');
+  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: MAX_MEMORY };
+  const given = await inTurn(() =>
+    derive(normal(password), Buffer.from(salt, 'base64url'), expected.length, cost),
+  );
+  return timingSafeEqual(given, expected) && stored !== null;
+}
+
+const NOBODYS = ['scrypt', COST.N, COST.r, COST.p, 'AAAAAAAAAAAAAAAAAAAAAA', 'A'.repeat(43)].join('$');

@@ -1,0 +1,49 @@
+import type { MemberRole } from '../members.js';
+
+/** Who signed in, and where they belong; what the dashboard is told first. */
+export interface SignedIn {
+  user: { id: string; email: string };
+  /** In the order in which they joined them. */
+  organizations: { id: string; name: string; role: MemberRole }[];
+}
+
+/** A session that was just made: `token` is what the browser keeps, and exists nowhere else. */
+export interface NewSession extends SignedIn {
+  token: string;
+}
+
+/** A one-time link by which a person chooses a password; `token` exists nowhere else. */
+export interface NewLink {
+  token: string;
+  /** ISO 8601. */
+  expiresAt: string;
+}
+
+/** Signing in and out, one-time links, passwords (decisions.md 5). */
+export interface PeopleService {
+  /** @throws ApiError unauthorized `Invalid email or password`; rate_limited after ten failures within 15 minutes; forbidden for a member of nothing */
+  signIn(email: unknown, password: unknown): Promise<NewSession>;
+  /**
+   * For an address that an identity provider vouches for. Where only an organisation had named it before, a password that was set meanwhile and
+   * its sessions end: whoever set it need not be that person.
+   * @throws ApiError forbidden for who is no member of any organisation
+   */
+  signInVerified(email: string): Promise<NewSession>;
+  /** Null: no session, or one that ended. */
+  session(token: string): Promise<SignedIn | null>;
+  /** At once on every process, with its open connections. */
+  signOut(token: string): Promise<void>;
+  /** Whose link it is. @throws ApiError not_found */
+  link(token: unknown): Promise<{ email: string; expiresAt: string }>;
+  /** Sets the password of the link's person, ends their other sessions, and signs in. The link works once. @throws ApiError not_found, invalid_request */
+  setPassword(linkToken: unknown, password: unknown): Promise<NewSession>;
+  /** Ends the person's other sessions. @throws ApiError invalid_request, rate_limited as for `signIn` */
+  changePassword(change: {
+    userId: string;
+    sessionId: string;
+    currentPassword: string;
+    newPassword: string;
+  }): Promise<void>;
+  /** A link for whoever has this address; earlier ones end. For the operator. @throws ApiError not_found */
+  createLink(email: string): Promise<NewLink & { email: string }>;
+}

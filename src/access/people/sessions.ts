@@ -1,0 +1,81 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { Sql } from '../../database/index.js';
+import { newId } from '../../ids.js';
+import type { SignedIn } from './people.types.js';
+
+/** How long a session lasts, whatever is done with it. */
+export const SESSION_DAYS = 30;
+
+/** What the database knows a session's or a link's token by. */
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer');
+
+/** 256 bits from a CSPRNG, 43 characters. */
+export const newToken = (): string => randomBytes(32).toString('base64url');
+
+const TOKEN_FORM = /^[\w-]{43}$/;
+
+/** Whether a text can be a token at all; what cannot is refused without a query. */
+export const isToken = (text: unknown): text is string => typeof text === 'string' && TOKEN_FORM.test(text);
+
+/** @returns the token */
+export async function insertSession(sql: Sql, userId: string): Promise<string> {
+  const token = newToken();
+  await sql.query(
+    `INSERT INTO sessions (id, user_id, hash, expires_at) VALUES ($1, $2, $3, now() + interval '${SESSION_DAYS} days')`,
+    [newId('ses'), userId, hashToken(token)],
+  );
+  return token;
+}
+
+/** Ends sessions with the keys that they have in organisations, and tells every process. `$1` must choose from `sessions s`. */
+const endWhere = (condition: string): string => `
+WITH ended AS (UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id),
+closed AS (UPDATE api_keys k SET revoked_at = clock_timestamp() FROM ended WHERE k.session_id = ended.id AND k.revoked_at IS NULL RETURNING k.id)
+SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
+
+const END_ONE = endWhere('s.hash = $1');
+const END_OTHERS = endWhere('s.user_id = $1 AND s.id IS DISTINCT FROM $2');
+
+export async function endSession(sql: Sql, token: string): Promise<void> {
+  await sql.query(END_ONE, [hashToken(token)]);
+}
+
+/** All sessions of a person but one. */
+export async function endSessions(sql: Sql, userId: string, except: string | null = null): Promise<void> {
+  await sql.query(END_OTHERS, [userId, except]);
+}
+
+/** What a person's sessions have in one organisation ends with their membership. */
+export async function endSessionsIn(sql: Sql, orgId: string, userId: string): Promise<void> {
+  await sql.query(
+    `WITH closed AS (UPDATE api_keys SET revoked_at = clock_timestamp()
+       WHERE org_id = $1 AND user_id = $2 AND session_id IS NOT NULL AND revoked_at IS NULL RETURNING id)
+     SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`,
+    [orgId, userId],
+  );
+}
+
+const MEMBERSHIPS = `SELECT o.id, o.name, m.role FROM members m JOIN organizations o ON o.id = m.org_id
+WHERE m.user_id = $1 ORDER BY m.created_at, m.org_id`;
+
+/** Null: there is no such person. */
+export async function findSignedIn(sql: Sql, userId: string): Promise<SignedIn | null> {
+  const [user] = await sql.query<SignedIn['user']>(
+    `SELECT id, email FROM users WHERE id = $1 AND kind = 'person'`,
+    [userId],
+  );
+  if (user === undefined) return null;
+  return {
+    user,
+    organizations: await sql.query<SignedIn['organizations'][number]>(MEMBERSHIPS, [userId]),
+  };
+}
+
+/** Null: no session, or one that ended. */
+export async function findSession(sql: Sql, token: string): Promise<SignedIn | null> {
+  const [row] = await sql.query<{ user_id: string }>(
+    'SELECT user_id FROM sessions WHERE hash = $1 AND revoked_at IS NULL AND expires_at > now()',
+    [hashToken(token)],
+  );
+  return row === undefined ? null : findSignedIn(sql, row.user_id);
+}
