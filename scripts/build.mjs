@@ -6,8 +6,9 @@
  *  - every `*.thread.ts` and `*.child.ts` under `src/` → `dist/<same name>.js`, for worker threads and child processes. Names must be unique.
  *    In bundled code: `new Worker(new URL('./picture.thread.js', import.meta.url))`. Under vitest `import.meta.url` is the source file, so a
  *    caller resolves the file from the repository's `dist/` there (the global set-up of the tests builds first).
+ *  - `dashboard/main.tsx` → `dist/dashboard.js`, minified and with its packages, for browsers; `dashboard/styles/*.css` → `dist/dashboard.css`.
  *
- * Packages stay in `node_modules`. A build is skipped when neither a source, nor the lock, nor this file changed since the last one. Two builds may run
+ * Of all others packages stay in `node_modules`. A build is skipped when neither a source, nor the lock, nor this file changed since the last one. Two builds may run
  * at once: each writes a folder of its own and renames file by file, chunks (content-hashed names) before entries.
  */
 import { createHash } from 'node:crypto';
@@ -17,8 +18,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
-const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations'];
+const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations', 'dashboard'];
 const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs'];
+const DASHBOARD = 'dashboard';
 const STALE_CHUNK_MS = 3_600_000;
 const isEntry = (file) =>
   /\.(thread|child)\.ts$/.test(file) || file === 'src/main.ts' || file === 'src/cli.ts';
@@ -76,6 +78,28 @@ export async function bundle(entries, folder) {
   }
 }
 
+/** The dashboard, for browsers: one script with all that it needs, and one style sheet. */
+async function bundleDashboard(folder) {
+  const { rolldown } = await import('rolldown');
+  const build = await rolldown({
+    cwd: root,
+    input: { dashboard: join(root, DASHBOARD, 'main.tsx') },
+    platform: 'browser',
+    tsconfig: join(root, DASHBOARD, 'tsconfig.json'),
+    resolve: { extensionAlias: { '.js': ['.tsx', '.ts', '.js'] } },
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+  });
+  try {
+    await build.write({ dir: folder, format: 'iife', minify: true, entryFileNames: '[name].js' });
+  } finally {
+    await build.close();
+  }
+  const styles = join(root, DASHBOARD, 'styles');
+  const sheets = (await readdir(styles)).filter((name) => name.endsWith('.css')).sort();
+  const texts = await Promise.all(sheets.map((name) => readFile(join(styles, name), 'utf8')));
+  await writeFile(join(folder, 'dashboard.css'), texts.join('\n'));
+}
+
 /** Chunks first, entries last: a process that starts in between finds every file that its entry names. */
 async function publish(folder, entries) {
   const names = new Set(entries.map((entry) => `${basename(entry, '.ts')}.js`));
@@ -108,7 +132,7 @@ export async function build() {
   await mkdir(dist, { recursive: true });
   const folder = await mkdtemp(join(dist, '.build-'));
   try {
-    await bundle(entries, folder);
+    await Promise.all([bundle(entries, folder), bundleDashboard(folder)]);
     await publish(folder, entries);
     await writeFile(join(folder, 'fingerprint'), mark);
     await rename(join(folder, 'fingerprint'), stampFile);

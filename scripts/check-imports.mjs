@@ -58,6 +58,7 @@ const FACES = {
     'src/idempotency/idempotency.types',
   ],
   migrations: [],
+  dashboard: [],
 };
 /** Declared exceptions, each with its reason. */
 const EXCEPTIONS = [
@@ -70,8 +71,12 @@ const EXCEPTIONS = [
 ];
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */
 const CONNECTING = ['src/egress/', 'src/providers/'];
-/** Scripts that run in a visitor's browser. */
-const BROWSER = 'src/boot/pages/';
+/** What runs in a visitor's browser. */
+const BROWSER = ['src/boot/pages/', 'dashboard/'];
+/** All that the dashboard takes of packages: whatever else it took, every visitor would load. */
+const DASHBOARD_PACKAGES = /^(react|react-dom\/client|graphql-ws\/client)$/;
+/** Types, which nobody loads. */
+const DASHBOARD_TYPES = /^(react|gql\.tada)$/;
 /** What everyone may take from the network modules: types, servers, names of statuses, address tests. */
 const HARMLESS =
   /^(createServer|STATUS_CODES|METHODS|IncomingMessage|ServerResponse|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/;
@@ -179,6 +184,8 @@ function checkRelative(file, specifier) {
 
 function checkPackage(file, { type, names, from }) {
   const faults = [];
+  if (file.startsWith('dashboard/') && !(type ? DASHBOARD_TYPES : DASHBOARD_PACKAGES).test(from))
+    faults.push(`${from}: the dashboard takes only what scripts/check-imports.mjs lists`);
   if (!type && NETWORK.test(from) && !CONNECTING.some((room) => file.startsWith(room))) {
     const harmful = names.filter((name) => !HARMLESS.test(name));
     if (harmful.length > 0)
@@ -196,7 +203,7 @@ function checkText(file, text) {
   if (/^export default\b/m.test(text)) faults.push('no default exports');
   if (
     /(?:await|return|=>|[=(,?:])\s*fetch\(/.test(text) &&
-    ![...CONNECTING, BROWSER].some((room) => file.startsWith(room))
+    ![...CONNECTING, ...BROWSER].some((room) => file.startsWith(room))
   ) {
     faults.push('fetch(): go through src/egress');
   }

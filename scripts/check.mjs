@@ -18,6 +18,7 @@ const CODE_FOLDERS = [
   'rest-compat',
   'subscriptions',
   'migrations',
+  'dashboard',
   'test',
   'bench',
   'scripts',
@@ -75,6 +76,7 @@ const STEPS = [
   ['imports', async () => ({ faults: await checkImports() })],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
+  ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],
   ['contracts', checkContracts],
 ];
 

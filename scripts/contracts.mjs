@@ -1,5 +1,6 @@
 /**
- * The published contracts (`schema/schema.graphql`, `schema/openapi.json`) are generated from the code and committed.
+ * The published contracts (`schema/schema.graphql`, `schema/openapi.json` …) are generated from the code and committed, and so is what the
+ * dashboard knows of them (`dashboard/data/schema.generated.ts`).
  *
  *   node scripts/contracts.mjs           writes them
  *   node scripts/contracts.mjs --check   faults where the committed text is not the generated one
@@ -12,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle } from './build.mjs';
+import { DASHBOARD_TYPES, dashboardTypes } from './dashboard-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Exports `renderContracts(): Promise<Record<string, string>>`: the text of each contract by its path. */
@@ -26,7 +28,8 @@ async function generate() {
   try {
     await bundle([GENERATOR], folder);
     const { renderContracts } = await import(pathToFileURL(join(folder, 'contracts.js')).href);
-    return await renderContracts();
+    const contracts = await renderContracts();
+    return { ...contracts, [DASHBOARD_TYPES]: await dashboardTypes(contracts[SDL]) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -12,7 +12,7 @@ export const DOCS_HTML = `<!doctype html>
   <body>
     <header class="bar">
       <a class="brand" href="docs">Penstock</a>
-      <nav><a href="graphql">GraphQL</a><a aria-current="page" href="docs">REST API</a></nav>
+      <nav><a href="dashboard">Dashboard</a><a href="graphql">GraphQL</a><a aria-current="page" href="docs">REST API</a></nav>
       <a href="api/v1/openapi.json">openapi.json</a>
     </header>
     <main id="docs"></main>

@@ -12,7 +12,7 @@ export const GRAPHIQL_HTML = `<!doctype html>
   <body>
     <header class="bar">
       <a class="brand" href="docs">Penstock</a>
-      <nav><a aria-current="page" href="graphql">GraphQL</a><a href="docs">REST API</a></nav>
+      <nav><a href="dashboard">Dashboard</a><a aria-current="page" href="graphql">GraphQL</a><a href="docs">REST API</a></nav>
       <label class="key" title="Sent as the header Authorization: Bearer sk_…, over WebSocket too; kept in this tab only"><span>API key</span>
         <input id="key" type="password" placeholder="sk_… (shown at the first start)" autocomplete="off" spellcheck="false" /></label>
       <output id="state"></output>

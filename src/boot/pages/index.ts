@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Express, Request, Response } from 'express';
+import { DASHBOARD_HTML, dashboardFile } from './dashboard.page.js';
 import { DOCS_HTML, DOCS_SCRIPT, DOCS_STYLE } from './docs.page.js';
 import { GRAPHIQL_HTML, GRAPHIQL_SCRIPT, GRAPHIQL_STYLE } from './graphiql.page.js';
 
@@ -12,6 +13,8 @@ function packageFile(name: string, file: string): string {
 }
 
 const FILES: Record<string, () => string> = {
+  'dashboard.js': () => dashboardFile('dashboard.js'),
+  'dashboard.css': () => dashboardFile('dashboard.css'),
   'react.js': () => packageFile('react', 'umd/react.production.min.js'),
   'react-dom.js': () => packageFile('react-dom', 'umd/react-dom.production.min.js'),
   'graphiql.js': () => packageFile('graphiql', 'graphiql.min.js'),
@@ -42,12 +45,13 @@ const POLICY = [
 ].join('; ');
 
 /**
- * GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
+ * The dashboard at /dashboard, GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
  * below a path that nobody sees here.
  */
 export function mountPages(app: Express): void {
   app.get('/', (_request, response) => response.redirect('docs'));
   app.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
+  app.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
   app.get('/graphql', (request, response, next) => {
     if (wantsPage(request)) sendPage(request, response, GRAPHIQL_HTML);
     else next();

@@ -1,0 +1,37 @@
+import type { DocumentDecoration, initGraphQLTada } from 'gql.tada';
+import type { introspection } from './schema.generated.js';
+
+type Graphql = ReturnType<
+  typeof initGraphQLTada<{
+    introspection: introspection;
+    disableMasking: true;
+    scalars: {
+      JSON: unknown;
+      DateTimeISO: string;
+      SafeInt: number;
+      ChatRole: string;
+      ImageSize: string;
+      ImageUpscale: string;
+      VideoResolution: string;
+      VideoAspectRatio: string;
+    };
+  }>
+>;
+
+/** An operation of the schema that knows the types of its answer and of its variables. */
+export type Operation<Result, Variables> = DocumentDecoration<Result, Variables>;
+
+/** What an operation answers with. */
+export type ResultOf<Document> = Document extends DocumentDecoration<infer Result, infer _> ? Result : never;
+
+/**
+ * Types an operation by the schema while it is compiled. At run time a document is its own text: the server parses it, so that the page
+ * carries no parser.
+ */
+export const graphql = ((text: string, fragments: readonly string[] = []) =>
+  [text, ...fragments].join('\n')) as unknown as Graphql;
+
+/** The text that a document is at run time. */
+export function textOf(document: object): string {
+  return document as unknown as string;
+}

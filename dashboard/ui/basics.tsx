@@ -1,0 +1,116 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { Fault } from '../data/fault.js';
+
+/** How much a button asks for attention. */
+export type ButtonKind = 'primary' | 'plain' | 'danger' | 'quiet';
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  kind?: ButtonKind;
+  isBusy?: boolean;
+}
+
+/** A button; while busy it stays where it is and does nothing. */
+export function Button({
+  kind = 'plain',
+  isBusy = false,
+  disabled,
+  children,
+  ...rest
+}: ButtonProps): ReactNode {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={`button button-${kind}`}
+      disabled={disabled === true || isBusy}
+      aria-busy={isBusy || undefined}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** A message of the page itself: faults are read out at once. */
+export function Notice({
+  kind,
+  children,
+}: {
+  kind: 'fault' | 'good' | 'note';
+  children: ReactNode;
+}): ReactNode {
+  return (
+    <div className={`notice notice-${kind}`} role={kind === 'fault' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong, in the server's words, next to what caused it. */
+export function FaultNotice({ fault, retry }: { fault: Fault | undefined; retry?: () => void }): ReactNode {
+  if (fault === undefined) return null;
+  return (
+    <Notice kind="fault">
+      <span>{fault.message}</span>
+      {retry && (
+        <Button kind="quiet" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </Notice>
+  );
+}
+
+/** How a state is coloured; its word says the same. */
+export type Tone = 'good' | 'bad' | 'busy' | 'calm';
+
+/** A state in a word. */
+export function Badge({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode {
+  return <span className={`badge badge-${tone}`}>{children}</span>;
+}
+
+interface CardProps {
+  title?: string;
+  note?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}
+
+/** A group of things that belong together. */
+export function Card({ title, note, actions, children }: CardProps): ReactNode {
+  return (
+    <section className="card" aria-label={title}>
+      {(title !== undefined || actions !== undefined) && (
+        <header className="card-head">
+          <div>
+            {title !== undefined && <h2>{title}</h2>}
+            {note !== undefined && <p className="muted">{note}</p>}
+          </div>
+          {actions !== undefined && <div className="actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Shown in place of a list that has nothing: what it is for, and what to do. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
+  return (
+    <div className="empty">
+      <strong>{title}</strong>
+      {children !== undefined && <p className="muted">{children}</p>}
+    </div>
+  );
+}
+
+/** Shown until the first answer. */
+export function Loading({ rows = 3 }: { rows?: number }): ReactNode {
+  return (
+    <div className="loading" role="status">
+      <span className="unseen">Loading…</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} className="loading-row" aria-hidden="true" />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import { useEffect, useState, type ReactNode } from 'react';
+
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const DATE_TIME = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
+const DATE = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+const OLD_MS = 7 * 86_400_000;
+
+/** 1234.5 → `1,234.5` */
+export const inDigits = (value: number): string => NUMBER.format(value);
+
+/** 2026-03-01T… → `Mar 1, 2026` */
+export const asDate = (iso: string): string => DATE.format(new Date(iso));
+
+/** 1234 → `1.2 s` */
+export function asDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${inDigits(Math.round(ms / 100) / 10)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** `image_edit` → `Image edit` */
+export function asWords(name: string): string {
+  const words = SPELT[name] ?? name.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const SPELT: Record<string, string> = {
+  tts: 'speech',
+  stt: 'transcription',
+  stt_seconds: 'transcription seconds',
+  tts_chars: 'speech characters',
+  chat_tokens: 'chat tokens',
+};
+
+function relative(ms: number): string {
+  for (const [unit, length] of UNITS)
+    if (Math.abs(ms) >= length) return RELATIVE.format(Math.round(ms / length), unit);
+  return ms > 0 ? 'in a moment' : 'just now';
+}
+
+/** A time as people say it; the exact one is its title. Kept right while it is shown. */
+export function Time({ iso }: { iso: string }): ReactNode {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  const date = new Date(iso);
+  const away = date.getTime() - now;
+  return (
+    <time dateTime={iso} title={DATE_TIME.format(date)}>
+      {Math.abs(away) < OLD_MS ? relative(away) : DATE.format(date)}
+    </time>
+  );
+}

@@ -1,0 +1,24 @@
+import { useEffect, useRef, type ReactNode } from 'react';
+
+/** The frame of what is shown to whoever is not signed in. */
+export function Gate({ title, children }: { title: string; children: ReactNode }): ReactNode {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = title === 'Penstock' ? title : `${title} · Penstock`;
+  }, [title]);
+  return (
+    <div className="gate">
+      <p className="gate-brand">Penstock</p>
+      <main className="gate-card">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {children}
+      </main>
+      <p className="gate-links">
+        <a href="graphql">GraphQL</a>
+        <a href="docs">REST API</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,145 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import type { Role } from '../data/auth.js';
+import { graphql } from '../data/graphql.js';
+import { useAction, usePlace, useQuery, useRights } from '../data/hooks.js';
+import { MEMBERS, ROLES, type HandedLink, type Member } from '../data/members.js';
+import { Badge, Button, Card, FaultNotice, Loading } from '../ui/basics.js';
+import { Dialog } from '../ui/dialog.js';
+import { SelectField, TextField, entered } from '../ui/field.js';
+import { Time } from '../ui/format.js';
+import { SecretDialog } from '../ui/secret.js';
+import { DataTable, type Column } from '../ui/table.js';
+import { MemberActions, RoleSelect } from './member-actions.js';
+
+const ADD_MEMBER = graphql(`
+  mutation AddMember($input: AddMemberInput!) {
+    addMember(input: $input) {
+      member {
+        email
+      }
+      link {
+        url
+        expiresAt
+      }
+    }
+  }
+`);
+
+/** Who belongs to the organisation, with which role. */
+export function MembersPanel(): ReactNode {
+  const { userId } = usePlace();
+  const { canManage, role } = useRights();
+  const { data, fault, isLoading, reload } = useQuery(MEMBERS, {});
+  const [isAdding, setAdding] = useState(false);
+  const [link, setLink] = useState<HandedLink>();
+  // Admins cannot change owners.
+  const mayChange = (member: Member): boolean => canManage && (role === 'owner' || member.role !== 'owner');
+  const columns: Column<Member>[] = [
+    {
+      label: 'E-mail',
+      cell: (member) => (
+        <>
+          <strong>{member.email}</strong>
+          {member.userId === userId && <span className="muted"> (you)</span>}
+        </>
+      ),
+    },
+    {
+      label: 'Role',
+      cell: (member) => (mayChange(member) ? <RoleSelect member={member} reload={reload} /> : member.role),
+    },
+    {
+      label: 'State',
+      cell: ({ active }) => (active ? <Badge tone="good">active</Badge> : <Badge tone="calm">invited</Badge>),
+    },
+    { label: 'Added', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  ];
+  if (canManage)
+    columns.push({
+      label: 'Actions',
+      cell: (member) =>
+        mayChange(member) && <MemberActions member={member} reload={reload} onLink={setLink} />,
+    });
+  return (
+    <Card
+      note="They sign in to this dashboard with e-mail and password."
+      actions={
+        canManage && (
+          <Button kind="primary" onClick={() => setAdding(true)}>
+            Add member
+          </Button>
+        )
+      }
+    >
+      {data === undefined && isLoading && <Loading />}
+      <FaultNotice fault={fault} retry={reload} />
+      {data && (
+        <DataTable caption="Members" columns={columns} items={data.members} rowKey={(one) => one.userId} />
+      )}
+      {isAdding && (
+        <AddMemberDialog
+          onClose={() => setAdding(false)}
+          onAdded={(handed) => {
+            setAdding(false);
+            setLink(handed);
+            reload();
+          }}
+        />
+      )}
+      {link && <LinkDialog link={link} onClose={() => setLink(undefined)} />}
+    </Card>
+  );
+}
+
+function LinkDialog({ link, onClose }: { link: HandedLink; onClose(): void }): ReactNode {
+  return (
+    <SecretDialog title={`Link for ${link.email}`} label="One-time link" value={link.url} onClose={onClose}>
+      Hand it over on a way that only they can read: whoever opens it chooses their password. It works once,
+      for seven days.
+    </SecretDialog>
+  );
+}
+
+interface AddMemberProps {
+  onClose(): void;
+  /** Without a link where the person has a password already. */
+  onAdded(link: HandedLink | undefined): void;
+}
+
+function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
+  const { api } = usePlace();
+  const { role } = useRights();
+  const action = useAction(async (form: HTMLFormElement) => {
+    const input = { email: entered(form, 'email'), role: entered(form, 'role') as Role };
+    const { addMember } = await api.request(ADD_MEMBER, { input });
+    onAdded(addMember.link === null ? undefined : { email: addMember.member.email, url: addMember.link.url });
+  });
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    void action.run(event.currentTarget);
+  };
+  const offered = (Object.keys(ROLES) as Role[]).filter((one) => one !== 'owner' || role === 'owner');
+  return (
+    <Dialog title="Add member" onClose={onClose}>
+      <form className="form" onSubmit={submit}>
+        <TextField label="E-mail" name="email" type="email" fault={action.fault} required autoFocus />
+        <SelectField label="Role" name="role" defaultValue="member" fault={action.fault}>
+          {offered.map((one) => (
+            <option key={one} value={one}>
+              {one} – {ROLES[one]}
+            </option>
+          ))}
+        </SelectField>
+        <FaultNotice
+          fault={['email', 'role'].includes(action.fault?.param ?? '') ? undefined : action.fault}
+        />
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={action.isBusy}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
