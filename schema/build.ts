@@ -1,10 +1,12 @@
 import 'reflect-metadata';
-import type { GraphQLField, GraphQLSchema } from 'graphql';
+import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql';
 import type { PubSub } from 'type-graphql';
 import { buildSchemaSync } from 'type-graphql';
 import { AgentResolver } from './agent/agent.resolver.js';
 import { AgentRunResolver } from './agent/run.resolver.js';
 import { ChatResolver } from './chat/chat.resolver.js';
+import type { MemberRole } from '../src/vocabulary.js';
+import { ApiKeyResolver } from './api-key/api-key.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
@@ -15,6 +17,7 @@ import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
+import { MemberResolver } from './member/member.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
@@ -32,6 +35,7 @@ export type ResolverClass = new () => object;
 const schemaResolvers: ResolverClass[] = [
   AgentResolver,
   AgentRunResolver,
+  ApiKeyResolver,
   ChatResolver,
   EmbeddingResolver,
   EstimateResolver,
@@ -39,6 +43,7 @@ const schemaResolvers: ResolverClass[] = [
   ImageResolver,
   JobResolver,
   KnowledgeResolver,
+  MemberResolver,
   ModelResolver,
   MusicResolver,
   OrganizationResolver,
@@ -94,9 +99,12 @@ const ROOTS = {
 /** The executable Federation 2 subgraph: holds no service (they come with each operation's {@link GraphqlContext}). */
 export function buildPenstockSchema(options: SchemaOptions = {}): GraphQLSchema {
   const schema = toSubgraph(build(options));
-  for (const type of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
-    for (const field of Object.values(type?.getFields() ?? {})) guardField(field);
-  for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) noteEffect(field);
+  const fieldsOf = (type: GraphQLObjectType | null | undefined) => Object.values(type?.getFields() ?? {});
+  const mutations = fieldsOf(schema.getMutationType());
+  for (const field of [...fieldsOf(schema.getQueryType()), ...fieldsOf(schema.getSubscriptionType())])
+    guardField(field, guardOf(field).admittedByService ? 'member' : 'viewer');
+  for (const field of mutations) guardField(field, 'member');
+  for (const field of mutations) noteEffect(field);
   return schema;
 }
 
@@ -106,8 +114,8 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
 }
 
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (design.md 3). */
-function guardField(field: GraphQLField<unknown, GraphqlContext>): void {
-  const guard = guardOf(field);
+function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
+  const guard = { role, ...guardOf(field) };
   const work = field.subscribe ?? field.resolve;
   if (!work) return;
   const cut = cutIds(field);

@@ -1,6 +1,15 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
-import { BUCKETS, JOB_STATUSES, MODEL_TYPES, PLAN_CODES, SCOPES, TIERS, TOOLS } from '../src/vocabulary.js';
+import {
+  BUCKETS,
+  JOB_STATUSES,
+  MEMBER_ROLES,
+  MODEL_TYPES,
+  PLAN_CODES,
+  SCOPES,
+  TIERS,
+  TOOLS,
+} from '../src/vocabulary.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions.md 8). */
 function words<Word extends string>(
@@ -84,6 +93,12 @@ export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', {
   jobs: 'Named by the contract; jobs ask for `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
+});
+export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
+  owner: 'Everything.',
+  admin: 'Everything but what concerns owners.',
+  member: 'All work; no keys, webhooks, members or plan.',
+  viewer: 'Looking on.',
 });
 export const ImageStyle = words('ImageStyle', ['vivid', 'natural'] as const, 'Look of a generated image.', {
   vivid: 'Strong colours and contrasts.',

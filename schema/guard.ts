@@ -4,7 +4,8 @@ import { ApiError } from '../src/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
-import type { LimitedEndpoint, Scope as ScopeName } from '../src/vocabulary.js';
+import { MEMBER_ROLES } from '../src/vocabulary.js';
+import type { LimitedEndpoint, MemberRole, Scope as ScopeName } from '../src/vocabulary.js';
 import type { GraphqlContext } from './context.js';
 
 /**
@@ -16,6 +17,10 @@ export interface FieldGuard {
   scope: ScopeName | null;
   /** The endpoint's own window, which the service's admission takes together with the key's. */
   endpoint?: LimitedEndpoint;
+  /** The least role of a signed-in person; default: member where something is changed or charged, else viewer. */
+  role?: MemberRole;
+  /** True where keys are refused: people only. */
+  people?: true;
   /** True where the service makes the one admission statement itself (generations, chat, embeddings). */
   admittedByService: boolean;
 }
@@ -23,8 +28,16 @@ export interface FieldGuard {
 const OPEN: FieldGuard = { scope: null, admittedByService: false };
 
 /** Declares the scope that a root field needs; the field's slot of the key's window is taken before its resolver runs. */
-export function Scope(scope: ScopeName): MethodDecorator {
-  return Extensions({ penstock: { scope, admittedByService: false } satisfies FieldGuard });
+export function Scope(scope: ScopeName, role?: MemberRole): MethodDecorator {
+  const guard: FieldGuard = { scope, ...(role ? { role } : {}), admittedByService: false };
+  return Extensions({ penstock: guard });
+}
+
+/** Declares a root field for signed-in people of at least this role (decisions.md 5). */
+export function People(role: MemberRole): MethodDecorator {
+  return Extensions({
+    penstock: { scope: null, role, people: true, admittedByService: false } satisfies FieldGuard,
+  });
 }
 
 /** Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions.md 1. */
@@ -56,6 +69,15 @@ export function requireAgents({ principal }: CallContext): void {
 /** @throws ApiError plan_required */
 export function requireWebhooks({ principal }: CallContext): void {
   if (principal.plan.webhooks === null) throw new ApiError('plan_required', 'Webhooks are not available');
+}
+
+/** A key acts for its organisation, whoever made it; of a person the role decides. @throws ApiError forbidden */
+function requireRole({ principal: { person } }: CallContext, { people, role = 'viewer' }: FieldGuard): void {
+  if (person === undefined) {
+    if (people) throw new ApiError('forbidden', 'Sign in to do this');
+  } else if (MEMBER_ROLES.indexOf(person.role) > MEMBER_ROLES.indexOf(role)) {
+    throw new ApiError('forbidden', `Role ${person.role} may not do this`);
+  }
 }
 
 const taking = new WeakMap<CallContext, Promise<void>>();
@@ -90,6 +112,7 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
 /** The check of scope and rate (steps 3 and 4 of decisions.md 1) that every root field passes once. */
 export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
+  requireRole(context.call, guard);
   if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
   return takeKeySlot(context.services, context.call);
 }

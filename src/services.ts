@@ -1,4 +1,5 @@
 import type { Authenticator, PlanCatalogue } from './access/access.types.js';
+import type { KeyService, OrganizationService, PeopleService, TeamService } from './access/index.js';
 import type {
   AgentRunService,
   AgentService,
@@ -28,6 +29,10 @@ export interface Services {
   database: Database;
   bus: Bus;
   plans: PlanCatalogue;
+  organizations: OrganizationService;
+  keys: KeyService;
+  team: TeamService;
+  people: PeopleService;
   authenticator: Authenticator;
   metering: Metering;
   files: FileService;

@@ -29,6 +29,10 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** Roles of people in an organisation, strongest first (decisions.md 5). */
+export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
 /** Kinds of generation job (contract 2.10). */
 export const TOOLS = ['image', 'image_edit', 'video', 'music', 'tts', 'stt'] as const;
 export type Tool = (typeof TOOLS)[number];

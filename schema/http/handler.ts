@@ -42,7 +42,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let call: CallContext | null = null;
     try {
-      call = await edge.open(request, response);
+      call = await edge.open(request, response, 'sessions');
       await serve(request, response, call);
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');

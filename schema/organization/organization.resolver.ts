@@ -1,5 +1,7 @@
-import { Ctx, FieldResolver, Query, Resolver } from 'type-graphql';
+import { Ctx, FieldResolver, Mutation, Query, Resolver } from 'type-graphql';
 import type { GraphqlContext } from '../context.js';
+import { People } from '../guard.js';
+import type { Person } from '../member/member.type.js';
 import { Organization, Viewer } from './organization.type.js';
 
 /** The caller's own organisation, the only one that a caller can see. */
@@ -17,14 +19,27 @@ export async function loadOrganization({ call, services }: GraphqlContext): Prom
 @Resolver(() => Viewer)
 export class ViewerResolver {
   @Query(() => Viewer, { description: 'The calling key, what it may do, and whose it is.' })
-  viewer(@Ctx() { call }: GraphqlContext): Omit<Viewer, 'organization'> {
-    const { keyId, keyName, userId, scopes, expiresAt } = call.principal;
-    return { keyId, keyName, userId, scopes: [...scopes], expiresAt };
+  viewer(@Ctx() { call }: GraphqlContext): Omit<Viewer, 'organization' | 'person'> {
+    const { keyId, keyName, userId, scopes, expiresAt, person } = call.principal;
+    return { keyId, keyName, userId, scopes: [...scopes], expiresAt, role: person?.role ?? null };
   }
 
   @FieldResolver()
   organization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
+  }
+
+  @FieldResolver()
+  async person(@Ctx() { call, services }: GraphqlContext): Promise<Person | null> {
+    if (call.principal.person === undefined) return null;
+    const found = await services.people.find(call.principal.userId);
+    if (found === null) return null;
+    const memberships = found.organizations.map(({ id, name, role }) => ({
+      organizationId: id,
+      organizationName: name,
+      role,
+    }));
+    return { ...found.user, memberships };
   }
 }
 
@@ -33,5 +48,14 @@ export class OrganizationResolver {
   @Query(() => Organization, { description: "The calling key's organisation." })
   organization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
+  }
+
+  @People('admin')
+  @Mutation(() => Organization, {
+    description: 'Ends the plan with its period; until then nothing changes. Owners and admins only.',
+  })
+  async cancelSubscription(@Ctx() context: GraphqlContext): Promise<Organization> {
+    await context.services.organizations.cancel(context.call.principal.orgId);
+    return await loadOrganization(context);
   }
 }

@@ -1,6 +1,7 @@
 import { Directive, Field, ID, ObjectType } from 'type-graphql';
-import type { PlanCode as Plan, Scope } from '../../src/vocabulary.js';
-import { KeyScope, PlanCode } from '../enums.js';
+import type { MemberRole as Role, PlanCode as Plan, Scope } from '../../src/vocabulary.js';
+import { KeyScope, MemberRole, PlanCode } from '../enums.js';
+import { Person } from '../member/member.type.js';
 
 @Directive('@key(fields: "id")')
 @ObjectType({ simpleResolvers: true, description: 'Who owns keys, jobs and quota.' })
@@ -18,7 +19,7 @@ export class Organization {
   entitled!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The calling key.' })
+@ObjectType({ simpleResolvers: true, description: 'The calling key, or the session of who is signed in.' })
 export class Viewer {
   @Field(() => ID, { description: 'Id of the key.' })
   keyId!: string;
@@ -37,4 +38,13 @@ export class Viewer {
 
   @Field(() => Organization, { description: 'The organisation that it belongs to.' })
   organization!: Organization;
+
+  @Field(() => Person, { nullable: true, description: 'Who is signed in; null: an API key calls.' })
+  person?: Person | null;
+
+  @Field(() => MemberRole, {
+    nullable: true,
+    description: "The signed-in person's role in the organisation; null: an API key calls.",
+  })
+  role!: Role | null;
 }

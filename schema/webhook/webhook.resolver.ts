@@ -62,7 +62,7 @@ export class WebhookResolver {
     return toConnection(page, after);
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => WebhookType, { description: 'Registers a webhook; only this answer shows its secret.' })
   createWebhook(
     @Ctx() context: GraphqlContext,
@@ -71,7 +71,7 @@ export class WebhookResolver {
     return context.services.webhooks.create(context.call, bodyOf(context, input));
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => WebhookType, {
     description: 'Changes a webhook; `enabled: true` sets a disabled one going again.',
   })
@@ -83,7 +83,7 @@ export class WebhookResolver {
     return context.services.webhooks.update(context.call.principal, id, bodyOf(context, input));
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => DeleteWebhookResult, { description: 'Ends a webhook, with its pending deliveries.' })
   async deleteWebhook(
     @Ctx() { call, services }: GraphqlContext,
@@ -93,7 +93,7 @@ export class WebhookResolver {
     return { success: true };
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => WebhookDelivery, { description: 'Sends a signed `webhook.test` now.' })
   testWebhook(
     @Ctx() { call, services }: GraphqlContext,
@@ -102,7 +102,7 @@ export class WebhookResolver {
     return services.webhooks.test(call.principal, id);
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => WebhookType, {
     description: 'Makes a new secret; during the overlap deliveries are signed with both.',
   })
@@ -118,7 +118,7 @@ export class WebhookResolver {
     return context.services.webhooks.rotateSecret(context.call, id, bodyOf(context, input));
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => WebhookDelivery, { description: 'One more attempt now.' })
   retryWebhookDelivery(
     @Ctx() { call, services }: GraphqlContext,
@@ -128,7 +128,7 @@ export class WebhookResolver {
     return services.webhooks.retry(call.principal, webhookId, id);
   }
 
-  @Scope('webhooks')
+  @Scope('webhooks', 'admin')
   @Mutation(() => RecoverWebhookResult, {
     description: 'Sends again what failed or was missed in a span of time.',
   })

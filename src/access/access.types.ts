@@ -1,4 +1,4 @@
-import type { Bucket, LimitedEndpoint, PlanCode, Scope, Tier } from '../vocabulary.js';
+import type { Bucket, LimitedEndpoint, MemberRole, PlanCode, Scope, Tier } from '../vocabulary.js';
 
 /** What a plan allows; data that `PLANS_FILE` can override (decisions.md 2, contract 8). Amounts in whole units. */
 export interface Plan {
@@ -45,17 +45,30 @@ export interface Principal {
   orgVersion: number;
   /** ISO 8601 or null. */
   expiresAt: string | null;
+  /** Who is signed in, where the key is that of a session. */
+  person?: { sessionId: string; role: MemberRole };
+}
+
+/** What a signed-in browser brings: its cookie, and which of the person's organisations it looks at (null: the first). */
+export interface SessionCredential {
+  token: string;
+  orgId: string | null;
 }
 
 /** Checks `Authorization` headers. Malformed keys are refused without a query. */
 export interface Authenticator {
   /**
    * @param authorization the header's value; several values are refused.
-   * @throws ApiError unauthorized `Invalid or missing API key` or `API key has expired`
+   * @param session looked at where there is no such header
+   * @throws ApiError unauthorized `Invalid or missing API key`, `API key has expired` or `Session has ended`; not_found for a session's
+   * organisation that is not the person's
    */
-  authenticate(authorization: string | string[] | undefined): Promise<Principal>;
+  authenticate(authorization: string | string[] | undefined, session?: SessionCredential): Promise<Principal>;
   /** The same, at once where the key is known: throws at once, too. */
-  recognize(authorization: string | string[] | undefined): Principal | Promise<Principal>;
+  recognize(
+    authorization: string | string[] | undefined,
+    session?: SessionCredential,
+  ): Principal | Promise<Principal>;
   /** Reads the key again from the database, past the cache. */
   refresh(principal: Principal): Promise<Principal>;
   /** Calls `listener` when a key stops being valid (revoked, expired), on whichever process that happened; at most 1 s later. */

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../errors.js';
-import type { PlanCode, Scope } from '../vocabulary.js';
-import type { Authenticator, PlanCatalogue, Principal } from './access.types.js';
+import type { MemberRole, PlanCode, Scope } from '../vocabulary.js';
+import type { Authenticator, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
 import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
 import { isKey } from './keys.js';
+import { ensureSessionKey, sessionEnded } from './people/session-keys.js';
 import { createUsageMarks } from './usage-marks.js';
 
 const CACHE_SIZE = 10_000;
@@ -27,6 +28,10 @@ interface Row {
   version: number;
   /** The database's clock when it was read: that one decides (decisions.md 2), and this process's may be set otherwise. */
   read_at: Date;
+  /** Null: an API key. */
+  session_id: string | null;
+  /** Of a session's person. */
+  role: MemberRole | null;
 }
 
 interface Entry {
@@ -43,9 +48,14 @@ interface Entry {
 const SELECT = `
 SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
   COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version,
-  clock_timestamp() AS read_at
-FROM api_keys k JOIN organizations o ON o.id = k.org_id`;
+  clock_timestamp() AS read_at, k.session_id, m.role
+FROM api_keys k JOIN organizations o ON o.id = k.org_id
+LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
 const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
+const BY_SESSION = {
+  name: 'penstock_key_by_session',
+  text: `${SELECT} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
+};
 const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
 
 const refused = (): ApiError => new ApiError('unauthorized', 'Invalid or missing API key');
@@ -63,6 +73,9 @@ function keyOf(authorization: string | string[] | undefined): string {
 /** The hash of a key as the cache knows it: as text, which costs a fifth of the bytes. */
 const nameOf = (key: string): string => hash('sha256', key, 'base64');
 
+const sessionName = ({ token, orgId }: SessionCredential): string =>
+  hash('sha256', `session ${token} ${orgId ?? ''}`, 'base64');
+
 function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at): Principal {
   const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
   return {
@@ -74,10 +87,18 @@ function toPrincipal(row: Row, catalogue: PlanCatalogue, now: Date = row.read_at
     ...effectivePlan(catalogue, state, now),
     orgVersion: row.version,
     expiresAt: row.expires_at?.toISOString() ?? null,
+    ...(row.session_id === null || row.role === null
+      ? {}
+      : { person: { sessionId: row.session_id, role: row.role } }),
   };
 }
 
+/** Times out together with its session, and goes with the membership. */
+const isSession = ({ session_id }: Row): boolean => session_id !== null;
+
 function usable(row: Row | undefined): Row {
+  if (row !== undefined && isSession(row) && (row.revoked || row.expired || row.role === null))
+    throw sessionEnded();
   if (row === undefined || row.revoked) throw refused();
   if (row.expired) throw expired();
   return row;
@@ -110,7 +131,8 @@ function createCache(plans: PlanCatalogue) {
 /** The entry's principal as of now: its subscription or its key may have ended, or the plans may have been reloaded, since. */
 function current(entry: Entry, plans: PlanCatalogue): Principal {
   const now = performance.now() + entry.clockOffset;
-  if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now) throw expired();
+  if (entry.row.expires_at !== null && entry.row.expires_at.getTime() <= now)
+    throw isSession(entry.row) ? sessionEnded() : expired();
   const ended = entry.row.subscription_ends_at !== null && entry.row.subscription_ends_at.getTime() <= now;
   if (entry.plans !== plans.plans || ended === entry.principal.entitled) {
     entry.principal = toPrincipal(entry.row, plans, new Date(now));
@@ -125,27 +147,34 @@ function createRecognizer(database: Database, plans: PlanCatalogue) {
   const loading = new Map<string, Promise<Entry>>();
   /** Grows with each push: what was read before it may be stale and is not kept. */
   let epoch = 0;
-  const load = async (name: string): Promise<Entry> => {
+  const read = async (name: string, session: SessionCredential | undefined): Promise<Row[]> => {
+    if (session === undefined)
+      return await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
+    const { sessionId, orgId } = await ensureSessionKey(database.system, session);
+    return await database.system.query<Row>(BY_SESSION, [sessionId, orgId]);
+  };
+  const load = async (name: string, session: SessionCredential | undefined): Promise<Entry> => {
     const seen = epoch;
-    const rows = await database.system.query<Row>(BY_HASH, [Buffer.from(name, 'base64')]);
-    const row = usable(rows[0]);
+    const [found] = await read(name, session);
+    if (found === undefined && session !== undefined) throw sessionEnded();
+    const row = usable(found);
     if (seen === epoch) return cache.add(name, row);
     return entryOf(row, plans);
   };
-  const find = (name: string): Promise<Entry> => {
+  const find = (name: string, session: SessionCredential | undefined): Promise<Entry> => {
     const running = loading.get(name);
     if (running !== undefined) return running;
-    const attempt = load(name).finally(() => {
+    const attempt = load(name, session).finally(() => {
       if (loading.get(name) === attempt) loading.delete(name);
     });
     loading.set(name, attempt);
     return attempt;
   };
   return {
-    recognize(name: string): Principal | Promise<Principal> {
+    recognize(name: string, session?: SessionCredential): Principal | Promise<Principal> {
       const known = cache.entries.get(name);
       const fresh = known !== undefined && performance.now() - known.loadedAt < MAX_AGE_MS;
-      return fresh ? current(known, plans) : find(name).then((entry) => current(entry, plans));
+      return fresh ? current(known, plans) : find(name, session).then((entry) => current(entry, plans));
     },
     forget(condition: (row: Row) => boolean): void {
       epoch += 1;
@@ -174,13 +203,16 @@ export function createAuthenticator(options: {
     marks.add(principal.keyId);
     return principal;
   };
-  const recognize: Authenticator['recognize'] = (authorization) => {
-    const principal = named(nameOf(keyOf(authorization)));
+  const recognize: Authenticator['recognize'] = (authorization, session) => {
+    const principal =
+      authorization === undefined && session !== undefined
+        ? named(sessionName(session), session)
+        : named(nameOf(keyOf(authorization)));
     return principal instanceof Promise ? principal.then(marked) : marked(principal);
   };
 
   return {
-    authenticate: async (authorization) => await recognize(authorization),
+    authenticate: async (authorization, session) => await recognize(authorization, session),
     recognize,
     async refresh(principal) {
       forget((row) => row.key_id === principal.keyId);

@@ -111,7 +111,7 @@ export function createKeyService(options: { database: SystemDatabase }): KeyServ
       const rows = await system.query<{ id: string; revoked_at: Date }>(
         `WITH revoked AS (
            UPDATE api_keys SET revoked_at = COALESCE(revoked_at, clock_timestamp())
-           WHERE id = $1 AND ($2::text IS NULL OR org_id = $2) RETURNING id, revoked_at)
+           WHERE id = $1 AND ($2::text IS NULL OR org_id = $2) AND session_id IS NULL RETURNING id, revoked_at)
          SELECT id, revoked_at, pg_notify('penstock_key_invalid', id)::text FROM revoked`,
         [keyId, orgId ?? null],
       );
@@ -119,9 +119,10 @@ export function createKeyService(options: { database: SystemDatabase }): KeyServ
       return { id: rows[0].id, revokedAt: rows[0].revoked_at.toISOString() };
     },
     async list(orgId) {
-      const rows = await system.query<Row>(`SELECT ${COLUMNS} FROM api_keys WHERE org_id = $1 ORDER BY id`, [
-        orgId,
-      ]);
+      const rows = await system.query<Row>(
+        `SELECT ${COLUMNS} FROM api_keys WHERE org_id = $1 AND session_id IS NULL ORDER BY id`,
+        [orgId],
+      );
       return rows.map(toRecord);
     },
   };

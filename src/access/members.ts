@@ -1,12 +1,10 @@
 import type { Sql, SystemDatabase } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../errors.js';
 import { newId } from '../ids.js';
+import { MEMBER_ROLES } from '../vocabulary.js';
+import type { MemberRole } from '../vocabulary.js';
 import { vouchFor } from './people/people.service.js';
 import { endSessionsIn } from './people/sessions.js';
-
-/** Roles of people in an organisation, strongest first (decisions.md 5). */
-export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
-export type MemberRole = (typeof MEMBER_ROLES)[number];
 
 export interface MemberView {
   userId: string;
@@ -28,11 +26,22 @@ export interface MemberService {
    * @throws ApiError invalid_request, conflict, not_found
    */
   invite(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
-  /** The person stays a user; what their sessions have in the organisation ends. @throws ApiError not_found, invalid_request for the last owner */
-  remove(orgId: string, email: string): Promise<MemberView>;
-  /** The same role again changes nothing. @throws ApiError not_found, invalid_request for the last owner */
-  changeRole(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
+  /**
+   * The person stays a user; what their sessions have in the organisation ends.
+   * @param who the person's address or id
+   * @param actor who asks, where it is not the operator: only owners change owners
+   * @throws ApiError not_found, forbidden, invalid_request for the last owner
+   */
+  remove(orgId: string, who: string, actor?: MemberRole): Promise<MemberView>;
+  /** The same role again changes nothing. @throws ApiError as for `remove` */
+  changeRole(orgId: string, who: string, change: RoleChange): Promise<MemberView>;
   list(orgId: string): Promise<MemberView[]>;
+}
+
+/** @see MemberService.changeRole */
+export interface RoleChange {
+  role: MemberRole;
+  actor?: MemberRole;
 }
 
 /** Who says that an address is that person's: the operator, or an organisation. */
@@ -57,6 +66,18 @@ function checkRole(role: string): MemberRole {
   return known;
 }
 
+const USER_ID = /^usr_[^@]*$/;
+
+/** An id as it is, an address as it is stored. @throws ApiError invalid_request */
+const checkWho = (who: string): string => (USER_ID.test(who) ? who : checkEmail(who));
+
+/** An admin runs the team below the owners. @throws ApiError forbidden */
+export function checkRank(actor: MemberRole | undefined, ...roles: MemberRole[]): void {
+  if (actor === undefined || actor === 'owner') return;
+  if (actor !== 'admin' || roles.includes('owner'))
+    throw new ApiError('forbidden', `Role ${actor} may not do this`);
+}
+
 interface MemberChange {
   type: MemberEvent;
   member: MemberView;
@@ -78,13 +99,13 @@ async function lock(sql: Sql, orgId: string): Promise<void> {
 
 const SELECT = `SELECT m.user_id AS "userId", u.email, m.role FROM members m JOIN users u ON u.id = m.user_id WHERE m.org_id = $1`;
 
-async function find(sql: Sql, orgId: string, email: string): Promise<MemberView | null> {
-  const [row] = await sql.query<MemberView>(`${SELECT} AND lower(u.email) = $2`, [orgId, email]);
+async function find(sql: Sql, orgId: string, who: string): Promise<MemberView | null> {
+  const [row] = await sql.query<MemberView>(`${SELECT} AND (lower(u.email) = $2 OR u.id = $2)`, [orgId, who]);
   return row ?? null;
 }
 
-async function get(sql: Sql, orgId: string, email: string): Promise<MemberView> {
-  const member = await find(sql, orgId, email);
+async function get(sql: Sql, orgId: string, who: string): Promise<MemberView> {
+  const member = await find(sql, orgId, who);
   if (member === null) throw notFound('Member not found');
   return member;
 }
@@ -124,7 +145,12 @@ interface Addition {
   voucher: Voucher;
 }
 
-async function insertMember(sql: Sql, orgId: string, { email, role, voucher }: Addition): Promise<MemberView> {
+/** The statement behind `add`, for use inside a transaction. @throws ApiError conflict */
+export async function insertMember(
+  sql: Sql,
+  orgId: string,
+  { email, role, voucher }: Addition,
+): Promise<MemberView> {
   if ((await find(sql, orgId, email)) !== null)
     throw new ApiError('conflict', 'Already a member', { param: 'email' });
   const member = { userId: await ensureUser(sql, email, voucher), email, role };
@@ -153,10 +179,11 @@ export function createMemberService({ database }: { database: SystemDatabase }):
   return {
     add: (orgId, address, asked) => join(orgId, { address, asked, voucher: null }),
     invite: (orgId, address, asked) => join(orgId, { address, asked, voucher: orgId }),
-    async remove(orgId, address) {
-      const email = checkEmail(address);
+    async remove(orgId, address, actor) {
+      const who = checkWho(address);
       return await change(orgId, async (sql) => {
-        const member = await get(sql, orgId, email);
+        const member = await get(sql, orgId, who);
+        checkRank(actor, member.role);
         await keepAnOwner(sql, orgId, member);
         await sql.query('DELETE FROM members WHERE org_id = $1 AND user_id = $2', [orgId, member.userId]);
         await endSessionsIn(sql, orgId, member.userId);
@@ -164,10 +191,11 @@ export function createMemberService({ database }: { database: SystemDatabase }):
         return member;
       });
     },
-    async changeRole(orgId, address, asked) {
-      const [email, role] = [checkEmail(address), checkRole(asked)];
+    async changeRole(orgId, address, { role: asked, actor }) {
+      const [who, role] = [checkWho(address), checkRole(asked)];
       return await change(orgId, async (sql) => {
-        const before = await get(sql, orgId, email);
+        const before = await get(sql, orgId, who);
+        checkRank(actor, before.role, role);
         if (before.role === role) return before;
         await keepAnOwner(sql, orgId, before);
         await sql.query('UPDATE members SET role = $3 WHERE org_id = $1 AND user_id = $2', [

@@ -20,7 +20,7 @@ import {
   type GraphqlWsServer,
   type OperationEngine,
 } from '../../subscriptions/index.js';
-import type { Plan } from '../access/index.js';
+import { SESSION_DAYS, type Plan } from '../access/index.js';
 import type { Config } from '../config.js';
 import { notFound } from '../errors.js';
 import { createIdempotency } from '../idempotency/index.js';
@@ -29,11 +29,17 @@ import { newId } from '../ids.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
 import type { HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
+import {
+  createBrowserSessions,
+  createSignInHandler,
+  type BrowserSessions,
+  type SignInHandler,
+} from '../sign-in/index.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
+import type { Cors } from './http/cors.js';
 import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
-import type { Cors } from './http/cors.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
 import { observed } from './http/observed-request.js';
 import type { RouterOptions } from './http/router.js';
@@ -61,7 +67,13 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const documents = createDocuments(schema);
   const addressLimit = createAddressLimit();
   const clientAddress = createClientAddress(config.http.trustProxy);
-  const edge = openEdge(options, addressLimit, clientAddress);
+  const sessions = createBrowserSessions({
+    publicUrl: config.http.publicUrl,
+    origins: config.http.corsOrigins.filter((origin) => origin !== '*'),
+    lifetime: SESSION_DAYS * 86_400,
+  });
+  const strangers = { addressLimit, clientAddress, sessions };
+  const edge = openEdge(options, strangers);
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
     schema,
@@ -98,12 +110,13 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     },
     openapi: printApi(schema, knownUrl(config)),
   });
-  const ws = openWebSocket({ ...options, engine, shared, addressLimit, clientAddress });
+  const ws = openWebSocket({ ...options, ...strangers, engine, shared });
   return {
     api: {
       rest,
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
+      signIn: openSignIn(options, strangers),
       strangerRate: (request) => edge.strangerRate(request),
     },
     ws,
@@ -126,7 +139,14 @@ function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } 
   return { bytes: mb * 1024 * 1024, refusal };
 }
 
-function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddress: ClientAddress): HttpEdge {
+/** What is known of who brings no key. */
+interface Strangers {
+  addressLimit: AddressLimit;
+  clientAddress: ClientAddress;
+  sessions: BrowserSessions;
+}
+
+function openEdge(options: FaceOptions, strangers: Strangers): HttpEdge {
   const { foundation, services, closers } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
@@ -135,9 +155,8 @@ function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddres
   closers.add('idempotency', () => idempotency.close());
   const peek = createRatePeek(database);
   return createHttpEdge({
+    ...strangers,
     authenticator,
-    addressLimit,
-    clientAddress,
     idempotency,
     logger,
     rateOf,
@@ -147,16 +166,27 @@ function openEdge(options: FaceOptions, addressLimit: AddressLimit, clientAddres
   });
 }
 
-interface WebSocketOptions extends FaceOptions {
+function openSignIn({ foundation, services }: FaceOptions, strangers: Strangers): SignInHandler {
+  const { sessions, addressLimit, clientAddress } = strangers;
+  return createSignInHandler({
+    people: services.people,
+    sessions,
+    oidc: null,
+    publicUrl: foundation.config.http.publicUrl,
+    takeAddress: (request) => addressLimit.take(clientAddress(request)),
+    onFault: (fault, request) =>
+      foundation.logger.error({ err: fault, requestId: observed(request).requestId }, 'signing in failed'),
+  });
+}
+
+interface WebSocketOptions extends FaceOptions, Strangers {
   engine: OperationEngine;
   shared: SharedResults;
-  addressLimit: AddressLimit;
-  clientAddress: ClientAddress;
 }
 
 function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
-  const { foundation, engine, shared, addressLimit, clientAddress, cors } = options;
-  const { authenticator, logger, config } = foundation;
+  const { foundation, engine, shared, addressLimit, clientAddress, sessions, cors } = options;
+  const { authenticator, logger } = foundation;
   const { tracer } = foundation.telemetry;
   const ws = createGraphqlWsServer({
     engine,
@@ -168,10 +198,8 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     clientOf,
     strangerRate: (request) => addressLimit.state(clientAddress(request)),
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
-    trustsOrigin: (origin, request) =>
-      cors.allows(origin) ||
-      origin === new URL(config.http.publicUrl).origin ||
-      (URL.canParse(origin) && new URL(origin).host === request.headers.host),
+    sessionOf: (request) => (sessions.trusts(request) ? sessions.token(request) : undefined),
+    trustsOrigin: (origin, request) => cors.allows(origin) || sessions.trusts(request),
   });
   options.closers.add('the WebSocket server', () => ws.close());
   return ws;

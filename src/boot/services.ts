@@ -1,3 +1,10 @@
+import {
+  createKeyService,
+  createMemberService,
+  createOrganizationService,
+  createPeopleService,
+  createTeamService,
+} from '../access/index.js';
 import type { Egress } from '../egress/index.js';
 import { createInputFetcher } from '../files/index.js';
 import {
@@ -55,6 +62,7 @@ export async function compose(
   const secrets = secretBoxOf(foundation);
   const services: Services = {
     ...agents.services,
+    ...accessServices(foundation),
     knowledge,
     memories,
     webhooks: createWebhookService({ database, egress, files, secrets, config }),
@@ -74,6 +82,16 @@ export async function compose(
   };
   const handlers = jobHandlersOf(kinds, models);
   return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
+}
+
+/** Organisations, their keys and their people. */
+function accessServices({ database, plans }: Foundation) {
+  return {
+    organizations: createOrganizationService({ database, plans }),
+    keys: createKeyService({ database }),
+    team: createTeamService({ database, members: createMemberService({ database }) }),
+    people: createPeopleService({ database }),
+  };
 }
 
 /** What reaches beyond this installation. */

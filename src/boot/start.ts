@@ -35,7 +35,7 @@ export interface RunningPenstock {
   url: string;
   services: Services;
   /** The Demo organisation's key: only at the first start on an empty embedded database. */
-  demo: { orgId: string; key: string } | null;
+  demo: { orgId: string; key: string; linkToken: string } | null;
   /** Rereads PROVIDERS_FILE and PLANS_FILE; a file with a fault changes nothing and is told to the log. */
   reload(): Promise<void>;
   /** Drains and ends everything. Once. */

@@ -18,7 +18,7 @@ interface Which {
   email: string;
 }
 
-/** `member add|remove|role|list` (decisions.md 6): answers `{userId, email, role, previousRole?}`. */
+/** `member add|remove|role|list` (decisions.md 6): answers `{userId, email, role, previousRole?}`; `member link`: `{email, url, expiresAt}`. */
 export function addMemberCommands(program: Command): void {
   const member = program.command('member').description('people in an organization');
   member
@@ -55,7 +55,7 @@ export function addMemberCommands(program: Command): void {
       const withSession = await session();
       print(
         await withSession(async ({ organizations, members }) =>
-          members.changeRole(await organizations.resolveId(org), email, role),
+          members.changeRole(await organizations.resolveId(org), email, { role }),
         ),
       );
     });
@@ -68,6 +68,19 @@ export function addMemberCommands(program: Command): void {
         await withSession(async ({ organizations, members }) => ({
           members: await members.list(await organizations.resolveId(org)),
         })),
+      );
+    });
+  member
+    .command('link')
+    .description('a one-time link by which a person chooses a password; earlier ones end')
+    .requiredOption('--email <address>')
+    .action(async ({ email }: { email: string }) => {
+      const [withSession, { signInUrl }] = await Promise.all([session(), import('../access/index.js')]);
+      print(
+        await withSession(async ({ config, people }) => {
+          const { token, expiresAt, email: address } = await people.createLink(email);
+          return { email: address, url: signInUrl(config.http.publicUrl, token), expiresAt };
+        }),
       );
     });
 }

@@ -4,9 +4,16 @@ import {
   createKeyService,
   createMemberService,
   createOrganizationService,
+  createPeopleService,
   createPlanCatalogue,
 } from '../access/index.js';
-import type { KeyService, MemberService, OrganizationService, PlanCatalogue } from '../access/index.js';
+import type {
+  KeyService,
+  MemberService,
+  OrganizationService,
+  PeopleService,
+  PlanCatalogue,
+} from '../access/index.js';
 import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { createSystemDatabase } from '../database/index.js';
@@ -24,6 +31,7 @@ export interface Session {
   organizations: OrganizationService;
   keys: KeyService;
   members: MemberService;
+  people: PeopleService;
   metering: Metering;
 }
 
@@ -40,6 +48,7 @@ function createServices(database: SystemDatabase, plans: PlanCatalogue, logger: 
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
     members: createMemberService({ database }),
+    people: createPeopleService({ database }),
     metering: createMetering({
       database,
       plans,

@@ -9,9 +9,14 @@ export interface HttpEdge {
   /**
    * Step 1 of decisions.md 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
    * the response closes before its end.
-   * @throws ApiError unauthorized, or rate_limited for the address of a stranger
+   * @param accepts `sessions`: a signed-in browser's cookie as well, where there is no `Authorization` (GraphQL only)
+   * @throws ApiError unauthorized, or rate_limited for the address of a stranger; of a session also not_found and forbidden
    */
-  open(request: IncomingMessage, response: ServerResponse): Promise<CallContext> | CallContext;
+  open(
+    request: IncomingMessage,
+    response: ServerResponse,
+    accepts?: 'keys' | 'sessions',
+  ): Promise<CallContext> | CallContext;
   /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
   dress(response: ServerResponse): void;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */

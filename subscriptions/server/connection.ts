@@ -7,6 +7,7 @@ import { errorExtensions, graphqlParamOf } from '../../schema/index.js';
 import { ApiError } from '../../src/errors.js';
 import { checkJson } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
+import { organizationOf } from '../../src/sign-in/index.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
 import { runOperation } from './operation.js';
 import { Outgoing } from './outgoing.js';
@@ -46,6 +47,8 @@ export type OperationTracer = (
 
 export interface ConnectionOrigin {
   authorization: string | undefined;
+  /** A signed-in browser's, for where no key comes. */
+  session: string | undefined;
   /** Of the upgrade; the init payload may name another, and an operation's `extensions` its own. */
   traceparent: string | undefined;
   client: ClientInfo;
@@ -63,6 +66,7 @@ export class Connection {
   #state: 'new' | 'initialising' | 'ready' | 'closed' = 'new';
   #authorization: string | undefined;
   #traceparent: string | undefined;
+  #organization: string | undefined;
   #forgetKey: () => void = () => {};
   #draining = false;
   #pingSince: number | null = null;
@@ -178,6 +182,7 @@ export class Connection {
     clearTimeout(this.#initTimer);
     this.#authorization = textIn(payload, 'authorization') ?? this.#authorization;
     this.#traceparent = textIn(payload, 'traceparent') ?? this.#traceparent;
+    this.#organization = textIn(payload, 'organization');
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed()) return;
     const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
@@ -190,11 +195,15 @@ export class Connection {
 
   /** Null: the connection was closed with `code`, or the database is away (1013, try again later). */
   async #authenticate(code: number, reason: string): Promise<Principal | null> {
+    const token = this.origin.session;
+    const session = token === undefined ? undefined : { token, orgId: organizationOf(this.#organization) };
     try {
-      return await this.dependencies.authenticator.authenticate(this.#authorization);
+      return await this.dependencies.authenticator.authenticate(this.#authorization, session);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'unauthorized') {
         this.close(code, this.dependencies.refused() ? reason : 'Rate limit exceeded');
+      } else if (error instanceof ApiError && error.status < 500) {
+        this.close(code, error.message);
       } else {
         this.dependencies.logger.warn({ err: error }, 'a WebSocket could not be authenticated');
         this.close(1013, 'Try again later');

@@ -41,7 +41,7 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
   return async (request, response) => {
     let call: CallContext | null = null;
     try {
-      call = await edge.open(request, response);
+      call = await edge.open(request, response, 'sessions');
       const operation = await readOperation(request);
       await edge.takeSlot(call);
       refuseWhole(dependencies, operation, request);

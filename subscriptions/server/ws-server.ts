@@ -17,6 +17,8 @@ const STALL_TIMEOUT_MS = 15_000;
 export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
   /** Whether a browser page of this origin may connect with a cookie. */
   trustsOrigin(origin: string, request: IncomingMessage): boolean;
+  /** The session of a signed-in browser, where the page may act for its reader. */
+  sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
   strangerRate(request: IncomingMessage): RateState;
@@ -64,6 +66,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     const { authorization, traceparent } = request.headers;
     const origin = {
       authorization,
+      session: dependencies.sessionOf(request),
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
       client: dependencies.clientOf(request),
     };

@@ -29,10 +29,10 @@ test('adding, changing and removing a member each emit one event with the person
   const added = await members.add(ORG, 'Ann@Example.com', 'member');
   expect(added).toEqual({ userId: expect.stringMatching(/^usr_/), email: 'ann@example.com', role: 'member' });
   expect(await events()).toEqual([{ type: 'team.member.added', data: added }]);
-  const changed = await members.changeRole(ORG, 'ann@example.com', 'admin');
+  const changed = await members.changeRole(ORG, 'ann@example.com', { role: 'admin' });
   expect(changed).toEqual({ ...added, role: 'admin', previousRole: 'member' });
   expect(await events()).toEqual([{ type: 'team.member.role_changed', data: changed }]);
-  expect(await members.changeRole(ORG, 'ann@example.com', 'admin')).toMatchObject({ role: 'admin' });
+  expect(await members.changeRole(ORG, 'ann@example.com', { role: 'admin' })).toMatchObject({ role: 'admin' });
   expect(await events()).toEqual([]);
   const removed = await members.remove(ORG, 'ann@example.com');
   expect(await events()).toEqual([{ type: 'team.member.removed', data: { ...added, role: 'admin' } }]);
@@ -53,7 +53,7 @@ test('the last owner stays, also when two owners leave at the same time', async 
   await members.add(ORG, 'o2@example.com', 'owner');
   const results = await Promise.allSettled([
     members.remove(ORG, 'o1@example.com'),
-    members.changeRole(ORG, 'o2@example.com', 'viewer'),
+    members.changeRole(ORG, 'o2@example.com', { role: 'viewer' }),
   ]);
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   const owners = (await members.list(ORG)).filter(({ role }) => role === 'owner');

@@ -5,6 +5,9 @@ import { hashToken, isToken, newToken } from './sessions.js';
 
 const LINK_DAYS = 7;
 
+/** Where a link leads: its token stands behind the `#`, which no browser sends and no proxy logs. */
+export const signInUrl = (publicUrl: string, token: string): string => `${publicUrl}/dashboard#link=${token}`;
+
 /** A new one-time link of a person; earlier ones end. */
 export async function insertLink(sql: Sql, userId: string): Promise<NewLink> {
   const token = newToken();

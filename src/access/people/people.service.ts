@@ -106,8 +106,9 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
         return enter(sql, person.id);
       }),
     session: async (token) => (isToken(token) ? findSession(system, token) : null),
+    find: (userId) => findSignedIn(system, userId),
     async signOut(token) {
-      if (isToken(token)) await endSession(system, token);
+      if (isToken(token)) await database.transaction((sql) => endSession(sql, token));
     },
     link: (token) => readLink(system, token),
     async setPassword(token, given) {

@@ -1,4 +1,4 @@
-import type { MemberRole } from '../members.js';
+import type { MemberRole } from '../../vocabulary.js';
 
 /** Who signed in, and where they belong; what the dashboard is told first. */
 export interface SignedIn {
@@ -31,6 +31,8 @@ export interface PeopleService {
   signInVerified(email: string): Promise<NewSession>;
   /** Null: no session, or one that ended. */
   session(token: string): Promise<SignedIn | null>;
+  /** Null: there is no such person. */
+  find(userId: string): Promise<SignedIn | null>;
   /** At once on every process, with its open connections. */
   signOut(token: string): Promise<void>;
   /** Whose link it is. @throws ApiError not_found */

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Sql } from '../../database/index.js';
+import type { Sql, SqlValue } from '../../database/index.js';
 import { newId } from '../../ids.js';
 import type { SignedIn } from './people.types.js';
 
@@ -27,22 +27,31 @@ export async function insertSession(sql: Sql, userId: string): Promise<string> {
   return token;
 }
 
-/** Ends sessions with the keys that they have in organisations, and tells every process. `$1` must choose from `sessions s`. */
-const endWhere = (condition: string): string => `
-WITH ended AS (UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id),
-closed AS (UPDATE api_keys k SET revoked_at = clock_timestamp() FROM ended WHERE k.session_id = ended.id AND k.revoked_at IS NULL RETURNING k.id)
-SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
-
-const END_ONE = endWhere('s.hash = $1');
-const END_OTHERS = endWhere('s.user_id = $1 AND s.id IS DISTINCT FROM $2');
-
-export async function endSession(sql: Sql, token: string): Promise<void> {
-  await sql.query(END_ONE, [hashToken(token)]);
+/**
+ * Ends sessions with the keys that they have in organisations, and tells every process. Inside a transaction: the keys in a statement of
+ * their own, which sees those that were made while the first waited.
+ */
+async function endWhere(sql: Sql, condition: string, values: SqlValue[]): Promise<void> {
+  const ended = await sql.query<{ id: string }>(
+    `UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id`,
+    values,
+  );
+  await sql.query(
+    `WITH closed AS (UPDATE api_keys SET revoked_at = clock_timestamp()
+       WHERE session_id = ANY($1) AND revoked_at IS NULL RETURNING id)
+     SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`,
+    [ended.map(({ id }) => id)],
+  );
 }
 
-/** All sessions of a person but one. */
+/** Inside a transaction. */
+export async function endSession(sql: Sql, token: string): Promise<void> {
+  await endWhere(sql, 's.hash = $1', [hashToken(token)]);
+}
+
+/** All sessions of a person but one. Inside a transaction. */
 export async function endSessions(sql: Sql, userId: string, except: string | null = null): Promise<void> {
-  await sql.query(END_OTHERS, [userId, except]);
+  await endWhere(sql, 's.user_id = $1 AND s.id IS DISTINCT FROM $2', [userId, except]);
 }
 
 /** What a person's sessions have in one organisation ends with their membership. */

@@ -11,6 +11,7 @@ import { newId } from '../../ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { currentTraceparent } from '../../telemetry/index.js';
+import type { BrowserSessions } from '../../sign-in/index.js';
 import type { ClientInfo } from '../../vocabulary.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
@@ -25,6 +26,7 @@ const SECRET = /(sk|whsec)_[0-9a-f]{8}/i;
 
 export interface HttpEdgeDependencies {
   authenticator: Authenticator;
+  sessions: Pick<BrowserSessions, 'read'>;
   addressLimit: AddressLimit;
   clientAddress: ClientAddress;
   idempotency: IdempotencyService;
@@ -47,7 +49,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     return stranger.refusal;
   };
   return {
-    open(request, response) {
+    open(request, response, accepts = 'keys') {
       const opened = (principal: Principal): HttpCall => {
         const own = observed(request);
         const call = new HttpCall(principal, own.requestId, { request, response });
@@ -59,7 +61,12 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         throw refusalOf(request, error);
       };
       try {
-        const principal = dependencies.authenticator.recognize(authorizationOf(request));
+        const authorization = authorizationOf(request);
+        const session =
+          accepts === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
+            ? dependencies.sessions.read(request)
+            : undefined;
+        const principal = dependencies.authenticator.recognize(authorization, session);
         return principal instanceof Promise ? principal.then(opened, refuse) : opened(principal);
       } catch (error) {
         return refuse(error);

@@ -30,6 +30,7 @@ export interface ApiFaces {
   rest: Handler;
   graphql: Handler;
   graphqlSse: Handler;
+  signIn: Handler;
   /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions.md 4). */
   strangerRate(request: Addressed): RateState;
 }
@@ -53,6 +54,7 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
     if (cors.handle(request, response)) return;
     if (api && isRest) return void api.rest(request, response);
     if (isRest) dress(response);
+    if (api && path.startsWith('/auth/')) return void api.signIn(request, response);
     if (path.startsWith('/files/')) return void files(request, response);
     app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
   };

@@ -1,0 +1,18 @@
+import { Extensions, Field, InputType } from 'type-graphql';
+import type { Scope } from '../../src/vocabulary.js';
+import { KeyScope } from '../enums.js';
+import { nonBlank } from '../json-schemas.js';
+import { DateTime } from '../scalars.js';
+
+@InputType({ description: 'What a new key is called, and what it may do.' })
+export class CreateApiKeyInput {
+  @Extensions({ jsonSchema: nonBlank(200) })
+  @Field(() => String, { description: 'A name for people.' })
+  name!: string;
+
+  @Field(() => [KeyScope], { description: 'At least one.' })
+  scopes!: Scope[];
+
+  @Field(() => DateTime, { nullable: true, description: 'When it stops being valid; default: never.' })
+  expiresAt?: Date | null;
+}

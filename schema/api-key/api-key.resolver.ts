@@ -1,0 +1,49 @@
+import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
+import { invalid } from '../../src/errors.js';
+import type { GraphqlContext } from '../context.js';
+import { People } from '../guard.js';
+import { CreateApiKeyInput } from './api-key.input.js';
+import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult } from './api-key.type.js';
+
+/** Keys are made and revoked by people, not by keys (contract 5.3, decisions.md 5). */
+@Resolver()
+export class ApiKeyResolver {
+  @People('admin')
+  @Query(() => [ApiKeyType], {
+    description: "The organisation's keys, revoked ones too. Owners and admins only.",
+  })
+  apiKeys(@Ctx() { call, services }: GraphqlContext): Promise<ApiKeyType[]> {
+    return services.keys.list(call.principal.orgId);
+  }
+
+  @People('admin')
+  @Mutation(() => CreateApiKeyResult, {
+    description: 'Makes a key; only this answer shows its text. Owners and admins only.',
+  })
+  async createApiKey(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('input', () => CreateApiKeyInput, { description: 'Its name and scopes.' }) input: CreateApiKeyInput,
+  ): Promise<CreateApiKeyResult> {
+    const { orgId, userId } = call.principal;
+    const { name, scopes, expiresAt = null } = input;
+    if (expiresAt !== null && expiresAt.getTime() <= Date.now())
+      throw invalid('expiresAt must be in the future', 'expiresAt');
+    const { key, ...apiKey } = await services.keys.create({ orgId, userId, name, scopes, expiresAt });
+    return { apiKey, key };
+  }
+
+  @People('admin')
+  @Mutation(() => RevokeApiKeyResult, {
+    description: 'Ends a key at once and for ever, with its open connections. Owners and admins only.',
+  })
+  async revokeApiKey(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: 'Id of the key.' }) id: string,
+  ): Promise<RevokeApiKeyResult> {
+    const { orgId } = call.principal;
+    const revoked = await services.keys.revoke(id, orgId);
+    const apiKey = (await services.keys.list(orgId)).find((key) => key.id === revoked.id);
+    if (apiKey === undefined) throw new Error('a key that was just revoked is not there');
+    return { success: true, apiKey };
+  }
+}

@@ -1,0 +1,91 @@
+import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
+import { signInUrl } from '../../src/access/index.js';
+import type { NewLink } from '../../src/access/index.js';
+import type { MemberRole as Role } from '../../src/vocabulary.js';
+import type { GraphqlContext } from '../context.js';
+import { MemberRole } from '../enums.js';
+import { People } from '../guard.js';
+import { AddMemberInput, ChangePasswordInput } from './member.input.js';
+import {
+  AddMemberResult,
+  ChangePasswordResult,
+  Member,
+  RemoveMemberResult,
+  SignInLink,
+} from './member.type.js';
+
+const userIdArgument = { description: 'Id of the person.' };
+
+function linkOf({ services }: GraphqlContext, { token, expiresAt }: NewLink): SignInLink {
+  return { url: signInUrl(services.config.http.publicUrl, token), expiresAt };
+}
+
+/** Who belongs to the organisation: read by everyone who does, changed by owners and admins (decisions.md 5). */
+@Resolver()
+export class MemberResolver {
+  @People('viewer')
+  @Query(() => [Member], { description: "The organisation's members, in the order in which they joined." })
+  members(@Ctx() { call, services }: GraphqlContext): Promise<Member[]> {
+    return services.team.list(call.principal.orgId);
+  }
+
+  @People('admin')
+  @Mutation(() => AddMemberResult, {
+    description: 'Adds a person by their address. Owners and admins only; owners are added by owners.',
+  })
+  async addMember(
+    @Ctx() context: GraphqlContext,
+    @Arg('input', () => AddMemberInput, { description: 'Whom, as what.' }) input: AddMemberInput,
+  ): Promise<AddMemberResult> {
+    const { email, role } = input;
+    const added = await context.services.team.add(context.call.principal, { email, role: role ?? 'member' });
+    return { member: added.member, link: added.link === null ? null : linkOf(context, added.link) };
+  }
+
+  @People('admin')
+  @Mutation(() => Member, { description: 'Gives a member another role. Only owners make or change owners.' })
+  changeMemberRole(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('userId', () => ID, userIdArgument) userId: string,
+    @Arg('role', () => MemberRole, { description: 'The role from now on.' }) role: Role,
+  ): Promise<Member> {
+    return services.team.changeRole(call.principal, userId, role);
+  }
+
+  @People('admin')
+  @Mutation(() => RemoveMemberResult, {
+    description: 'Ends a membership, with the sessions here. Only owners remove owners; the last one stays.',
+  })
+  async removeMember(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('userId', () => ID, userIdArgument) userId: string,
+  ): Promise<RemoveMemberResult> {
+    await services.team.remove(call.principal, userId);
+    return { success: true };
+  }
+
+  @People('admin')
+  @Mutation(() => SignInLink, {
+    description: 'For a member who forgot their password. Earlier links of theirs end.',
+  })
+  async createSignInLink(
+    @Ctx() context: GraphqlContext,
+    @Arg('userId', () => ID, userIdArgument) userId: string,
+  ): Promise<SignInLink> {
+    return linkOf(context, await context.services.team.createLink(context.call.principal, userId));
+  }
+
+  @People('viewer')
+  @Mutation(() => ChangePasswordResult, {
+    description: "Changes the signed-in person's password and ends their other sessions.",
+  })
+  async changePassword(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('input', () => ChangePasswordInput, { description: 'Both passwords.' }) input: ChangePasswordInput,
+  ): Promise<ChangePasswordResult> {
+    const { userId, person } = call.principal;
+    if (person === undefined) throw new Error('the guard lets only people through');
+    await services.people.changePassword({ userId, sessionId: person.sessionId, ...input });
+    return { success: true };
+  }
+}

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http';
+import type { SessionCredential } from '../access/index.js';
+import { ApiError } from '../errors.js';
+
+const MAX_COOKIES_LENGTH = 8192;
+const ORGANIZATION = /^org_[\w-]{1,60}$/;
+
+/** How a browser keeps its session (decisions.md 5): the cookie, and from which pages it counts. */
+export interface BrowserSessions {
+  /**
+   * The session that a request brings, if it brings one.
+   * @throws ApiError forbidden where the page that sends it is of another origin
+   */
+  read(request: IncomingMessage): SessionCredential | undefined;
+  /** The cookie's text, from whichever page it comes. */
+  token(request: IncomingMessage): string | undefined;
+  /** Whether a page that may act for its reader sent this: one of this installation, or of an origin that the operator names. */
+  trusts(request: IncomingMessage): boolean;
+  /** `Set-Cookie` for a new session. */
+  keep(token: string): string;
+  /** `Set-Cookie` that ends it. */
+  forget(): string;
+  /** `Set-Cookie` and value of another cookie of signing in, for one path. */
+  scratch: {
+    keep(value: string): string;
+    read(request: IncomingMessage): string | undefined;
+    forget(): string;
+  };
+}
+
+export interface BrowserSessionOptions {
+  publicUrl: string;
+  /** Without `*`: whoever answers everybody does not trust everybody with a person's session. */
+  origins: readonly string[];
+  /** Seconds. */
+  lifetime: number;
+}
+
+/** A name of another organisation's shape is none of the person's. */
+export const organizationOf = (name: string | undefined): string | null =>
+  name === undefined || name === '' ? null : ORGANIZATION.test(name) ? name : '-';
+
+function cookieOf({ headers: { cookie } }: IncomingMessage, name: string): string | undefined {
+  if (cookie === undefined || cookie.length > MAX_COOKIES_LENGTH) return undefined;
+  for (const pair of cookie.split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return undefined;
+}
+
+const SCRATCH_SECONDS = 600;
+
+export function createBrowserSessions(options: BrowserSessionOptions): BrowserSessions {
+  const own = new URL(options.publicUrl);
+  const isSecure = own.protocol === 'https:';
+  const name = isSecure ? '__Host-penstock_session' : 'penstock_session';
+  const scratchName = isSecure ? '__Host-penstock_oidc' : 'penstock_oidc';
+  const set = (cookie: string, value: string, seconds: number): string =>
+    [`${cookie}=${value}`, 'Path=/', `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Lax']
+      .concat(isSecure ? ['Secure'] : [])
+      .join('; ');
+  const token = (request: IncomingMessage) => cookieOf(request, name);
+  const trusts = ({ headers }: IncomingMessage): boolean => {
+    const { origin } = headers;
+    if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site';
+    if (origin === own.origin || options.origins.includes(origin)) return true;
+    return URL.canParse(origin) && new URL(origin).host === headers.host;
+  };
+  return {
+    read(request) {
+      const value = token(request);
+      if (value === undefined) return undefined;
+      if (!trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
+      const asked = request.headers['x-organization'];
+      return { token: value, orgId: organizationOf(Array.isArray(asked) ? asked.join() : asked) };
+    },
+    token,
+    trusts,
+    keep: (value) => set(name, value, options.lifetime),
+    forget: () => set(name, '', 0),
+    scratch: {
+      keep: (value) => set(scratchName, value, SCRATCH_SECONDS),
+      read: (request) => cookieOf(request, scratchName),
+      forget: () => set(scratchName, '', 0),
+    },
+  };
+}
