@@ -1,10 +1,11 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { graphql, type ResultOf } from '../data/graphql.js';
-import { useAction, usePlace, useQuery } from '../data/hooks.js';
+import { usePlace, useQuery } from '../data/hooks.js';
 import { Badge, Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
 import { ConfirmButton, Dialog } from '../ui/dialog.js';
 import { Choices, SelectField, TextField, entered } from '../ui/field.js';
-import { Time, asDate, asWords } from '../ui/format.js';
+import { FormFault, useForm } from '../ui/form.js';
+import { Time, asDate } from '../ui/format.js';
 import { SecretDialog } from '../ui/secret.js';
 import { DataTable, type Column } from '../ui/table.js';
 
@@ -155,27 +156,22 @@ interface CreateKeyProps {
 function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps): ReactNode {
   const { api } = usePlace();
   const [scopes, setScopes] = useState<ReadonlySet<string>>(() => new Set(SCOPES.map(({ value }) => value)));
-  const action = useAction(async (form: HTMLFormElement) => {
+  const { fault, isBusy, onSubmit } = useForm(async (form) => {
     const days = Number(entered(form, 'expires'));
     const expiresAt = days === 0 ? null : new Date(Date.now() + days * 86_400_000).toISOString();
     const input = { name: entered(form, 'name'), scopes: [...scopes] as Scope[], expiresAt };
     const { createApiKey } = await api.request(CREATE_KEY, { input });
     onCreated(createApiKey.key);
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    void action.run(event.currentTarget);
-  };
-  const isElsewhere = !['name', 'scopes', 'expiresAt'].includes(action.fault?.param ?? '');
   return (
     <Dialog title="New key" onClose={onClose}>
-      <form className="form" onSubmit={submit}>
+      <form className="form" onSubmit={onSubmit}>
         <TextField
           label="Name"
           name="name"
           maxLength={100}
           placeholder="Production server"
-          fault={action.fault}
+          fault={fault}
           required
           autoFocus
         />
@@ -184,7 +180,7 @@ function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps): ReactNode {
           name="scopes"
           choices={SCOPES}
           chosen={scopes}
-          fault={action.fault}
+          fault={fault}
           onChange={setScopes}
         />
         <SelectField label="Expires" name="expires" defaultValue="0">
@@ -195,10 +191,10 @@ function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps): ReactNode {
             </option>
           ))}
         </SelectField>
-        <FaultNotice fault={isElsewhere ? action.fault : undefined} />
+        <FormFault fault={fault} fields={['name', 'scopes', 'expiresAt']} />
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={action.isBusy} disabled={scopes.size === 0}>
+          <Button type="submit" kind="primary" isBusy={isBusy} disabled={scopes.size === 0}>
             Create key
           </Button>
         </div>

@@ -1,11 +1,12 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import type { Role } from '../data/auth.js';
 import { graphql } from '../data/graphql.js';
-import { useAction, usePlace, useQuery, useRights } from '../data/hooks.js';
+import { usePlace, useQuery, useRights } from '../data/hooks.js';
 import { MEMBERS, ROLES, type HandedLink, type Member } from '../data/members.js';
 import { Badge, Button, Card, FaultNotice, Loading } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
 import { SelectField, TextField, entered } from '../ui/field.js';
+import { FormFault, useForm } from '../ui/form.js';
 import { Time } from '../ui/format.js';
 import { SecretDialog } from '../ui/secret.js';
 import { DataTable, type Column } from '../ui/table.js';
@@ -27,39 +28,11 @@ const ADD_MEMBER = graphql(`
 
 /** Who belongs to the organisation, with which role. */
 export function MembersPanel(): ReactNode {
-  const { userId } = usePlace();
-  const { canManage, role } = useRights();
+  const { canManage } = useRights();
   const { data, fault, isLoading, reload } = useQuery(MEMBERS, {});
   const [isAdding, setAdding] = useState(false);
   const [link, setLink] = useState<HandedLink>();
-  // Admins cannot change owners.
-  const mayChange = (member: Member): boolean => canManage && (role === 'owner' || member.role !== 'owner');
-  const columns: Column<Member>[] = [
-    {
-      label: 'E-mail',
-      cell: (member) => (
-        <>
-          <strong>{member.email}</strong>
-          {member.userId === userId && <span className="muted"> (you)</span>}
-        </>
-      ),
-    },
-    {
-      label: 'Role',
-      cell: (member) => (mayChange(member) ? <RoleSelect member={member} reload={reload} /> : member.role),
-    },
-    {
-      label: 'State',
-      cell: ({ active }) => (active ? <Badge tone="good">active</Badge> : <Badge tone="calm">invited</Badge>),
-    },
-    { label: 'Added', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  ];
-  if (canManage)
-    columns.push({
-      label: 'Actions',
-      cell: (member) =>
-        mayChange(member) && <MemberActions member={member} reload={reload} onLink={setLink} />,
-    });
+  const columns = useColumns(reload, setLink);
   return (
     <Card
       note="They sign in to this dashboard with e-mail and password."
@@ -91,6 +64,40 @@ export function MembersPanel(): ReactNode {
   );
 }
 
+function useColumns(reload: () => void, onLink: (link: HandedLink) => void): Column<Member>[] {
+  const { userId } = usePlace();
+  const { canManage, role } = useRights();
+  // Admins cannot change owners.
+  const mayChange = (member: Member): boolean => canManage && (role === 'owner' || member.role !== 'owner');
+  const columns: Column<Member>[] = [
+    {
+      label: 'E-mail',
+      cell: (member) => (
+        <>
+          <strong>{member.email}</strong>
+          {member.userId === userId && <span className="muted"> (you)</span>}
+        </>
+      ),
+    },
+    {
+      label: 'Role',
+      cell: (member) => (mayChange(member) ? <RoleSelect member={member} reload={reload} /> : member.role),
+    },
+    {
+      label: 'State',
+      cell: ({ active }) => (active ? <Badge tone="good">active</Badge> : <Badge tone="calm">invited</Badge>),
+    },
+    { label: 'Added', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  ];
+  if (canManage)
+    columns.push({
+      label: 'Actions',
+      cell: (member) =>
+        mayChange(member) && <MemberActions member={member} reload={reload} onLink={onLink} />,
+    });
+  return columns;
+}
+
 function LinkDialog({ link, onClose }: { link: HandedLink; onClose(): void }): ReactNode {
   return (
     <SecretDialog title={`Link for ${link.email}`} label="One-time link" value={link.url} onClose={onClose}>
@@ -109,33 +116,27 @@ interface AddMemberProps {
 function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
   const { api } = usePlace();
   const { role } = useRights();
-  const action = useAction(async (form: HTMLFormElement) => {
+  const { fault, isBusy, onSubmit } = useForm(async (form) => {
     const input = { email: entered(form, 'email'), role: entered(form, 'role') as Role };
     const { addMember } = await api.request(ADD_MEMBER, { input });
     onAdded(addMember.link === null ? undefined : { email: addMember.member.email, url: addMember.link.url });
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    void action.run(event.currentTarget);
-  };
   const offered = (Object.keys(ROLES) as Role[]).filter((one) => one !== 'owner' || role === 'owner');
   return (
     <Dialog title="Add member" onClose={onClose}>
-      <form className="form" onSubmit={submit}>
-        <TextField label="E-mail" name="email" type="email" fault={action.fault} required autoFocus />
-        <SelectField label="Role" name="role" defaultValue="member" fault={action.fault}>
+      <form className="form" onSubmit={onSubmit}>
+        <TextField label="E-mail" name="email" type="email" fault={fault} required autoFocus />
+        <SelectField label="Role" name="role" defaultValue="member" fault={fault}>
           {offered.map((one) => (
             <option key={one} value={one}>
               {one} – {ROLES[one]}
             </option>
           ))}
         </SelectField>
-        <FaultNotice
-          fault={['email', 'role'].includes(action.fault?.param ?? '') ? undefined : action.fault}
-        />
+        <FormFault fault={fault} fields={['email', 'role']} />
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={action.isBusy}>
+          <Button type="submit" kind="primary" isBusy={isBusy}>
             Add
           </Button>
         </div>

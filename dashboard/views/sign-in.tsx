@@ -1,8 +1,8 @@
-import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { OIDC_ADDRESS, readOptions, signIn, type Session, type SignInOptions } from '../data/auth.js';
-import { useAction } from '../data/hooks.js';
 import { Button, FaultNotice, Notice } from '../ui/basics.js';
 import { TextField, entered } from '../ui/field.js';
+import { useForm } from '../ui/form.js';
 import { Gate } from './gate.js';
 
 interface SignInProps {
@@ -27,44 +27,38 @@ export function SignInView({ hasEnded, onEnter }: SignInProps): ReactNode {
   useEffect(() => {
     readOptions().then(setOptions, () => undefined);
   }, []);
-  const action = useAction(async (form: HTMLFormElement) => {
-    onEnter(await signIn(entered(form, 'email'), entered(form, 'password')));
-  });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    void action.run(event.currentTarget);
-  };
   return (
     <Gate title="Sign in">
       {error !== null && <Notice kind="fault">{error}</Notice>}
-      {hasEnded && action.fault === undefined && (
-        <Notice kind="note">Your session has ended. Please sign in again.</Notice>
-      )}
       {options.oidc !== null && (
         <a className="button button-plain wide" href={OIDC_ADDRESS}>
           Sign in with {options.oidc.name}
         </a>
       )}
       {options.oidc !== null && options.password && <p className="or">or</p>}
-      {options.password && (
-        <form className="form" onSubmit={submit}>
-          <TextField label="E-mail" name="email" type="email" autoComplete="username" required autoFocus />
-          <TextField
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-          />
-          <FaultNotice fault={action.fault} />
-          <Button type="submit" kind="primary" isBusy={action.isBusy}>
-            Sign in
-          </Button>
-          <p className="hint">
-            No password, or forgotten it? An owner or admin of your organisation can make you a link.
-          </p>
-        </form>
-      )}
+      {options.password && <PasswordForm hasEnded={hasEnded} onEnter={onEnter} />}
     </Gate>
+  );
+}
+
+function PasswordForm({ hasEnded, onEnter }: SignInProps): ReactNode {
+  const { fault, isBusy, onSubmit } = useForm(async (form) => {
+    onEnter(await signIn(entered(form, 'email'), entered(form, 'password')));
+  });
+  return (
+    <form className="form" onSubmit={onSubmit}>
+      {hasEnded && fault === undefined && (
+        <Notice kind="note">Your session has ended. Please sign in again.</Notice>
+      )}
+      <TextField label="E-mail" name="email" type="email" autoComplete="username" required autoFocus />
+      <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
+      <FaultNotice fault={fault} />
+      <Button type="submit" kind="primary" isBusy={isBusy}>
+        Sign in
+      </Button>
+      <p className="hint">
+        No password, or forgotten it? An owner or admin of your organisation can make you a link.
+      </p>
+    </form>
   );
 }
