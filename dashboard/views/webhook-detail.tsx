@@ -1,0 +1,134 @@
+import { useState, type ReactNode } from 'react';
+import { useAction, usePlace, useQuery, useRights } from '../data/hooks.js';
+import {
+  DELETE_WEBHOOK,
+  ONE_WEBHOOK,
+  ROTATE_SECRET,
+  TEST_WEBHOOK,
+  UPDATE_WEBHOOK,
+  type Webhook,
+} from '../data/webhooks.js';
+import { go, href } from '../route.js';
+import { Button, Card, FaultNotice, Loading, Notice } from '../ui/basics.js';
+import { ConfirmButton } from '../ui/dialog.js';
+import { Time, asDuration } from '../ui/format.js';
+import { PageFrame } from '../ui/page.js';
+import { DeliveriesCard } from './webhook-deliveries.js';
+import { WebhookSecret, WebhookState } from './webhooks.js';
+
+/** One webhook: what it sends, how it fares, and its deliveries. */
+export function WebhookView({ id }: { id: string }): ReactNode {
+  const { canManage } = useRights();
+  const { data, fault, isLoading, reload } = useQuery(ONE_WEBHOOK, { id });
+  const [turn, setTurn] = useState(0);
+  const webhook = data?.webhook;
+  const refresh = (): void => {
+    reload();
+    setTurn(turn + 1);
+  };
+  return (
+    <PageFrame
+      title={webhook?.name ?? 'Webhook'}
+      note={webhook && <span className="code">{webhook.url}</span>}
+      back={{ href: href('webhooks'), label: 'Webhooks' }}
+      actions={webhook && canManage && <DeleteButton webhook={webhook} />}
+    >
+      <FaultNotice fault={fault} retry={reload} />
+      {webhook === undefined && isLoading && <Loading rows={4} />}
+      {webhook && <StateCard webhook={webhook} refresh={refresh} />}
+      {webhook && <DeliveriesCard key={turn} webhookId={id} onRetried={reload} />}
+    </PageFrame>
+  );
+}
+
+function DeleteButton({ webhook: { id, name } }: { webhook: Webhook }): ReactNode {
+  const { api } = usePlace();
+  return (
+    <ConfirmButton
+      kind="plain"
+      label="Delete"
+      question={`Delete ${name}?`}
+      work={() => api.request(DELETE_WEBHOOK, { id }).then(() => go('webhooks'))}
+    >
+      Its pending deliveries end with it. This cannot be undone.
+    </ConfirmButton>
+  );
+}
+
+function StateCard({ webhook, refresh }: { webhook: Webhook; refresh(): void }): ReactNode {
+  const { canManage } = useRights();
+  const { events, disabledReason, consecutiveFailures, lastDeliveryAt } = webhook;
+  return (
+    <Card title="State">
+      <dl className="facts">
+        <dt>State</dt>
+        <dd>
+          <WebhookState webhook={webhook} />
+        </dd>
+        {disabledReason !== null && (
+          <>
+            <dt>Disabled because</dt>
+            <dd>{disabledReason}</dd>
+          </>
+        )}
+        <dt>Failures in a row</dt>
+        <dd>{consecutiveFailures}</dd>
+        <dt>Last attempt</dt>
+        <dd>{lastDeliveryAt === null ? 'none yet' : <Time iso={lastDeliveryAt} />}</dd>
+        <dt>Events</dt>
+        <dd>{events.join(', ')}</dd>
+      </dl>
+      {canManage && <Controls webhook={webhook} refresh={refresh} />}
+    </Card>
+  );
+}
+
+/** What an attempt said, in a line. */
+function outcome(
+  attempt: { statusCode: number | null; error: string | null; durationMs: number } | undefined,
+): string {
+  if (attempt === undefined) return 'No attempt was made';
+  const { statusCode, error, durationMs } = attempt;
+  return error === null ? `Acknowledged with ${statusCode} in ${asDuration(durationMs)}` : `Failed: ${error}`;
+}
+
+function Controls({ webhook: { id, enabled }, refresh }: { webhook: Webhook; refresh(): void }): ReactNode {
+  const { api } = usePlace();
+  const [secret, setSecret] = useState<string>();
+  const [tested, setTested] = useState<{ isGood: boolean; text: string }>();
+  const toggle = useAction(() =>
+    api.request(UPDATE_WEBHOOK, { id, input: { enabled: !enabled } }).then(refresh),
+  );
+  const test = useAction(async () => {
+    setTested(undefined);
+    const { testWebhook } = await api.request(TEST_WEBHOOK, { id });
+    setTested({ isGood: testWebhook.status === 'succeeded', text: outcome(testWebhook.attempts.at(-1)) });
+    refresh();
+  });
+  const rotate = async (): Promise<void> => {
+    const { rotateWebhookSecret } = await api.request(ROTATE_SECRET, { id });
+    setSecret(rotateWebhookSecret.secret ?? '');
+  };
+  return (
+    <>
+      <div className="actions">
+        <Button kind={enabled ? 'plain' : 'primary'} isBusy={toggle.isBusy} onClick={() => void toggle.run()}>
+          {enabled ? 'Disable' : 'Enable again'}
+        </Button>
+        <Button isBusy={test.isBusy} onClick={() => void test.run()}>
+          Send a test
+        </Button>
+        <ConfirmButton kind="plain" label="Rotate secret" question="Rotate the signing secret?" work={rotate}>
+          For a day deliveries are signed with both the old secret and the new one, so that your server can be
+          changed over without losing an event.
+        </ConfirmButton>
+      </div>
+      {!enabled && (
+        <p className="hint">Enabling it clears the count of failures; waiting deliveries go on.</p>
+      )}
+      <FaultNotice fault={toggle.fault ?? test.fault} />
+      {tested && <Notice kind={tested.isGood ? 'good' : 'fault'}>Test: {tested.text}</Notice>}
+      {secret !== undefined && <WebhookSecret secret={secret} onClose={() => setSecret(undefined)} />}
+    </>
+  );
+}

@@ -1,0 +1,140 @@
+import { useState, type ReactNode } from 'react';
+import { usePlace, useQuery, useRights } from '../data/hooks.js';
+import { CREATE_WEBHOOK, WEBHOOKS, WEBHOOK_EVENTS, type Webhook } from '../data/webhooks.js';
+import { href } from '../route.js';
+import { Badge, Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
+import { Dialog } from '../ui/dialog.js';
+import { Choices, TextField, entered } from '../ui/field.js';
+import { FormFault, useForm } from '../ui/form.js';
+import { Time } from '../ui/format.js';
+import { PageFrame } from '../ui/page.js';
+import { SecretDialog } from '../ui/secret.js';
+import { DataTable, type Column } from '../ui/table.js';
+
+/** Whether it sends, and if not, why. */
+export function WebhookState({ webhook }: { webhook: Webhook }): ReactNode {
+  const { enabled, disabledReason, consecutiveFailures } = webhook;
+  if (!enabled) return <Badge tone={disabledReason === null ? 'calm' : 'bad'}>disabled</Badge>;
+  if (consecutiveFailures === 0) return <Badge tone="good">enabled</Badge>;
+  return <Badge tone="bad">failing, {consecutiveFailures} in a row</Badge>;
+}
+
+const COLUMNS: Column<Webhook>[] = [
+  {
+    label: 'Webhook',
+    cell: ({ id, name, url }) => (
+      <>
+        <a href={href('webhooks', id)}>{name}</a>
+        <br />
+        <span className="code muted">{url}</span>
+      </>
+    ),
+  },
+  { label: 'Events', cell: ({ events }) => <span title={events.join('\n')}>{events.length}</span> },
+  { label: 'State', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    label: 'Last attempt',
+    cell: ({ lastDeliveryAt }) => (lastDeliveryAt === null ? 'none yet' : <Time iso={lastDeliveryAt} />),
+  },
+];
+
+/** Where events are sent to. */
+export function WebhooksView(): ReactNode {
+  const { canManage } = useRights();
+  const { data, fault, isLoading, reload } = useQuery(WEBHOOKS, {});
+  const [isCreating, setCreating] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const webhooks = data?.webhooks ?? [];
+  return (
+    <PageFrame
+      title="Webhooks"
+      note="Signed events over HTTPS, tried again until they arrive."
+      actions={
+        canManage && (
+          <Button kind="primary" onClick={() => setCreating(true)}>
+            New webhook
+          </Button>
+        )
+      }
+    >
+      <Card>
+        {data === undefined && isLoading && <Loading />}
+        <FaultNotice fault={fault} retry={reload} />
+        {data && webhooks.length === 0 && (
+          <Empty title="No webhooks yet">They tell your own server what happens here.</Empty>
+        )}
+        {webhooks.length > 0 && (
+          <DataTable caption="Webhooks" columns={COLUMNS} items={webhooks} rowKey={({ id }) => id} />
+        )}
+      </Card>
+      {isCreating && (
+        <CreateDialog
+          onClose={() => setCreating(false)}
+          onCreated={(made) => {
+            setCreating(false);
+            setSecret(made);
+            reload();
+          }}
+        />
+      )}
+      {secret !== undefined && <WebhookSecret secret={secret} onClose={() => setSecret(undefined)} />}
+    </PageFrame>
+  );
+}
+
+/** Shown where it is made and where it is rotated, and never again. */
+export function WebhookSecret({ secret, onClose }: { secret: string; onClose(): void }): ReactNode {
+  return (
+    <SecretDialog title="Signing secret" label="Secret" value={secret} onClose={onClose}>
+      Copy it now: it is shown only here. Your server needs it to check the signatures.
+    </SecretDialog>
+  );
+}
+
+interface CreateProps {
+  onClose(): void;
+  onCreated(secret: string): void;
+}
+
+function CreateDialog({ onClose, onCreated }: CreateProps): ReactNode {
+  const { api } = usePlace();
+  const [events, setEvents] = useState<ReadonlySet<string>>(
+    () => new Set(['generation.completed', 'generation.failed']),
+  );
+  const { fault, isBusy, onSubmit } = useForm(async (form) => {
+    const input = { name: entered(form, 'name'), url: entered(form, 'url'), events: [...events] };
+    const { createWebhook } = await api.request(CREATE_WEBHOOK, { input });
+    onCreated(createWebhook.secret ?? '');
+  });
+  return (
+    <Dialog title="New webhook" onClose={onClose}>
+      <form className="form" onSubmit={onSubmit}>
+        <TextField label="Name" name="name" maxLength={100} fault={fault} required autoFocus />
+        <TextField
+          label="Address"
+          name="url"
+          type="url"
+          placeholder="https://example.com/penstock"
+          hint="HTTPS only."
+          fault={fault}
+          required
+        />
+        <Choices
+          legend="Events"
+          name="events"
+          choices={WEBHOOK_EVENTS.map((value) => ({ value, label: value }))}
+          chosen={events}
+          fault={fault}
+          onChange={setEvents}
+        />
+        <FormFault fault={fault} fields={['name', 'url', 'events']} />
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={isBusy} disabled={events.size === 0}>
+            Create webhook
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
