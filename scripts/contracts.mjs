@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle } from './build.mjs';
-import { DASHBOARD_TYPES, dashboardTypes } from './dashboard-types.mjs';
+import { DASHBOARD_TYPES, checkOperations, dashboardTypes } from './dashboard-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Exports `renderContracts(): Promise<Record<string, string>>`: the text of each contract by its path. */
@@ -69,6 +69,7 @@ export async function checkContracts() {
     if (current !== text)
       faults.push(`${path} is not what the code generates: run \`npm run contracts\` and commit it`);
   }
+  faults.push(...(await checkOperations(contracts[SDL])));
   return { faults, notes: await schemaChanges(await committed(SDL), contracts[SDL]) };
 }
 

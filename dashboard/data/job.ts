@@ -11,7 +11,6 @@ const JOB = graphql(
         ...JobRow
         modelTier
         userId
-        inputParams
         outputData
       }
     }
@@ -27,7 +26,6 @@ const JOB_PROGRESS = graphql(
           ...JobRow
           modelTier
           userId
-          inputParams
           outputData
         }
       }

@@ -14,6 +14,7 @@ export const JOB_ROW = graphql(`
     estimatedCredits
     actualCredits
     errorMessage
+    inputParams
     createdAt
     startedAt
     completedAt

@@ -38,6 +38,24 @@ const SPELT: Record<string, string> = {
   chat_tokens: 'chat tokens',
 };
 
+const COUNTED: Record<string, [one: string, many: string]> = {
+  credits: ['credit', 'credits'],
+  chat_tokens: ['chat token', 'chat tokens'],
+  image_generations: ['image', 'images'],
+  image_edits: ['image edit', 'image edits'],
+  video_seconds: ['second of video', 'seconds of video'],
+  stt_seconds: ['second of speech', 'seconds of speech'],
+  tts_chars: ['character of speech', 'characters of speech'],
+  music_tracks: ['music track', 'music tracks'],
+  agent_runs: ['agent run', 'agent runs'],
+};
+
+/** An amount of a bucket: `1.5 credits` */
+export function asAmount(amount: number, bucket: string): string {
+  const [one, many] = COUNTED[bucket] ?? [bucket, bucket];
+  return `${inDigits(amount)} ${amount === 1 ? one : many}`;
+}
+
 function relative(ms: number): string {
   for (const [unit, length] of UNITS)
     if (Math.abs(ms) >= length) return RELATIVE.format(Math.round(ms / length), unit);

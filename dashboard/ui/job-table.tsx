@@ -33,8 +33,23 @@ export function jobDuration({ startedAt, completedAt }: Pick<JobRow, 'startedAt'
   return asDuration(new Date(completedAt).getTime() - new Date(startedAt).getTime());
 }
 
+/** What was asked for, in the caller's own words where there are any. */
+function subject(params: unknown): string | null {
+  const { prompt, input, operation } = (params ?? {}) as Record<string, unknown>;
+  const words = [prompt, input, operation].find((text) => typeof text === 'string' && text !== '');
+  return typeof words === 'string' ? words.slice(0, 200) : null;
+}
+
 const COLUMNS: Column<JobRow>[] = [
-  { label: 'Job', cell: ({ id, tool }) => <a href={href('jobs', id)}>{asWords(tool)}</a> },
+  {
+    label: 'Job',
+    cell: ({ id, tool, inputParams }) => (
+      <>
+        <a href={href('jobs', id)}>{asWords(tool)}</a>
+        <span className="muted line">{subject(inputParams)}</span>
+      </>
+    ),
+  },
   { label: 'State', cell: (job) => <JobState job={job} /> },
   { label: 'Model', cell: ({ model }) => <span className="code">{model}</span> },
   {

@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from '../data/graphql.js';
 import { useQuery } from '../data/hooks.js';
 import { Badge, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
 import { SelectField, TextField } from '../ui/field.js';
-import { asWords, inDigits } from '../ui/format.js';
+import { asAmount, asWords, inDigits } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { DataTable, type Column } from '../ui/table.js';
 
@@ -86,15 +86,15 @@ const COLUMNS: Column<Model>[] = [
 function Price({ model: { pricing, multiplier } }: { model: Model }): ReactNode {
   const { unit, bucket, amount, credits } = pricing;
   const parts = [
-    ...(bucket === 'credits' ? [] : [`${inDigits(amount * multiplier)} ${asWords(bucket).toLowerCase()}`]),
-    ...(credits === 0 ? [] : [`${inDigits(credits * multiplier)} credits`]),
+    ...(bucket === 'credits' ? [] : [asAmount(amount * multiplier, bucket)]),
+    ...(credits === 0 ? [] : [asAmount(credits * multiplier, 'credits')]),
   ];
   return (
     <>
       {parts.join(' and ')}
       <br />
       <span className="muted">
-        a {UNITS[unit] ?? unit}, ×{inDigits(multiplier)}
+        per {UNITS[unit] ?? unit}, ×{inDigits(multiplier)}
       </span>
     </>
   );

@@ -92,7 +92,7 @@ function BucketCard({
       <p className="bucket-used">
         <span>
           {inDigits(used)}
-          {isUnlimited ? ' used' : ` of ${inDigits(limit)} used`}
+          {isUnlimited ? ' used' : ` of ${inDigits(limit)}`}
         </span>
         {!isUnlimited && <span>{inDigits(usagePercent)} %</span>}
       </p>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 
 import { useConversation, type Turn } from '../data/chat.js';
 import { Button, Card, Empty, FaultNotice } from '../ui/basics.js';
 import { TextArea, TextField } from '../ui/field.js';
-import { inDigits } from '../ui/format.js';
+import { asAmount, inDigits } from '../ui/format.js';
 import { ModelSelect } from '../ui/model-select.js';
 
 /** A conversation with a model, word by word. */
@@ -92,7 +92,7 @@ function TurnView({ turn, isOpen }: { turn: Turn; isOpen: boolean }): ReactNode 
           {[
             note,
             usage && `${inDigits(usage.promptTokens)} + ${inDigits(usage.completionTokens)} tokens`,
-            usage && `${inDigits(usage.creditsUsed)} ${usage.creditsUsed === 1 ? 'credit' : 'credits'}`,
+            usage && asAmount(usage.creditsUsed, 'credits'),
           ]
             .filter((part) => part)
             .join(' · ')}

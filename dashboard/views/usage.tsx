@@ -4,7 +4,7 @@ import { usePages } from '../data/pages.js';
 import { href } from '../route.js';
 import { Badge, Card, Empty, type Tone } from '../ui/basics.js';
 import { SelectField } from '../ui/field.js';
-import { Time, asWords, inDigits } from '../ui/format.js';
+import { Time, asAmount, asWords } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { PagedTable, type Column } from '../ui/table.js';
 
@@ -51,9 +51,7 @@ const SPANS = [
 ];
 
 function Amounts({ amounts, sign }: { amounts: Amount[]; sign: string }): ReactNode {
-  return amounts
-    .map(({ bucket, amount }) => `${sign}${inDigits(amount)} ${asWords(bucket).toLowerCase()}`)
-    .join(', ');
+  return amounts.map(({ bucket, amount }) => `${sign}${asAmount(amount, bucket)}`).join(', ');
 }
 
 const COLUMNS: Column<UsageRecord>[] = [
