@@ -41,6 +41,7 @@ const ENGINE = [
   ['generation'],
   ['agents', 'webhooks'],
   ['http'],
+  ['sign-in'],
   ['services'],
   ['boot'],
   ['main', 'serve', 'cli'],
