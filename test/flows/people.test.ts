@@ -277,6 +277,17 @@ describe('keys', () => {
   });
 });
 
+it('an answer that was kept for a retry shows a key made by an admin to admins only', async () => {
+  const query = 'mutation { createApiKey(input: { name: "kept", scopes: [chat] }) { key } }';
+  const headers = { 'idempotency-key': 'kept' };
+  const made = await owner.graphql(query, headers);
+  expect(made.data).toMatchObject({ createApiKey: { key: expect.any(String) as string } });
+  expect(await owner.graphql(query, headers)).toEqual(made);
+  const [member, { key }] = [await join('member'), await server.createKey(orgId)];
+  expect((await member.graphql(query, headers)).error).toBe('Role member may not do this');
+  expect((await server.graphql(query, { key, headers })).errors[0]?.message).toBe('Sign in to do this');
+});
+
 describe('adding people', () => {
   const add = (who: Browser, email: string) =>
     who.graphql(
