@@ -137,7 +137,9 @@ function passwordChanges(
         const userId = await takeLink(sql, token);
         await storePassword(sql, userId, stored);
         await endSessions(sql, userId);
-        return enter(sql, userId);
+        const entered = await enter(sql, userId);
+        await endAttempts(sql, entered.user.email.toLowerCase());
+        return entered;
       });
     },
     async changePassword({ userId, sessionId, currentPassword, newPassword }) {
