@@ -1,10 +1,11 @@
 import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
+import { requireDemand } from '../src/access/index.js';
+import type { Demand } from '../src/access/index.js';
 import { ApiError } from '../src/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
-import { MEMBER_ROLES } from '../src/vocabulary.js';
 import type { LimitedEndpoint, MemberRole, Scope as ScopeName } from '../src/vocabulary.js';
 import type { GraphqlContext } from './context.js';
 
@@ -53,12 +54,11 @@ export function guardOf(field: Pick<GraphQLField<unknown, unknown>, 'extensions'
 }
 
 /** @throws ApiError forbidden */
-export function requireScope(call: CallContext, scope: ScopeName): void {
-  if (!call.principal.scopes.has(scope))
-    throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
-  const used = call.usedScopes;
-  if (used === undefined) call.usedScopes = [scope];
-  else if (!used.includes(scope)) call.usedScopes = [...used, scope];
+export function requireScope(call: CallContext, scope: Demand): void {
+  requireDemand(call.principal, scope);
+  const met = call.demands;
+  if (met === undefined) call.demands = [scope];
+  else if (!met.includes(scope)) call.demands = [...met, scope];
 }
 
 /** The plan comes before the arguments (decisions.md 1). @throws ApiError plan_required */
@@ -69,15 +69,6 @@ export function requireAgents({ principal }: CallContext): void {
 /** @throws ApiError plan_required */
 export function requireWebhooks({ principal }: CallContext): void {
   if (principal.plan.webhooks === null) throw new ApiError('plan_required', 'Webhooks are not available');
-}
-
-/** A key acts for its organisation, whoever made it; of a person the role decides. @throws ApiError forbidden */
-function requireRole({ principal: { person } }: CallContext, { people, role = 'viewer' }: FieldGuard): void {
-  if (person === undefined) {
-    if (people) throw new ApiError('forbidden', 'Sign in to do this');
-  } else if (MEMBER_ROLES.indexOf(person.role) > MEMBER_ROLES.indexOf(role)) {
-    throw new ApiError('forbidden', `Role ${person.role} may not do this`);
-  }
 }
 
 const taking = new WeakMap<CallContext, Promise<void>>();
@@ -112,7 +103,9 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
 /** The check of scope and rate (steps 3 and 4 of decisions.md 1) that every root field passes once. */
 export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
-  requireRole(context.call, guard);
+  // Of a key a role demands nothing that its retry could lack.
+  if (guard.people || (guard.role !== undefined && context.call.principal.person !== undefined))
+    requireScope(context.call, `${guard.people ? 'people' : 'role'}:${guard.role ?? 'viewer'}`);
   if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
   return takeKeySlot(context.services, context.call);
 }

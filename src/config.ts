@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { OIDC_FIELDS, oidcFaults, oidcOf } from './config/oidc.js';
+import type { OidcConfig } from './config/oidc.js';
 import { TOOLS } from './vocabulary.js';
 import type { Tool } from './vocabulary.js';
 
@@ -44,6 +46,8 @@ export interface Config {
     /** Still accepted for verification. */
     previous: string | null;
   };
+  /** Null: people sign in with passwords only. */
+  oidc: OidcConfig | null;
   egress: {
     /** CIDRs that callers' URLs may reach although they are private. */
     allow: string[];
@@ -226,6 +230,7 @@ const Environment = z.object({
   MCP_FILE: z.string().optional(),
   SIGNING_SECRET: nonBlank.optional(),
   SIGNING_SECRET_PREVIOUS: nonBlank.optional(),
+  ...OIDC_FIELDS,
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   EGRESS_ALLOW: cidrs.default([]),
   CORS_ORIGINS: origins.default([]),
@@ -267,6 +272,7 @@ function relationFaults(env: Partial<Environment>): string[] {
   const keys = [env.S3_ACCESS_KEY_ID, env.S3_SECRET_ACCESS_KEY];
   if (env.FILES_URL !== undefined && keys.includes(undefined))
     faults.push('FILES_URL: needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY with it');
+  faults.push(...oidcFaults(env));
   return faults;
 }
 
@@ -319,6 +325,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
     plansFile: path(env.PLANS_FILE),
     mcpFile: path(env.MCP_FILE),
     signing: { secret: env.SIGNING_SECRET ?? null, previous: env.SIGNING_SECRET_PREVIOUS ?? null },
+    oidc: oidcOf(env),
     egress: { allow: env.EGRESS_ALLOW },
     files: { s3: s3Of(env) },
     jobs: {

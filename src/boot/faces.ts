@@ -31,6 +31,7 @@ import type { HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
+  createOidc,
   createSignInHandler,
   type BrowserSessions,
   type SignInHandler,
@@ -65,14 +66,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const { config, logger } = foundation;
   const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
   const documents = createDocuments(schema);
-  const addressLimit = createAddressLimit();
-  const clientAddress = createClientAddress(config.http.trustProxy);
-  const sessions = createBrowserSessions({
-    publicUrl: config.http.publicUrl,
-    origins: config.http.corsOrigins.filter((origin) => origin !== '*'),
-    lifetime: SESSION_DAYS * 86_400,
-  });
-  const strangers = { addressLimit, clientAddress, sessions };
+  const strangers = openStrangers(config);
   const edge = openEdge(options, strangers);
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
@@ -146,6 +140,15 @@ interface Strangers {
   sessions: BrowserSessions;
 }
 
+function openStrangers({ http: { trustProxy, publicUrl, corsOrigins } }: Config): Strangers {
+  const sessions = createBrowserSessions({
+    publicUrl,
+    origins: corsOrigins.filter((origin) => origin !== '*'),
+    lifetime: SESSION_DAYS * 86_400,
+  });
+  return { addressLimit: createAddressLimit(), clientAddress: createClientAddress(trustProxy), sessions };
+}
+
 function openEdge(options: FaceOptions, strangers: Strangers): HttpEdge {
   const { foundation, services, closers } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
@@ -166,16 +169,21 @@ function openEdge(options: FaceOptions, strangers: Strangers): HttpEdge {
   });
 }
 
-function openSignIn({ foundation, services }: FaceOptions, strangers: Strangers): SignInHandler {
+function openSignIn(options: FaceOptions, strangers: Strangers): SignInHandler {
+  const { foundation, services, closers } = options;
+  const { config, installation, logger } = foundation;
   const { sessions, addressLimit, clientAddress } = strangers;
+  const signing = { current: installation.signingSecret, previous: installation.previousSecret };
+  const oidc = createOidc({ config, signing, logger });
+  if (oidc !== null) closers.add('the identity provider', () => oidc.close());
   return createSignInHandler({
     people: services.people,
     sessions,
-    oidc: null,
-    publicUrl: foundation.config.http.publicUrl,
+    oidc,
+    publicUrl: config.http.publicUrl,
     takeAddress: (request) => addressLimit.take(clientAddress(request)),
     onFault: (fault, request) =>
-      foundation.logger.error({ err: fault, requestId: observed(request).requestId }, 'signing in failed'),
+      logger.error({ err: fault, requestId: observed(request).requestId }, 'signing in failed'),
   });
 }
 

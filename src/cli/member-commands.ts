@@ -70,6 +70,11 @@ export function addMemberCommands(program: Command): void {
         })),
       );
     });
+  addLinkCommand(member);
+}
+
+/** For the operator's own people, and for whoever forgot their password. */
+function addLinkCommand(member: Command): void {
   member
     .command('link')
     .description('a one-time link by which a person chooses a password; earlier ones end')

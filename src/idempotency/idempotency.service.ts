@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { requireDemand, type Demand } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
-import type { Scope } from '../vocabulary.js';
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
 import { checkIdempotencyKey, fingerprintOf, inFlight } from './idempotency.key.js';
@@ -165,14 +165,14 @@ function takeUp(kept: Kept, { request: { call }, row, hold, made }: Asked): Idem
     const run = runOf(kept, { call, row, hold, made });
     return { kind: 'run', run, boundIds: row.jobs, part: null };
   }
-  requireScopes(call, row.granted);
-  call.usedScopes = [...new Set([...(call.usedScopes ?? []), ...(row.granted as Scope[])])];
+  requireAll(call, row.granted);
+  call.demands = [...new Set([...(call.demands ?? []), ...(row.granted as Demand[])])];
   const part = { status: row.answer_status ?? 200, ...opened };
   return { kind: 'run', run: runOf(kept, { call, row, hold, made }), boundIds: row.jobs, part };
 }
 
 function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
-  requireScopes(request.call, row.granted);
+  requireAll(request.call, row.granted);
   const answer = kept.seal.open({ headers: row.answer_headers ?? {}, body: row.answer_body });
   if (answer !== null) return { kind: 'replay', answer: { status: row.answer_status ?? 200, ...answer } };
   if (row.jobs.length > 0) return { kind: 'await', boundIds: row.jobs };
@@ -183,20 +183,16 @@ function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): Idempote
   throw new ApiError('conflict', `The first answer ${reason}`);
 }
 
-/** A replay shows what the first key was allowed to see: the key that asks for it needs the same scopes. */
-function requireScopes(call: CallContext, scopes: readonly string[]): void {
-  for (const scope of scopes) {
-    if (!(call.principal.scopes as ReadonlySet<string>).has(scope)) {
-      throw new ApiError('forbidden', `API key does not have required scope: ${scope}`);
-    }
-  }
+/** A replay shows what the first caller was allowed to see: who asks for it needs the same. */
+function requireAll({ principal }: CallContext, demands: readonly string[]): void {
+  for (const demand of demands) requireDemand(principal, demand as Demand);
 }
 
 function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
   const live = row.owner === kept.processId ? kept.live.get(row.row_id) : undefined;
   const joined = live?.recording.join();
   if (live && joined) {
-    requireScopes(request.call, live.call.usedScopes ?? []);
+    requireAll(request.call, live.call.demands ?? []);
     return { kind: 'join', answer: joined };
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
@@ -214,7 +210,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     kept.live.delete(rowId);
   };
   const sealedPart = ({ headers, body, jobs }: AnswerPart): queries.PartInput => {
-    const scopes = [...(call.usedScopes ?? [])];
+    const scopes = [...(call.demands ?? [])];
     return { rowId, processId, status: 200, scopes, jobs, ...kept.seal.seal({ headers, body }) };
   };
   /** The last write: from then on the key is nobody's, or done. */
@@ -234,7 +230,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     async finish({ status, headers, body }) {
       const whole = body ?? kept.live.get(rowId)?.recording.body() ?? null;
       const fits = whole !== null && whole.length <= kept.maxBodyBytes;
-      const scopes = [...(call.usedScopes ?? [])];
+      const scopes = [...(call.demands ?? [])];
       const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
       await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
       close();

@@ -1,6 +1,7 @@
 import type { Principal } from '../access/access.types.js';
+import type { Demand } from '../access/index.js';
 import type { GoneSignal } from '../gone-signal.js';
-import type { ClientInfo, Scope } from '../vocabulary.js';
+import type { ClientInfo } from '../vocabulary.js';
 import type { RateState } from './metering.types.js';
 
 /** An answer that was made and is charged as `operationId`, from before that charge on. */
@@ -54,6 +55,6 @@ export interface CallContext {
   boundIds?: string[];
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
-  /** Scopes that this call was checked for: a replay of its answer needs them too. The scope guard adds to it. */
-  usedScopes?: readonly Scope[];
+  /** What this call was checked for: a replay of its answer needs it too. The guards add to it. */
+  demands?: readonly Demand[];
 }

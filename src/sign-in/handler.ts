@@ -4,16 +4,7 @@ import { ApiError, notFound, toApiError } from '../errors.js';
 import { discardBody, errorHeaders, parseJson, readJsonBody, sendAnswer, setRate } from '../http/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { BrowserSessions } from './browser-session.js';
-
-/** The operator's identity provider, where there is one. */
-export interface IdentityProvider {
-  /** What the dashboard calls it. */
-  name: string;
-  /** Where the browser goes, and what it brings back in a cookie. @throws ApiError */
-  begin(): Promise<{ location: string; state: string }>;
-  /** @param url the callback as it was called @returns the verified address @throws ApiError */
-  finish(url: URL, state: string | undefined): Promise<string>;
-}
+import type { Oidc } from './oidc/index.js';
 
 /** Far more than an address, a password and a token. */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -22,7 +13,7 @@ export interface SignInDependencies {
   people: PeopleService;
   sessions: BrowserSessions;
   /** Null where the operator names no identity provider. */
-  oidc: IdentityProvider | null;
+  oidc: Pick<Oidc, 'name' | 'begin' | 'finish'> | null;
   publicUrl: string;
   /** The window of the caller's address: one slot for each attempt, good or bad. */
   takeAddress(request: IncomingMessage): { admitted: boolean; rate: RateState; retryAfter: number };
@@ -151,7 +142,13 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
 
 /** A browser goes there and comes back: what fails is told on the dashboard, not as JSON. */
 function oidcEndpoints(
-  { people, sessions, oidc, publicUrl, onFault }: SignInDependencies & { oidc: IdentityProvider },
+  {
+    people,
+    sessions,
+    oidc,
+    publicUrl,
+    onFault,
+  }: SignInDependencies & { oidc: Pick<Oidc, 'name' | 'begin' | 'finish'> },
   attempt: (call: Call) => void,
 ): Record<string, Record<string, Endpoint>> {
   const go = (location: string, cookies: string[]): Answer => ({

@@ -1,4 +1,5 @@
 export { createBrowserSessions, organizationOf } from './browser-session.js';
 export type { BrowserSessions } from './browser-session.js';
 export { createSignInHandler } from './handler.js';
-export type { IdentityProvider, SignInDependencies, SignInHandler } from './handler.js';
+export type { SignInDependencies, SignInHandler } from './handler.js';
+export { createOidc } from './oidc/index.js';

@@ -32,7 +32,9 @@ test('adding, changing and removing a member each emit one event with the person
   const changed = await members.changeRole(ORG, 'ann@example.com', { role: 'admin' });
   expect(changed).toEqual({ ...added, role: 'admin', previousRole: 'member' });
   expect(await events()).toEqual([{ type: 'team.member.role_changed', data: changed }]);
-  expect(await members.changeRole(ORG, 'ann@example.com', { role: 'admin' })).toMatchObject({ role: 'admin' });
+  expect(await members.changeRole(ORG, 'ann@example.com', { role: 'admin' })).toMatchObject({
+    role: 'admin',
+  });
   expect(await events()).toEqual([]);
   const removed = await members.remove(ORG, 'ann@example.com');
   expect(await events()).toEqual([{ type: 'team.member.removed', data: { ...added, role: 'admin' } }]);

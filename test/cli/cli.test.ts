@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createAuthenticator, createPlanCatalogue } from '../../src/access/index.js';
+import { createAuthenticator, createPeopleService, createPlanCatalogue } from '../../src/access/index.js';
 import { bundle } from '../../scripts/build.mjs';
 import { pino } from 'pino';
 import type { Check } from '../../src/cli/doctor.js';
@@ -89,6 +89,20 @@ test('an organisation is made, shown, listed, moved to another plan and cancelle
     plan: 'cli_team',
   });
   expect(await answer('org', 'cancel', '--org', 'Acme')).toEqual({ ...made, plan: 'cli_team' });
+});
+
+test('a member gets a link to the dashboard, under the public address; who is unknown gets none', async () => {
+  await answer('org', 'create', '--name', 'Team', '--plan', 'free');
+  await answer('member', 'add', '--org', 'Team', '--email', 'Ann@example.com', '--role', 'admin');
+  const given = await answer<{ url: string }>('member', 'link', '--email', 'ann@Example.com');
+  expect(given).toMatchObject({ email: 'ann@example.com', expiresAt: expect.any(String) as string });
+  const [page, token] = given.url.split('#link=');
+  expect(page).toMatch(/^http:.*\/dashboard$/);
+  const people = createPeopleService({ database: db.database });
+  expect(await people.link(token)).toMatchObject({ email: 'ann@example.com' });
+  const unknown = await cli('member', 'link', '--email', 'bob@example.com');
+  expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+  expect(unknown.stderr).toContain('Person not found');
 });
 
 test('a key is shown once, works for its scopes, and is revoked', async () => {

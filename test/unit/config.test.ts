@@ -112,6 +112,41 @@ test('PUBLIC_URL is required with DATABASE_URL', () => {
   ).toEqual([]);
 });
 
+test.each([
+  ['http://id.example.com', 'must be an https URL (http on a loopback address only)'],
+  ['http://127.0.0.1.example.com', 'must be an https URL (http on a loopback address only)'],
+  ['id.example.com', 'must be an https URL (http on a loopback address only)'],
+  ['https://id.example.com/?tenant=1', 'must have no user, query or fragment, and no /.well-known/…'],
+  [
+    'https://id.example.com/.well-known/openid-configuration',
+    'must have no user, query or fragment, and no /.well-known/…',
+  ],
+])('OIDC_ISSUER %s, which would not do as one, ends the start', (issuer, fault) => {
+  expect(faultsOf({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'x' })).toEqual([`OIDC_ISSUER: ${fault}`]);
+});
+
+test('half an identity provider is refused, a whole one keeps its issuer to the letter', () => {
+  expect(faultsOf({ OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: ' ' })).toEqual([
+    'OIDC_ISSUER: needs OIDC_CLIENT_ID with it',
+  ]);
+  expect(faultsOf({ OIDC_CLIENT_ID: 'x', OIDC_CLIENT_SECRET: 's', PORT: 'http' })).toEqual([
+    'PORT: must be a whole number',
+    'OIDC_CLIENT_ID: needs OIDC_ISSUER with it',
+    'OIDC_CLIENT_SECRET: needs OIDC_ISSUER with it',
+  ]);
+  expect(loadConfig({}).oidc).toBeNull();
+  const issuer = 'https://id.example.com:8443/realms/acme/';
+  expect(loadConfig({ OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'penstock' }).oidc).toEqual({
+    issuer,
+    clientId: 'penstock',
+    clientSecret: null,
+    name: 'id.example.com:8443',
+  });
+  expect(
+    loadConfig({ OIDC_ISSUER: 'http://[::1]:9000', OIDC_CLIENT_ID: 'x', OIDC_NAME: 'Acme' }).oidc,
+  ).toMatchObject({ name: 'Acme' });
+});
+
 test('lists are split and groups of proxies spelled out', () => {
   const config = loadConfig({
     KAFKA_BROKERS: 'a:9092, b:9093',

@@ -1,13 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
 import { invalid } from '../../errors.js';
-
-const derive = promisify(scrypt) as (
-  password: string,
-  salt: Buffer,
-  length: number,
-  options: { N: number; r: number; p: number; maxmem: number },
-) => Promise<Buffer>;
 
 /** 32 MB and some tenths of a second for each guess, whoever makes it. */
 const COST = { N: 2 ** 15, r: 8, p: 3 };
@@ -44,15 +36,33 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+interface Derivation {
+  password: string;
+  salt: Buffer;
+  length: number;
+  cost: { N: number; r: number; p: number };
+}
+
+/** A key of `length` bytes. */
+function derive({ password, salt, length, cost }: Derivation): Promise<Buffer> {
+  const options = { ...cost, maxmem: MAX_MEMORY };
+  return inTurn(
+    () =>
+      new Promise((resolve, reject) => {
+        scrypt(normal(password), salt, length, options, (error, key) =>
+          error ? reject(error) : resolve(key),
+        );
+      }),
+  );
+}
+
 /** The same text typed on another keyboard may be composed otherwise. */
 const normal = (password: string): string => password.normalize('NFKC');
 
 /** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await inTurn(() =>
-    derive(normal(password), salt, HASH_BYTES, { ...COST, maxmem: MAX_MEMORY }),
-  );
+  const hash = await derive({ password, salt, length: HASH_BYTES, cost: COST });
   const { N, r, p } = COST;
   return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
@@ -61,10 +71,13 @@ export async function hashPassword(password: string): Promise<string> {
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
   const [, N, r, p, salt = '', hash = ''] = (stored ?? NOBODYS).split('$');
   const expected = Buffer.from(hash, 'base64url');
-  const cost = { N: Number(N), r: Number(r), p: Number(p), maxmem: MAX_MEMORY };
-  const given = await inTurn(() =>
-    derive(normal(password), Buffer.from(salt, 'base64url'), expected.length, cost),
-  );
+  const cost = { N: Number(N), r: Number(r), p: Number(p) };
+  const given = await derive({
+    password,
+    salt: Buffer.from(salt, 'base64url'),
+    length: expected.length,
+    cost,
+  });
   return timingSafeEqual(given, expected) && stored !== null;
 }
 

@@ -111,6 +111,24 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
       if (isToken(token)) await database.transaction((sql) => endSession(sql, token));
     },
     link: (token) => readLink(system, token),
+    ...passwordChanges(database, verify),
+    createLink: (email) =>
+      database.transaction(async (sql) => {
+        const person = await findPerson(sql, email);
+        if (person === null) throw notFound('Person not found');
+        await vouchFor(sql, person.id);
+        return { ...(await insertLink(sql, person.id)), email: person.email };
+      }),
+  };
+}
+
+/** Each hashes before it opens its transaction, and ends the sessions of whoever knew the old password. */
+function passwordChanges(
+  database: SystemDatabase,
+  verify: (email: string, password: string, stored: string | null) => Promise<boolean>,
+): Pick<PeopleService, 'setPassword' | 'changePassword'> {
+  const { system } = database;
+  return {
     async setPassword(token, given) {
       // A password that will not do must not use the link up.
       await readLink(system, token);
@@ -119,7 +137,9 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
         const userId = await takeLink(sql, token);
         await storePassword(sql, userId, stored);
         await endSessions(sql, userId);
-        return enter(sql, userId);
+        const entered = await enter(sql, userId);
+        await endAttempts(sql, entered.user.email.toLowerCase());
+        return entered;
       });
     },
     async changePassword({ userId, sessionId, currentPassword, newPassword }) {
@@ -133,12 +153,5 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
         await endSessions(sql, userId, sessionId);
       });
     },
-    createLink: (email) =>
-      database.transaction(async (sql) => {
-        const person = await findPerson(sql, email);
-        if (person === null) throw notFound('Person not found');
-        await vouchFor(sql, person.id);
-        return { ...(await insertLink(sql, person.id)), email: person.email };
-      }),
   };
 }

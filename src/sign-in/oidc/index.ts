@@ -1,0 +1,2 @@
+export { createOidc } from './oidc.js';
+export type { Oidc, OidcOptions } from './oidc.js';

@@ -1,0 +1,86 @@
+import { createClient, type Client } from 'graphql-ws';
+import { WebSocket } from 'ws';
+import { createMemberService } from '../../src/access/index.js';
+import type { MemberRole } from '../../src/vocabulary.js';
+import type { TestServer } from './server.js';
+
+/** Long enough, and everybody's. */
+export const PASSWORD = 'correct horse battery staple';
+
+export interface PostAnswer {
+  status: number;
+  headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it
+  body: Record<string, never> & { error?: string; data?: Record<string, unknown> | null };
+}
+
+/** What a browser does: JSON to an address of the server, with a cookie or without. */
+export async function post(
+  server: Pick<TestServer, 'origin'>,
+  path: string,
+  { body, cookie, headers = {} }: { body: unknown; cookie?: string; headers?: Record<string, string> },
+): Promise<PostAnswer> {
+  const response = await fetch(`${server.origin}/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(cookie ? { cookie } : {}), ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as never };
+}
+
+/** `name=value` of an answer's session cookie. */
+export const cookieOf = ({ headers }: PostAnswer): string => (headers.get('set-cookie') ?? '').split(';')[0]!;
+
+/** A person who is signed in. */
+export interface Browser {
+  email: string;
+  userId: string;
+  cookie: string;
+  graphql(query: string, headers?: Record<string, string>): Promise<BrowserAnswer>;
+  /** A graphql-ws client that brings the cookie. */
+  ws(origin?: string): Client;
+}
+
+export interface BrowserAnswer {
+  status: number;
+  data: Record<string, unknown> | null | undefined;
+  /** Of the first error. */
+  error: string | undefined;
+}
+
+/** Somebody with a cookie in front of a server. */
+export function browserOf(server: TestServer, who: Pick<Browser, 'email' | 'userId' | 'cookie'>): Browser {
+  const { cookie } = who;
+  return {
+    ...who,
+    async graphql(query, headers = {}) {
+      const { status, body } = await post(server, 'graphql', { body: { query }, cookie, headers });
+      const { data, errors } = body as { data?: Record<string, unknown>; errors?: { message: string }[] };
+      return { status, data, error: errors?.[0]?.message };
+    },
+    ws: (origin = server.origin) =>
+      createClient({
+        url: server.wsUrl,
+        retryAttempts: 0,
+        lazy: false,
+        onNonLazyError: () => undefined,
+        webSocketImpl: class extends WebSocket {
+          constructor(url: string, protocols: string) {
+            super(url, protocols, { headers: { cookie, origin } });
+          }
+        },
+      }),
+  };
+}
+
+/** Adds a member as the operator does, and signs them in by their link. */
+export async function signIn(
+  server: TestServer,
+  { orgId, email, role }: { orgId: string; email: string; role: MemberRole },
+): Promise<Browser> {
+  const { database, people } = server.services;
+  const { userId } = await createMemberService({ database }).add(orgId, email, role);
+  const { token } = await people.createLink(email);
+  const answer = await post(server, 'auth/password', { body: { token, password: PASSWORD } });
+  return browserOf(server, { email, userId, cookie: cookieOf(answer) });
+}
