@@ -15,11 +15,16 @@ const TONES: Record<JobRow['status'], Tone> = {
   cancelled: 'calm',
 };
 
+/** Where a job stands, in a word. */
+export function JobBadge({ status }: Pick<JobRow, 'status'>): ReactNode {
+  return <Badge tone={TONES[status]}>{status}</Badge>;
+}
+
 /** Where a job stands; while a worker is at it, how far it is. */
 export function JobState({ job }: { job: Pick<JobRow, 'status' | 'progress'> }): ReactNode {
   return (
     <span className="job-state">
-      <Badge tone={TONES[job.status]}>{job.status}</Badge>
+      <JobBadge status={job.status} />
       {job.status === 'processing' && (
         <Meter isProgress label={`${Math.round(job.progress)} percent done`} percent={job.progress} />
       )}

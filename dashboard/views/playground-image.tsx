@@ -8,7 +8,7 @@ import { ConfirmButton } from '../ui/dialog.js';
 import { SelectField, TextArea, TextField, entered } from '../ui/field.js';
 import { FormFault, useForm } from '../ui/form.js';
 import { inDigits } from '../ui/format.js';
-import { JobState } from '../ui/job-table.js';
+import { JobBadge } from '../ui/job-table.js';
 import { OutputPreview } from '../ui/media.js';
 import { Meter } from '../ui/meter.js';
 import { ModelSelect } from '../ui/model-select.js';
@@ -119,7 +119,7 @@ function WorkCard({ work: { id, prompt } }: { work: Work }): ReactNode {
       <header className="card-head">
         <h2 className="clamp">{prompt}</h2>
         <span className="actions">
-          {job && <JobState job={job} />}
+          {job && <JobBadge status={job.status} />}
           {job && isUnfinished(job) && (
             <ConfirmButton label="Cancel" question="Cancel this job?" work={() => cancel(id)}>
               Nothing is charged for it.

@@ -79,7 +79,7 @@ function Event({ delivery: { eventType, eventId } }: { delivery: Delivery }): Re
     <>
       {eventType}
       <br />
-      <span className="code muted">{eventId}</span>
+      <span className="code muted whole">{eventId}</span>
     </>
   );
 }
@@ -89,7 +89,7 @@ function State({ delivery: { status, nextAttemptAt } }: { delivery: Delivery }):
     <>
       <Badge tone={TONES[status]}>{status}</Badge>
       {nextAttemptAt !== null && (
-        <span className="muted">
+        <span className="muted whole">
           {' '}
           next <Time iso={nextAttemptAt} />
         </span>
