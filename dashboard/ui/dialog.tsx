@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 import { useAction } from '../data/hooks.js';
 import { Button, FaultNotice, type ButtonKind } from './basics.js';
 
@@ -8,13 +8,18 @@ interface DialogProps {
   children: ReactNode;
 }
 
+/** What is to be filled in first, or else the answer that changes nothing: by itself the browser would take the button that closes. */
+const FIRST = 'input:not([type=hidden]), textarea, .dialog-actions button';
+
 /** A window over the page: the browser keeps the focus inside, Escape closes it, and the focus returns to what opened it. */
 export function Dialog({ title, onClose, children }: DialogProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the element leaves the page: only a dialog that is still there gives the focus back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
+    element?.querySelector<HTMLElement>(FIRST)?.focus();
     return () => element?.close();
   }, []);
   return (

@@ -78,15 +78,7 @@ function Texts({
 }: Pick<AgentDialogProps, 'agent'> & Pick<ReturnType<typeof useForm>, 'fault'>): ReactNode {
   return (
     <>
-      <TextField
-        label="Name"
-        name="name"
-        maxLength={100}
-        defaultValue={agent?.name}
-        fault={fault}
-        required
-        autoFocus
-      />
+      <TextField label="Name" name="name" maxLength={100} defaultValue={agent?.name} fault={fault} required />
       <TextField
         label="Description"
         name="description"

@@ -173,7 +173,6 @@ function CreateKeyDialog({ onClose, onCreated }: CreateKeyProps): ReactNode {
           placeholder="Production server"
           fault={fault}
           required
-          autoFocus
         />
         <Choices
           legend="Scopes"

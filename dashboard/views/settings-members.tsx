@@ -125,7 +125,7 @@ function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
   return (
     <Dialog title="Add member" onClose={onClose}>
       <form className="form" onSubmit={onSubmit}>
-        <TextField label="E-mail" name="email" type="email" fault={fault} required autoFocus />
+        <TextField label="E-mail" name="email" type="email" fault={fault} required />
         <SelectField label="Role" name="role" defaultValue="member" fault={fault}>
           {offered.map((one) => (
             <option key={one} value={one}>

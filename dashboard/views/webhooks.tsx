@@ -109,7 +109,7 @@ function CreateDialog({ onClose, onCreated }: CreateProps): ReactNode {
   return (
     <Dialog title="New webhook" onClose={onClose}>
       <form className="form" onSubmit={onSubmit}>
-        <TextField label="Name" name="name" maxLength={100} fault={fault} required autoFocus />
+        <TextField label="Name" name="name" maxLength={100} fault={fault} required />
         <TextField
           label="Address"
           name="url"
