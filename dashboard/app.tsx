@@ -18,16 +18,18 @@ type State =
 export function App(): ReactNode {
   const [state, setState] = useState<State>({ at: 'start' });
   const token = useLinkToken();
-  const read = (): void => {
+  const read = (wasIn: boolean): void => {
     readSession().then(
       (session) => setState({ at: 'in', session }),
       (thrown) => {
         const fault = toFault(thrown);
-        setState(fault.status === 401 ? { at: 'out', hasEnded: false } : { at: 'fault', fault });
+        if (fault.status === 401) setState({ at: 'out', hasEnded: wasIn });
+        // Whoever is at work keeps their view: it tells them itself what it cannot read.
+        else if (!wasIn) setState({ at: 'fault', fault });
       },
     );
   };
-  useEffect(read, []);
+  useEffect(() => read(false), []);
   const enter = (session: Session): void => setState({ at: 'in', session });
   // A link is for whoever holds it, signed in or not.
   if (token !== null) return <LinkView token={token} onEnter={enter} />;
@@ -35,14 +37,14 @@ export function App(): ReactNode {
     return (
       <Shell
         session={state.session}
-        onChanged={read}
-        onSignedOut={(hasEnded) => setState({ at: 'out', hasEnded })}
+        onDoubt={() => read(true)}
+        onSignedOut={() => setState({ at: 'out', hasEnded: false })}
       />
     );
   if (state.at === 'out') return <SignInView hasEnded={state.hasEnded} onEnter={enter} />;
   return (
     <Gate title="Penstock">
-      {state.at === 'start' ? <Loading /> : <FaultNotice fault={state.fault} retry={read} />}
+      {state.at === 'start' ? <Loading /> : <FaultNotice fault={state.fault} retry={() => read(false)} />}
     </Gate>
   );
 }

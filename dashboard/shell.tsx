@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { openApi } from './data/api.js';
 import { signOut, type Membership, type Session } from './data/auth.js';
 import { PlaceContext, type Place } from './data/hooks.js';
@@ -9,9 +9,9 @@ import { VIEWS, viewOf } from './views/views.js';
 
 interface ShellProps {
   session: Session;
-  /** The organisations or roles may have changed. */
-  onChanged(): void;
-  onSignedOut(hasEnded: boolean): void;
+  /** The session, its organisations or roles may have changed: they are to be read again. */
+  onDoubt(): void;
+  onSignedOut(): void;
 }
 
 const CHOSEN = 'penstock.organization';
@@ -22,11 +22,11 @@ function chosenOf({ organizations }: Session): Membership | undefined {
 }
 
 /** Everything around a view, for whoever is signed in. */
-export function Shell({ session, onChanged, onSignedOut }: ShellProps): ReactNode {
+export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode {
   const [organization, setOrganization] = useState(() => chosenOf(session));
   const leave = async (): Promise<void> => {
     await signOut().catch(() => undefined);
-    onSignedOut(false);
+    onSignedOut();
   };
   const choose = (id: string): void => {
     localStorage.setItem(CHOSEN, id);
@@ -55,13 +55,7 @@ export function Shell({ session, onChanged, onSignedOut }: ShellProps): ReactNod
         onChoose={choose}
         onSignOut={() => void leave()}
       />
-      <Workplace
-        key={organization.id}
-        organization={organization}
-        session={session}
-        onChanged={onChanged}
-        onSignedOut={onSignedOut}
-      />
+      <Workplace key={organization.id} organization={organization} session={session} onDoubt={onDoubt} />
     </div>
   );
 }
@@ -72,15 +66,17 @@ function toMain(event: { preventDefault(): void }): void {
   document.getElementById('main')?.focus();
 }
 
+interface WorkplaceProps extends Omit<ShellProps, 'onSignedOut'> {
+  organization: Membership;
+}
+
 /** One organisation's views, on a connection of its own. */
-function Workplace({
-  organization,
-  session,
-  onSignedOut,
-}: ShellProps & { organization: Membership }): ReactNode {
+function Workplace({ organization, session, onDoubt }: WorkplaceProps): ReactNode {
   const route = useRoute();
   const [isOpen, setOpen] = useState(false);
-  const api = useMemo(() => openApi(organization.id, () => onSignedOut(true)), [organization.id]);
+  const doubt = useRef(onDoubt);
+  doubt.current = onDoubt;
+  const api = useMemo(() => openApi(organization.id, () => doubt.current()), [organization.id]);
   useEffect(() => () => api.close(), [api]);
   const path = route.join('/');
   useEffect(() => {
@@ -88,7 +84,13 @@ function Workplace({
     window.scrollTo(0, 0);
   }, [path]);
   const place = useMemo<Place>(
-    () => ({ api, organization, email: session.user.email, userId: session.user.id }),
+    () => ({
+      api,
+      organization,
+      email: session.user.email,
+      userId: session.user.id,
+      recheck: () => doubt.current(),
+    }),
     [api, organization, session],
   );
   const view = viewOf(route);

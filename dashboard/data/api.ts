@@ -80,8 +80,12 @@ function subscriptionFault(thrown: unknown): Fault {
   return thrown instanceof Error ? toFault(thrown) : new Fault('The connection was lost', { status: 0 });
 }
 
-/** Opens the API for one organisation. `onSignedOut` is called when the session has ended, however that shows. */
-export function openApi(organization: string, onSignedOut: () => void): Api {
+/** What a refusal says when the session, the membership or the role is no longer what the page believes. */
+const isDoubtful = ({ status, message }: Fault): boolean =>
+  status === 401 || status === 403 || message === 'Organization not found';
+
+/** Opens the API for one organisation. `onDoubt` is called when who is signed in, or as what, may have changed. */
+export function openApi(organization: string, onDoubt: () => void): Api {
   const reconnected = new Set<() => void>();
   const socket = (retryAttempts: number): Client =>
     createClient({
@@ -92,7 +96,7 @@ export function openApi(organization: string, onSignedOut: () => void): Api {
     });
   const [following, running] = [socket(Number.POSITIVE_INFINITY), socket(0)];
   const seen = (fault: Fault): Fault => {
-    if (fault.status === 401) onSignedOut();
+    if (isDoubtful(fault)) onDoubt();
     return fault;
   };
   const subscribeOn =

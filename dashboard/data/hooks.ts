@@ -10,6 +10,8 @@ export interface Place {
   organization: Membership;
   email: string;
   userId: string;
+  /** Reads anew who is signed in and as what, after something that may have changed it. */
+  recheck(): void;
 }
 
 /** Given by the shell to every view. */

@@ -8,17 +8,17 @@ export function Gate({ title, children }: { title: string; children: ReactNode }
   }, [title]);
   return (
     <div className="gate">
-      <p className="gate-brand">Penstock</p>
+      <header className="gate-brand">Penstock</header>
       <main className="gate-card">
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
         {children}
       </main>
-      <p className="gate-links">
+      <nav className="gate-links" aria-label="Product">
         <a href="graphql">GraphQL</a>
         <a href="docs">REST API</a>
-      </p>
+      </nav>
     </div>
   );
 }

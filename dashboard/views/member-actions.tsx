@@ -39,11 +39,12 @@ interface MemberProps {
 
 /** The role, to be changed at once; a refusal stands below it and the old one remains. */
 export function RoleSelect({ member, reload }: MemberProps): ReactNode {
-  const { api } = usePlace();
+  const { api, userId, recheck } = usePlace();
   const { role } = useRights();
   const action = useAction(async (to: Role) => {
     await api.request(CHANGE_ROLE, { userId: member.userId, role: to });
     reload();
+    if (member.userId === userId) recheck();
   });
   const offered = (Object.keys(ROLES) as Role[]).filter((one) => one !== 'owner' || role === 'owner');
   return (
@@ -71,7 +72,7 @@ interface ActionsProps extends MemberProps {
 
 /** A new link for a forgotten password; removal. */
 export function MemberActions({ member: { userId, email }, reload, onLink }: ActionsProps): ReactNode {
-  const { api } = usePlace();
+  const { api, userId: ownId, recheck } = usePlace();
   const link = useAction(async () => {
     const { createSignInLink } = await api.request(CREATE_LINK, { userId });
     onLink({ email, url: createSignInLink.url });
@@ -91,7 +92,7 @@ export function MemberActions({ member: { userId, email }, reload, onLink }: Act
           label="Remove"
           name={`Remove ${email}`}
           question={`Remove ${email}?`}
-          work={() => api.request(REMOVE_MEMBER, { userId }).then(reload)}
+          work={() => api.request(REMOVE_MEMBER, { userId }).then(userId === ownId ? recheck : reload)}
         >
           They lose access to this organisation at once. Keys and jobs that they made remain.
         </ConfirmButton>

@@ -11,6 +11,7 @@ import { PageFrame } from '../ui/page.js';
 
 const UNLIMITED = -1;
 const RECENT = 8;
+const REFRESH_MS = 30_000;
 
 /** What is left, and what is going on. */
 export function OverviewView(): ReactNode {
@@ -23,6 +24,11 @@ export function OverviewView(): ReactNode {
   useEffect(() => {
     if (finished !== undefined) reload();
   }, [finished, reload]);
+  // Chats and other people's calls tell nobody.
+  useEffect(() => {
+    const timer = setInterval(reload, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
   return (
     <PageFrame title="Overview" note={organization.name}>
       {data && <PlanLine plan={data.quota.plan} />}
@@ -77,13 +83,13 @@ function BucketCard({
   if (limit === 0)
     return (
       <li className="bucket is-off">
-        <h3>{name}</h3>
+        <h2>{name}</h2>
         <p className="muted">Not in this plan</p>
       </li>
     );
   return (
     <li className="bucket">
-      <h3>{name}</h3>
+      <h2>{name}</h2>
       <p className="bucket-left">
         <strong>{isUnlimited ? 'Unlimited' : inDigits(remaining)}</strong>
         {!isUnlimited && <span className="muted"> left</span>}

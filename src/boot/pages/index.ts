@@ -30,19 +30,22 @@ const TEXTS: Record<string, { type: string; text: string }> = {
   'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
 };
 
-/** The pages may load from and talk to this server only. */
-const POLICY = [
-  "default-src 'self'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "media-src 'self' blob:",
-  "connect-src 'self' ws: wss:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** The pages may load from and talk to this server only. GraphiQL and Swagger UI write styles into their markup; the dashboard does not. */
+const policyOf = (styles: string): string =>
+  [
+    "default-src 'self'",
+    "script-src 'self'",
+    `style-src ${styles}`,
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "media-src 'self' blob:",
+    "connect-src 'self' ws: wss:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+const OWN_POLICY = policyOf("'self'");
+const PACKAGES_POLICY = policyOf("'self' 'unsafe-inline'");
 
 /**
  * The dashboard at /dashboard, GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
@@ -75,7 +78,7 @@ function wantsPage(request: Request): boolean {
 /** Behind a slash at its end a page's relative addresses would lie in another folder. */
 function sendPage({ path }: Request, response: Response, html: string): void {
   if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);
-  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('Content-Security-Policy', html === DASHBOARD_HTML ? OWN_POLICY : PACKAGES_POLICY);
   response.setHeader('Referrer-Policy', 'no-referrer');
   response.setHeader('X-Frame-Options', 'DENY');
   response.setHeader('Cache-Control', 'no-cache');
