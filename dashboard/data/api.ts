@@ -80,6 +80,14 @@ function subscriptionFault(thrown: unknown): Fault {
   return thrown instanceof Error ? toFault(thrown) : new Fault('The connection was lost', { status: 0 });
 }
 
+const LONGEST_WAIT_MS = 15_000;
+
+/** Longer each time, up to a bound, and not all pages at once: a server that restarts is not overrun. */
+async function waitForTurn(retries: number): Promise<void> {
+  const most = Math.min(LONGEST_WAIT_MS, 1000 * 2 ** retries);
+  await new Promise((resolve) => setTimeout(resolve, most * (0.5 + Math.random() / 2)));
+}
+
 /** What a refusal says when the session, the membership or the role is no longer what the page believes. */
 const isDoubtful = ({ status, message }: Fault): boolean =>
   status === 401 || status === 403 || message === 'Organization not found';
@@ -92,6 +100,7 @@ export function openApi(organization: string, onDoubt: () => void): Api {
       url: new URL(ENDPOINT, document.baseURI).href.replace(/^http/, 'ws'),
       connectionParams: { organization },
       retryAttempts,
+      retryWait: waitForTurn,
       on: { connected: (_socket, _payload, wasRetry) => wasRetry && reconnected.forEach((tell) => tell()) },
     });
   const [following, running] = [socket(Number.POSITIVE_INFINITY), socket(0)];

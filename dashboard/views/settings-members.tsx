@@ -3,7 +3,7 @@ import type { Role } from '../data/auth.js';
 import { graphql } from '../data/graphql.js';
 import { usePlace, useQuery, useRights } from '../data/hooks.js';
 import { MEMBERS, ROLES, type HandedLink, type Member } from '../data/members.js';
-import { Badge, Button, Card, FaultNotice, Loading } from '../ui/basics.js';
+import { Badge, Button, Card, FaultNotice, Loading, Notice } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
 import { SelectField, TextField, entered } from '../ui/field.js';
 import { FormFault, useForm } from '../ui/form.js';
@@ -32,6 +32,7 @@ export function MembersPanel(): ReactNode {
   const { data, fault, isLoading, reload } = useQuery(MEMBERS, {});
   const [isAdding, setAdding] = useState(false);
   const [link, setLink] = useState<HandedLink>();
+  const [known, setKnown] = useState<string>();
   const columns = useColumns(reload, setLink);
   return (
     <Card
@@ -49,12 +50,16 @@ export function MembersPanel(): ReactNode {
       {data && (
         <DataTable caption="Members" columns={columns} items={data.members} rowKey={(one) => one.userId} />
       )}
+      {known !== undefined && (
+        <Notice kind="good">{known} was added and signs in as before: no link is needed.</Notice>
+      )}
       {isAdding && (
         <AddMemberDialog
           onClose={() => setAdding(false)}
-          onAdded={(handed) => {
+          onAdded={(email, url) => {
             setAdding(false);
-            setLink(handed);
+            if (url === null) setKnown(email);
+            else setLink({ email, url });
             reload();
           }}
         />
@@ -110,7 +115,7 @@ function LinkDialog({ link, onClose }: { link: HandedLink; onClose(): void }): R
 interface AddMemberProps {
   onClose(): void;
   /** Without a link where the person has a password already. */
-  onAdded(link: HandedLink | undefined): void;
+  onAdded(email: string, link: string | null): void;
 }
 
 function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
@@ -119,7 +124,7 @@ function AddMemberDialog({ onClose, onAdded }: AddMemberProps): ReactNode {
   const { fault, isBusy, onSubmit } = useForm(async (form) => {
     const input = { email: entered(form, 'email'), role: entered(form, 'role') as Role };
     const { addMember } = await api.request(ADD_MEMBER, { input });
-    onAdded(addMember.link === null ? undefined : { email: addMember.member.email, url: addMember.link.url });
+    onAdded(addMember.member.email, addMember.link?.url ?? null);
   });
   const offered = (Object.keys(ROLES) as Role[]).filter((one) => one !== 'owner' || role === 'owner');
   return (

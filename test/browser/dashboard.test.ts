@@ -143,7 +143,7 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     await page.close();
   });
 
-  test('whoever belongs to several organisations chooses between them, and sees the chosen one’s', async () => {
+  test('whoever belongs to several organisations chooses between them, and keeps the other when one is lost', async () => {
     const second = await server.createOrg({ name: 'Weir and Sons', plan: 'pro_monthly' });
     await addMember('both@waterworks.example', 'viewer', second.orgId);
     const { page, faults } = await enter('both@waterworks.example', 'viewer');
@@ -152,6 +152,12 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     await page.getByLabel('Organisation').selectOption('Waterworks');
     await page.getByText('Business Monthly').waitFor();
     expect(faults()).toEqual([]);
+    await createMemberService({ database: server.services.database }).remove(
+      org.orgId,
+      'both@waterworks.example',
+    );
+    await page.getByText('Pro Monthly').waitFor();
+    expect(await page.getByLabel('Organisation').count()).toBe(0);
     await page.close();
   });
 
