@@ -80,6 +80,8 @@ function BucketCard({
 }): ReactNode {
   const name = asWords(bucket);
   const isUnlimited = limit === UNLIMITED;
+  // What work under way may still take. The chat tokens are the credits once more, and what both have left is one.
+  const reserved = isUnlimited || bucket === 'chat_tokens' ? 0 : Math.max(0, limit - used - remaining);
   if (limit === 0)
     return (
       <li className="bucket is-off">
@@ -99,8 +101,9 @@ function BucketCard({
         <span>
           {inDigits(used)}
           {isUnlimited ? ' used' : ` of ${inDigits(limit)}`}
+          {reserved > 0 && `, ${inDigits(reserved)} reserved`}
         </span>
-        {!isUnlimited && <span>{inDigits(usagePercent)} %</span>}
+        {!isUnlimited && <span>{inDigits(Math.round(usagePercent * 10) / 10)} %</span>}
       </p>
     </li>
   );

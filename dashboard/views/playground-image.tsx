@@ -7,7 +7,7 @@ import { Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
 import { ConfirmButton } from '../ui/dialog.js';
 import { SelectField, TextArea, TextField, entered } from '../ui/field.js';
 import { FormFault, useForm } from '../ui/form.js';
-import { inDigits } from '../ui/format.js';
+import { asAmount } from '../ui/format.js';
 import { JobBadge } from '../ui/job-table.js';
 import { OutputPreview } from '../ui/media.js';
 import { Meter } from '../ui/meter.js';
@@ -135,7 +135,7 @@ function WorkCard({ work: { id, prompt } }: { work: Work }): ReactNode {
       {job && (
         <p className="hint">
           {job.model}
-          {job.actualCredits !== null && ` · ${inDigits(job.actualCredits)} credits`} ·{' '}
+          {job.actualCredits !== null && ` · ${asAmount(job.actualCredits, 'credits')}`} ·{' '}
           <a href={href('jobs', id)}>Details</a>
         </p>
       )}
