@@ -14,6 +14,7 @@ import { ConfirmButton } from '../ui/dialog.js';
 import { Time, asDuration } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { DeliveriesCard } from './webhook-deliveries.js';
+import { WebhookDialog } from './webhook-form.js';
 import { WebhookSecret, WebhookState } from './webhooks.js';
 
 /** One webhook: what it sends, how it fares, and its deliveries. */
@@ -31,7 +32,7 @@ export function WebhookView({ id }: { id: string }): ReactNode {
       title={webhook?.name ?? 'Webhook'}
       note={webhook && <span className="code">{webhook.url}</span>}
       back={{ href: href('webhooks'), label: 'Webhooks' }}
-      actions={webhook && canManage && <DeleteButton webhook={webhook} />}
+      actions={webhook && canManage && <WebhookActions webhook={webhook} refresh={reload} />}
     >
       <FaultNotice fault={fault} retry={reload} />
       {webhook === undefined && isLoading && <Loading rows={4} />}
@@ -41,21 +42,43 @@ export function WebhookView({ id }: { id: string }): ReactNode {
   );
 }
 
-function DeleteButton({ webhook: { id, name } }: { webhook: Webhook }): ReactNode {
+interface WebhookProps {
+  webhook: Webhook;
+  refresh(): void;
+}
+
+function WebhookActions({ webhook, refresh }: WebhookProps): ReactNode {
   const { api } = usePlace();
+  const { id, name } = webhook;
+  const [isEditing, setEditing] = useState(false);
   return (
-    <ConfirmButton
-      kind="plain"
-      label="Delete"
-      question={`Delete ${name}?`}
-      work={() => api.request(DELETE_WEBHOOK, { id }).then(() => go('webhooks'))}
-    >
-      Its pending deliveries end with it. This cannot be undone.
-    </ConfirmButton>
+    <>
+      <Button onClick={() => setEditing(true)}>Edit</Button>
+      <ConfirmButton
+        kind="plain"
+        label="Delete"
+        question={`Delete ${name}?`}
+        work={() => api.request(DELETE_WEBHOOK, { id }).then(() => go('webhooks'))}
+      >
+        Its pending deliveries end with it. This cannot be undone.
+      </ConfirmButton>
+      {isEditing && (
+        <WebhookDialog
+          title={`Edit ${name}`}
+          webhook={webhook}
+          onClose={() => setEditing(false)}
+          save={async (input) => {
+            await api.request(UPDATE_WEBHOOK, { id, input });
+            setEditing(false);
+            refresh();
+          }}
+        />
+      )}
+    </>
   );
 }
 
-function StateCard({ webhook, refresh }: { webhook: Webhook; refresh(): void }): ReactNode {
+function StateCard({ webhook, refresh }: WebhookProps): ReactNode {
   const { canManage } = useRights();
   const { events, disabledReason, consecutiveFailures, lastDeliveryAt } = webhook;
   return (

@@ -1,15 +1,13 @@
 import { useState, type ReactNode } from 'react';
 import { usePlace, useQuery, useRights } from '../data/hooks.js';
-import { CREATE_WEBHOOK, WEBHOOKS, WEBHOOK_EVENTS, type Webhook } from '../data/webhooks.js';
+import { CREATE_WEBHOOK, WEBHOOKS, type Webhook } from '../data/webhooks.js';
 import { href } from '../route.js';
 import { Badge, Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
-import { Dialog } from '../ui/dialog.js';
-import { Choices, TextField, entered } from '../ui/field.js';
-import { FormFault, useForm } from '../ui/form.js';
 import { Time } from '../ui/format.js';
 import { PageFrame } from '../ui/page.js';
 import { SecretDialog } from '../ui/secret.js';
 import { DataTable, type Column } from '../ui/table.js';
+import { WebhookDialog } from './webhook-form.js';
 
 /** Whether it sends, and if not, why. */
 export function WebhookState({ webhook }: { webhook: Webhook }): ReactNode {
@@ -40,6 +38,7 @@ const COLUMNS: Column<Webhook>[] = [
 
 /** Where events are sent to. */
 export function WebhooksView(): ReactNode {
+  const { api } = usePlace();
   const { canManage } = useRights();
   const { data, fault, isLoading, reload } = useQuery(WEBHOOKS, {});
   const [isCreating, setCreating] = useState(false);
@@ -68,11 +67,13 @@ export function WebhooksView(): ReactNode {
         )}
       </Card>
       {isCreating && (
-        <CreateDialog
+        <WebhookDialog
+          title="New webhook"
           onClose={() => setCreating(false)}
-          onCreated={(made) => {
+          save={async (input) => {
+            const { createWebhook } = await api.request(CREATE_WEBHOOK, { input });
             setCreating(false);
-            setSecret(made);
+            setSecret(createWebhook.secret ?? '');
             reload();
           }}
         />
@@ -88,53 +89,5 @@ export function WebhookSecret({ secret, onClose }: { secret: string; onClose(): 
     <SecretDialog title="Signing secret" label="Secret" value={secret} onClose={onClose}>
       Copy it now: it is shown only here. Your server needs it to check the signatures.
     </SecretDialog>
-  );
-}
-
-interface CreateProps {
-  onClose(): void;
-  onCreated(secret: string): void;
-}
-
-function CreateDialog({ onClose, onCreated }: CreateProps): ReactNode {
-  const { api } = usePlace();
-  const [events, setEvents] = useState<ReadonlySet<string>>(
-    () => new Set(['generation.completed', 'generation.failed']),
-  );
-  const { fault, isBusy, onSubmit } = useForm(async (form) => {
-    const input = { name: entered(form, 'name'), url: entered(form, 'url'), events: [...events] };
-    const { createWebhook } = await api.request(CREATE_WEBHOOK, { input });
-    onCreated(createWebhook.secret ?? '');
-  });
-  return (
-    <Dialog title="New webhook" onClose={onClose}>
-      <form className="form" onSubmit={onSubmit}>
-        <TextField label="Name" name="name" maxLength={100} fault={fault} required />
-        <TextField
-          label="Address"
-          name="url"
-          type="url"
-          placeholder="https://example.com/penstock"
-          hint="HTTPS only."
-          fault={fault}
-          required
-        />
-        <Choices
-          legend="Events"
-          name="events"
-          choices={WEBHOOK_EVENTS.map((value) => ({ value, label: value }))}
-          chosen={events}
-          fault={fault}
-          onChange={setEvents}
-        />
-        <FormFault fault={fault} fields={['name', 'url', 'events']} />
-        <div className="dialog-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isBusy={isBusy} disabled={events.size === 0}>
-            Create webhook
-          </Button>
-        </div>
-      </form>
-    </Dialog>
   );
 }

@@ -205,6 +205,25 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
       expect(await focused()).toBe('New webhook');
     });
 
+    test('a webhook’s secret is shown once; disabled for its failures it is enabled again, with none counted', async () => {
+      await show(page, 'webhooks');
+      await page.getByRole('button', { name: 'New webhook' }).click();
+      await page.getByLabel('Name').fill('Control room');
+      await page.getByLabel('Address').fill('https://example.com/hook');
+      await page.getByRole('button', { name: 'Create webhook' }).click();
+      expect(await page.getByRole('textbox', { name: 'Secret' }).inputValue()).toMatch(/^whsec_/);
+      await page.keyboard.press('Escape');
+      await server.installation.sql(
+        `UPDATE webhooks SET enabled = false, consecutive_failures = 10, disabled_reason = '10 consecutive failed attempts'`,
+      );
+      await page.getByRole('link', { name: 'Control room' }).click();
+      await page.getByText('10 consecutive failed attempts').waitFor();
+      await page.getByRole('button', { name: 'Enable again' }).click();
+      await page.getByText('enabled', { exact: true }).waitFor();
+      expect(await page.locator('.facts').innerText()).toMatch(/Failures in a row\s+0/);
+      expect(faults()).toEqual([]);
+    });
+
     test('on a telephone no view is wider than the screen', async () => {
       await page.setViewportSize({ width: 375, height: 700 });
       for (const view of ['', ...VIEWS, 'settings/keys']) {

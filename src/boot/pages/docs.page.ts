@@ -29,6 +29,7 @@ html, body { margin: 0; background: #f7f9fc; font-family: system-ui, sans-serif;
 .bar a[aria-current], .bar a:hover { color: #fff; }
 .bar a.brand { color: #fff; font-weight: 700; font-size: 16px; letter-spacing: .02em; }
 .bar nav { display: flex; gap: 16px; flex: 1; }
+@media (max-width: 700px) { .bar { flex-wrap: wrap; gap: 8px 16px; padding: 12px 16px; } }
 #docs { max-width: 1120px; margin: 0 auto; padding-bottom: 64px; }
 .swagger-ui, .swagger-ui .info .title, .swagger-ui .opblock-tag, .swagger-ui .opblock .opblock-summary-description,
 .swagger-ui .btn, .swagger-ui table thead tr td, .swagger-ui table thead tr th, .swagger-ui p, .swagger-ui a, .swagger-ui li,
