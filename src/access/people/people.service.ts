@@ -51,6 +51,15 @@ async function storePassword(sql: Sql, userId: string, stored: string): Promise<
   );
 }
 
+/** Keeps a password as it is until the transaction's end. False: it was changed since it was read, and all sessions of then were ended. */
+async function holdPassword(sql: Sql, { id, password_hash }: Person): Promise<boolean> {
+  const still = await sql.query(
+    'SELECT 1 FROM credentials WHERE user_id = $1 AND password_hash = $2 FOR UPDATE',
+    [id, password_hash],
+  );
+  return still.length > 0;
+}
+
 /**
  * An address that only an organisation had named is from now on its owner's: a password that was set until then may be somebody else's, and
  * goes with its sessions and links.
@@ -90,11 +99,7 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
       if (person === null || !isRight) throw wrong();
       return database.transaction(async (sql) => {
         // Whoever changed it meanwhile ended all sessions: none begins behind that.
-        const still = await sql.query(
-          'SELECT 1 FROM credentials WHERE user_id = $1 AND password_hash = $2 FOR UPDATE',
-          [person.id, person.password_hash],
-        );
-        if (still.length === 0) throw wrong();
+        if (!(await holdPassword(sql, person))) throw wrong();
         return enter(sql, person.id);
       });
     },
@@ -144,11 +149,14 @@ function passwordChanges(
     },
     async changePassword({ userId, sessionId, currentPassword, newPassword }) {
       const password = checkPassword(newPassword, 'newPassword');
-      const { email, password_hash } = await personById(system, userId);
-      if (!(await verify(email.toLowerCase(), currentPassword.slice(0, 4 * MAX_PASSWORD), password_hash)))
-        throw invalid('currentPassword is wrong', 'currentPassword');
+      const person = await personById(system, userId);
+      const wrongNow = () => invalid('currentPassword is wrong', 'currentPassword');
+      const given = currentPassword.slice(0, 4 * MAX_PASSWORD);
+      if (!(await verify(person.email.toLowerCase(), given, person.password_hash))) throw wrongNow();
       const stored = await hashPassword(password);
       await database.transaction(async (sql) => {
+        // Who set another one by a link meanwhile did so against whoever knows the old one.
+        if (!(await holdPassword(sql, person))) throw wrongNow();
         await storePassword(sql, userId, stored);
         await endSessions(sql, userId, sessionId);
       });
