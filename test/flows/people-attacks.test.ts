@@ -93,3 +93,16 @@ it('a request whose body is still to come does not keep a role that was taken aw
   // The session itself goes on, as what its person is now.
   expect((await graphql('{ viewer { role } }')).data).toEqual({ viewer: { role: 'viewer' } });
 });
+
+it('an answer that was kept for a retry is told to the person alone who asked', async () => {
+  const headers = { 'idempotency-key': 'add-owner' };
+  const query =
+    'mutation { addMember(input: { email: "new-owner@example.com", role: owner }) { link { url } } }';
+  const made = await owner.graphql(query, headers);
+  expect(made.data).toMatchObject({ addMember: { link: { url: expect.any(String) as string } } });
+  expect(await owner.graphql(query, headers)).toEqual(made);
+  expect(await admin.graphql(query, headers)).toMatchObject({
+    status: 403,
+    error: 'Somebody else made this request',
+  });
+});
