@@ -78,6 +78,34 @@ it('a link that an admin made for a member does not lead to an owner', async () 
   expect((await post(server, 'auth/password', { body })).status).toBe(404);
 });
 
+it('a link that is used while the operator vouches for its address is over, and neither fails', async () => {
+  const userId = await invite('used@example.com');
+  const { url } = (await linkFor(admin, userId)).data!['createSignInLink'] as { url: string };
+  const body = { token: url.split('#link=')[1], password: OTHER_PASSWORD };
+  let used: ReturnType<typeof post> | undefined;
+  await server.services.database.transaction(async (tx) => {
+    await tx.query('UPDATE credentials SET vouched_by = NULL WHERE user_id = $1', [userId]);
+    used = post(server, 'auth/password', { body });
+    await Promise.race([used, sleep(800)]);
+    await tx.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+  });
+  expect((await used)?.status).toBe(404);
+});
+
+it('of links that are made at once one works, and none after a change of the password', async () => {
+  const { people } = server.services;
+  const { email, graphql } = await join('member');
+  const links = await Promise.all(Array.from({ length: 6 }, () => people.createLink(email)));
+  const works = async ({ token }: { token: string }) =>
+    (await post(server, 'auth/link', { body: { token } })).status === 200;
+  const working = await Promise.all(links.map(works));
+  expect(working.filter(Boolean)).toHaveLength(1);
+  await graphql(
+    `mutation { changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
+  );
+  expect((await Promise.all(links.map(works))).some(Boolean)).toBe(false);
+});
+
 it('a request whose body is still to come does not keep a role that was taken away', async () => {
   const { cookie, userId, graphql } = await join('admin');
   const body = '{"query":"mutation { createApiKey(input: { name: \\"late\\", scopes: [chat] }) { key } }"}';

@@ -1,7 +1,7 @@
 import type { Sql, SystemDatabase } from '../../database/index.js';
 import { ApiError, invalid, notFound } from '../../errors.js';
 import { beginAttempt, endAttempts } from './attempts.js';
-import { insertLink, readLink, takeLink } from './links.js';
+import { endLinks, insertLink, readLink, takeLink } from './links.js';
 import { checkPassword, hashPassword, isPassword, MAX_PASSWORD } from './passwords.js';
 import type { NewSession, PeopleService } from './people.types.js';
 import { endSession, endSessions, findSession, findSignedIn, insertSession, isToken } from './sessions.js';
@@ -42,13 +42,17 @@ async function enter(sql: Sql, userId: string): Promise<NewSession> {
   return { ...signedIn, token: await insertSession(sql, userId) };
 }
 
-/** @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it */
+/**
+ * Who has a password of their own needs no link any more; who has a link could set another one.
+ * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
+ */
 async function storePassword(sql: Sql, userId: string, stored: string): Promise<void> {
   await sql.query(
     `INSERT INTO credentials (user_id, password_hash) VALUES ($1, $2)
      ON CONFLICT (user_id) DO UPDATE SET password_hash = EXCLUDED.password_hash`,
     [userId, stored],
   );
+  await endLinks(sql, userId);
 }
 
 /** Keeps a password as it is until the transaction's end. False: it was changed since it was read, and all sessions of then were ended. */
@@ -70,7 +74,7 @@ export async function vouchFor(sql: Sql, userId: string): Promise<void> {
     [userId],
   );
   if (rows.length === 0) return;
-  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+  await endLinks(sql, userId);
   await endSessions(sql, userId);
 }
 
