@@ -146,3 +146,15 @@ it('a page on another host of the same domain charges nobody by a GET', async ()
   };
   expect([await get('same-site'), await get('same-origin')]).toEqual([403, 200]);
 });
+
+it('what the headers of a webhook say is for owners and admins', async () => {
+  const made = await admin.graphql(`mutation { createWebhook(input: { name: "n", url: "https://example.com/h",
+    events: ["team.member.added"], customHeaders: { Authorization: "Bearer s3cret" } }) { id customHeaders } }`);
+  const { id } = made.data!['createWebhook'] as { id: string };
+  const seen = async (who: Browser) =>
+    (await who.graphql(`{ webhooks { customHeaders } webhook(id: "${id}") { customHeaders } }`)).data;
+  const headed = (Authorization: string) => ({ customHeaders: { Authorization } });
+  const all = (value: string) => ({ webhooks: [headed(value)], webhook: headed(value) });
+  expect(await seen(admin)).toEqual(all('Bearer s3cret'));
+  for (const role of ['member', 'viewer'] as const) expect(await seen(await join(role))).toEqual(all('***'));
+});
