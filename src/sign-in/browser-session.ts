@@ -74,7 +74,9 @@ export function createBrowserSessions(options: BrowserSessionOptions): BrowserSe
     read(request) {
       const value = token(request);
       if (value === undefined) return undefined;
-      if (!trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
+      // By plain http no browser says where a GET comes from; a POST of another page always names its origin.
+      const isTold = request.method !== 'GET' || request.headers['sec-fetch-site'] !== undefined;
+      if (!isTold || !trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
       const asked = request.headers['x-organization'];
       return { token: value, orgId: organizationOf(Array.isArray(asked) ? asked.join() : asked) };
     },

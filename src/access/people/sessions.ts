@@ -20,6 +20,11 @@ export const isToken = (text: unknown): text is string => typeof text === 'strin
 /** @returns the token */
 export async function insertSession(sql: Sql, userId: string): Promise<string> {
   const token = newToken();
+  // What their usage records name is the session's keys, which stay.
+  await sql.query(
+    `DELETE FROM sessions WHERE user_id = $1 AND LEAST(revoked_at, expires_at) < now() - interval '1 day'`,
+    [userId],
+  );
   await sql.query(
     `INSERT INTO sessions (id, user_id, hash, expires_at) VALUES ($1, $2, $3, now() + interval '${SESSION_DAYS} days')`,
     [newId('ses'), userId, hashToken(token)],
