@@ -104,8 +104,11 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
 export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   // Of a key a role demands nothing that its retry could lack.
-  if (guard.people || (guard.role !== undefined && context.call.principal.person !== undefined))
+  const { person, userId } = context.call.principal;
+  if (guard.people || (guard.role !== undefined && person !== undefined))
     requireScope(context.call, `${guard.people ? 'people' : 'role'}:${guard.role ?? 'viewer'}`);
+  // Their answers depend on who asks: a link that an owner may make, their own address.
+  if (person !== undefined) requireScope(context.call, `person:${userId}`);
   if (guard.admittedByService || !context.call.keyWindowOpen) return undefined;
   return takeKeySlot(context.services, context.call);
 }

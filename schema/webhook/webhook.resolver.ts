@@ -23,21 +23,30 @@ import {
 const bodyOf = (context: GraphqlContext, input: object | null | undefined): Record<string, unknown> =>
   context.body ?? contractNames(input ?? {});
 
+/** What a header says may be the receiver's secret: of people, only who manages webhooks is shown it. */
+function visible({ call }: GraphqlContext, webhook: Webhook): Webhook {
+  const { person } = call.principal;
+  if (person === undefined || person.role === 'owner' || person.role === 'admin') return webhook;
+  const names = Object.keys(webhook.customHeaders);
+  return { ...webhook, customHeaders: Object.fromEntries(names.map((name) => [name, '***'])) };
+}
+
 @Resolver(() => WebhookType)
 export class WebhookResolver {
   @Scope('webhooks')
   @Query(() => [WebhookType], { description: "The organisation's webhooks, newest first." })
-  webhooks(@Ctx() { call, services }: GraphqlContext): Promise<Webhook[]> {
-    return services.webhooks.list(call.principal);
+  async webhooks(@Ctx() context: GraphqlContext): Promise<Webhook[]> {
+    const found = await context.services.webhooks.list(context.call.principal);
+    return found.map((webhook) => visible(context, webhook));
   }
 
   @Scope('webhooks')
   @Query(() => WebhookType, { description: 'One webhook of the organisation.' })
-  webhook(
-    @Ctx() { call, services }: GraphqlContext,
+  async webhook(
+    @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
   ): Promise<Webhook> {
-    return services.webhooks.get(call.principal, id);
+    return visible(context, await context.services.webhooks.get(context.call.principal, id));
   }
 
   @Scope('webhooks')

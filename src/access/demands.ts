@@ -5,15 +5,15 @@ import type { Principal } from './access.types.js';
 
 /**
  * What a caller must have: a scope; `role:…`, which of signed-in people demands at least that role, and of keys nothing (a key acts for its
- * organisation, whoever made it); `people:…`, which no key has.
+ * organisation, whoever made it); `people:…`, which no key has; `person:…`, to be that very person: what one was told, no other is.
  */
-export type Demand = Scope | `role:${MemberRole}` | `people:${MemberRole}`;
+export type Demand = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
 
-const ROLE = /^(role|people):(.*)$/;
+const ROLE = /^(role|people|person):(.*)$/;
 
 /** @throws ApiError forbidden */
 export function requireDemand(
-  { scopes, person }: Pick<Principal, 'scopes' | 'person'>,
+  { scopes, person, userId }: Pick<Principal, 'scopes' | 'person' | 'userId'>,
   demand: Demand,
 ): void {
   const [, kind, least] = ROLE.exec(demand) ?? [];
@@ -21,7 +21,9 @@ export function requireDemand(
     if (!(scopes as ReadonlySet<string>).has(demand))
       throw new ApiError('forbidden', `API key does not have required scope: ${demand}`);
   } else if (person === undefined) {
-    if (kind === 'people') throw new ApiError('forbidden', 'Sign in to do this');
+    if (kind !== 'role') throw new ApiError('forbidden', 'Sign in to do this');
+  } else if (kind === 'person') {
+    if (userId !== least) throw new ApiError('forbidden', 'Somebody else made this request');
   } else if (MEMBER_ROLES.indexOf(person.role) > MEMBER_ROLES.indexOf(least as MemberRole)) {
     throw new ApiError('forbidden', `Role ${person.role} may not do this`);
   }

@@ -119,6 +119,27 @@ async function keepAnOwner(sql: Sql, orgId: string, member: MemberView): Promise
   if (others.length === 0) throw invalid('The last owner cannot be removed or changed', 'email');
 }
 
+const rankOf = (role: MemberRole | undefined): number => MEMBER_ROLES.findIndex((known) => known === role);
+
+/**
+ * Their sessions are read again with the new role. Of a lesser one none goes on with what it was before, a request whose body is still to come included:
+ * its keys here end, and the next request makes another. Who becomes an owner is nobody's whom an admin made a link for before.
+ */
+async function settleRole(
+  sql: Sql,
+  orgId: string,
+  { userId, role, previousRole }: MemberView,
+): Promise<void> {
+  await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [orgId]);
+  if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(sql, orgId, userId);
+  if (role !== 'owner') return;
+  await sql.query(
+    `DELETE FROM sign_in_links l USING credentials c
+     WHERE l.user_id = $1 AND c.user_id = l.user_id AND c.vouched_by IS NOT NULL`,
+    [userId],
+  );
+}
+
 async function ensureUser(sql: Sql, email: string, voucher: Voucher): Promise<string> {
   const made = await sql.query<{ id: string }>(
     `INSERT INTO users (id, email, kind) VALUES ($1, $2, 'person') ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
@@ -205,8 +226,7 @@ export function createMemberService({ database }: { database: SystemDatabase }):
         ]);
         const member = { ...before, role, previousRole: before.role };
         await emit(sql, orgId, { type: 'team.member.role_changed', member });
-        // Their sessions are read again with the new role.
-        await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [orgId]);
+        await settleRole(sql, orgId, member);
         return member;
       });
     },

@@ -5,7 +5,10 @@ const FLUSH_MS = 10_000;
 
 const MARK = {
   name: 'penstock_mark_keys_used',
-  text: 'UPDATE api_keys SET last_used_at = now() WHERE id = ANY($1)',
+  // Locked in the order of their ids, as by whoever ends several.
+  text: `
+WITH used AS MATERIALIZED (SELECT id FROM api_keys WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE)
+UPDATE api_keys k SET last_used_at = now() FROM used u WHERE k.id = u.id`,
 };
 
 /** `last_used_at` of keys, written for all of them now and then: a request never waits for it. */

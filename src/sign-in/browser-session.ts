@@ -49,6 +49,8 @@ function cookieOf({ headers: { cookie } }: IncomingMessage, name: string): strin
   return undefined;
 }
 
+/** Not told: by no browser, or by one that came by plain http. */
+const OWN_SITES = new Set<string | string[] | undefined>([undefined, 'same-origin', 'none']);
 const SCRATCH_SECONDS = 600;
 
 export function createBrowserSessions(options: BrowserSessionOptions): BrowserSessions {
@@ -63,7 +65,8 @@ export function createBrowserSessions(options: BrowserSessionOptions): BrowserSe
   const token = (request: IncomingMessage) => cookieOf(request, name);
   const trusts = ({ headers }: IncomingMessage): boolean => {
     const { origin } = headers;
-    if (origin === undefined) return headers['sec-fetch-site'] !== 'cross-site';
+    // A GET names no origin: another host of this domain, or another port, may send one too, and with the cookie.
+    if (origin === undefined) return OWN_SITES.has(headers['sec-fetch-site']);
     if (origin === own.origin || options.origins.includes(origin)) return true;
     return URL.canParse(origin) && new URL(origin).host === headers.host;
   };
@@ -71,7 +74,9 @@ export function createBrowserSessions(options: BrowserSessionOptions): BrowserSe
     read(request) {
       const value = token(request);
       if (value === undefined) return undefined;
-      if (!trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
+      // By plain http no browser says where a GET comes from; a POST of another page always names its origin.
+      const isTold = request.method !== 'GET' || request.headers['sec-fetch-site'] !== undefined;
+      if (!isTold || !trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
       const asked = request.headers['x-organization'];
       return { token: value, orgId: organizationOf(Array.isArray(asked) ? asked.join() : asked) };
     },

@@ -8,10 +8,16 @@ const LINK_DAYS = 7;
 /** Where a link leads: its token stands behind the `#`, which no browser sends and no proxy logs. */
 export const signInUrl = (publicUrl: string, token: string): string => `${publicUrl}/dashboard#link=${token}`;
 
-/** A new one-time link of a person; earlier ones end. */
+/** All that a person was given. */
+export async function endLinks(sql: Sql, userId: string): Promise<void> {
+  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+}
+
+/** A new one-time link of a person; earlier ones end. Inside a transaction: of several that are made at once the last one stays. */
 export async function insertLink(sql: Sql, userId: string): Promise<NewLink> {
   const token = newToken();
-  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+  await sql.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+  await endLinks(sql, userId);
   const [row] = await sql.query<{ expires_at: Date }>(
     `INSERT INTO sign_in_links (hash, user_id, expires_at) VALUES ($1, $2, now() + interval '${LINK_DAYS} days') RETURNING expires_at`,
     [hashToken(token), userId],
@@ -33,9 +39,14 @@ export async function readLink(sql: Sql, token: unknown): Promise<{ email: strin
   return { email: row.email, expiresAt: row.expires_at.toISOString() };
 }
 
-/** Of several at once one has it. @returns whose it was. @throws ApiError not_found */
+/** Of several at once one has it. Inside a transaction. @returns whose it was. @throws ApiError not_found */
 export async function takeLink(sql: Sql, token: unknown): Promise<string> {
   if (!isToken(token)) throw unknownLink();
+  // First what whoever vouches for the address locks first.
+  await sql.query(
+    'SELECT 1 FROM credentials c JOIN sign_in_links l ON l.user_id = c.user_id WHERE l.hash = $1 FOR UPDATE OF c',
+    [hashToken(token)],
+  );
   const [row] = await sql.query<{ user_id: string; valid: boolean }>(
     'DELETE FROM sign_in_links WHERE hash = $1 RETURNING user_id, expires_at > now() AS valid',
     [hashToken(token)],

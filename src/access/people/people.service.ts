@@ -1,7 +1,7 @@
 import type { Sql, SystemDatabase } from '../../database/index.js';
 import { ApiError, invalid, notFound } from '../../errors.js';
 import { beginAttempt, endAttempts } from './attempts.js';
-import { insertLink, readLink, takeLink } from './links.js';
+import { endLinks, insertLink, readLink, takeLink } from './links.js';
 import { checkPassword, hashPassword, isPassword, MAX_PASSWORD } from './passwords.js';
 import type { NewSession, PeopleService } from './people.types.js';
 import { endSession, endSessions, findSession, findSignedIn, insertSession, isToken } from './sessions.js';
@@ -42,13 +42,26 @@ async function enter(sql: Sql, userId: string): Promise<NewSession> {
   return { ...signedIn, token: await insertSession(sql, userId) };
 }
 
-/** @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it */
+/**
+ * Who has a password of their own needs no link any more; who has a link could set another one.
+ * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
+ */
 async function storePassword(sql: Sql, userId: string, stored: string): Promise<void> {
   await sql.query(
     `INSERT INTO credentials (user_id, password_hash) VALUES ($1, $2)
      ON CONFLICT (user_id) DO UPDATE SET password_hash = EXCLUDED.password_hash`,
     [userId, stored],
   );
+  await endLinks(sql, userId);
+}
+
+/** Keeps a password as it is until the transaction's end. False: it was changed since it was read, and all sessions of then were ended. */
+async function holdPassword(sql: Sql, { id, password_hash }: Person): Promise<boolean> {
+  const still = await sql.query(
+    'SELECT 1 FROM credentials WHERE user_id = $1 AND password_hash = $2 FOR UPDATE',
+    [id, password_hash],
+  );
+  return still.length > 0;
 }
 
 /**
@@ -61,7 +74,7 @@ export async function vouchFor(sql: Sql, userId: string): Promise<void> {
     [userId],
   );
   if (rows.length === 0) return;
-  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
+  await endLinks(sql, userId);
   await endSessions(sql, userId);
 }
 
@@ -90,11 +103,7 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
       if (person === null || !isRight) throw wrong();
       return database.transaction(async (sql) => {
         // Whoever changed it meanwhile ended all sessions: none begins behind that.
-        const still = await sql.query(
-          'SELECT 1 FROM credentials WHERE user_id = $1 AND password_hash = $2 FOR UPDATE',
-          [person.id, person.password_hash],
-        );
-        if (still.length === 0) throw wrong();
+        if (!(await holdPassword(sql, person))) throw wrong();
         return enter(sql, person.id);
       });
     },
@@ -144,11 +153,14 @@ function passwordChanges(
     },
     async changePassword({ userId, sessionId, currentPassword, newPassword }) {
       const password = checkPassword(newPassword, 'newPassword');
-      const { email, password_hash } = await personById(system, userId);
-      if (!(await verify(email.toLowerCase(), currentPassword.slice(0, 4 * MAX_PASSWORD), password_hash)))
-        throw invalid('currentPassword is wrong', 'currentPassword');
+      const person = await personById(system, userId);
+      const wrongNow = () => invalid('currentPassword is wrong', 'currentPassword');
+      const given = currentPassword.slice(0, 4 * MAX_PASSWORD);
+      if (!(await verify(person.email.toLowerCase(), given, person.password_hash))) throw wrongNow();
       const stored = await hashPassword(password);
       await database.transaction(async (sql) => {
+        // Who set another one by a link meanwhile did so against whoever knows the old one.
+        if (!(await holdPassword(sql, person))) throw wrongNow();
         await storePassword(sql, userId, stored);
         await endSessions(sql, userId, sessionId);
       });

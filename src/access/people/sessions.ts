@@ -20,12 +20,25 @@ export const isToken = (text: unknown): text is string => typeof text === 'strin
 /** @returns the token */
 export async function insertSession(sql: Sql, userId: string): Promise<string> {
   const token = newToken();
+  // What their usage records name is the session's keys, which stay.
+  await sql.query(
+    `DELETE FROM sessions WHERE user_id = $1 AND LEAST(revoked_at, expires_at) < now() - interval '1 day'`,
+    [userId],
+  );
   await sql.query(
     `INSERT INTO sessions (id, user_id, hash, expires_at) VALUES ($1, $2, $3, now() + interval '${SESSION_DAYS} days')`,
     [newId('ses'), userId, hashToken(token)],
   );
   return token;
 }
+
+/** In the order of their ids, as everybody locks several keys: else a sign-out, a removal and a usage mark could wait for each other. */
+const endKeysWhere = (condition: string): string => `
+WITH closing AS MATERIALIZED (
+  SELECT id FROM api_keys WHERE ${condition} AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE),
+closed AS (
+  UPDATE api_keys k SET revoked_at = clock_timestamp() FROM closing c WHERE k.id = c.id RETURNING k.id)
+SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
 
 /**
  * Ends sessions with the keys that they have in organisations, and tells every process. Inside a transaction: the keys in a statement of
@@ -36,12 +49,7 @@ async function endWhere(sql: Sql, condition: string, values: SqlValue[]): Promis
     `UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id`,
     values,
   );
-  await sql.query(
-    `WITH closed AS (UPDATE api_keys SET revoked_at = clock_timestamp()
-       WHERE session_id = ANY($1) AND revoked_at IS NULL RETURNING id)
-     SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`,
-    [ended.map(({ id }) => id)],
-  );
+  await sql.query(endKeysWhere('session_id = ANY($1)'), [ended.map(({ id }) => id)]);
 }
 
 /** Inside a transaction. */
@@ -56,12 +64,7 @@ export async function endSessions(sql: Sql, userId: string, except: string | nul
 
 /** What a person's sessions have in one organisation ends with their membership. */
 export async function endSessionsIn(sql: Sql, orgId: string, userId: string): Promise<void> {
-  await sql.query(
-    `WITH closed AS (UPDATE api_keys SET revoked_at = clock_timestamp()
-       WHERE org_id = $1 AND user_id = $2 AND session_id IS NOT NULL AND revoked_at IS NULL RETURNING id)
-     SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`,
-    [orgId, userId],
-  );
+  await sql.query(endKeysWhere('org_id = $1 AND user_id = $2 AND session_id IS NOT NULL'), [orgId, userId]);
 }
 
 const MEMBERSHIPS = `SELECT o.id, o.name, m.role FROM members m JOIN organizations o ON o.id = m.org_id

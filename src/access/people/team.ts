@@ -1,4 +1,4 @@
-import type { SystemDatabase } from '../../database/index.js';
+import type { Sql, SystemDatabase } from '../../database/index.js';
 import { ApiError, notFound } from '../../errors.js';
 import type { MemberRole } from '../../vocabulary.js';
 import type { Principal } from '../access.types.js';
@@ -65,20 +65,37 @@ const toMember = (row: Row): TeamMember => ({
 
 const roleOf = ({ person }: Principal): MemberRole => person?.role ?? 'viewer';
 
+interface Sought {
+  orgId: string;
+  userId: string;
+  lock?: 'FOR SHARE OF m';
+}
+
+/** @throws ApiError not_found */
+async function find(sql: Sql, { orgId, userId, lock }: Sought): Promise<Row> {
+  const [row] = await sql.query<Row>(`${SELECT} AND m.user_id = $2 ${lock ?? ''}`, [orgId, userId]);
+  if (row === undefined) throw notFound('Member not found');
+  return row;
+}
+
 /** @see TeamService */
 export function createTeamService(options: {
   database: SystemDatabase;
   members: MemberService;
 }): TeamService {
   const { database, members } = options;
-  const get = async (orgId: string, userId: string): Promise<Row> => {
-    const [row] = await database.system.query<Row>(`${SELECT} AND m.user_id = $2`, [orgId, userId]);
-    if (row === undefined) throw notFound('Member not found');
-    return row;
-  };
-  /** Only its own organisation's word stands behind the address: nobody else loses by what it does with it. */
-  const isOurs = (actor: Principal, { vouched_by }: Row): boolean => vouched_by === actor.orgId;
-  const link = (userId: string) => database.transaction((sql) => insertLink(sql, userId));
+  const get = (orgId: string, userId: string) => find(database.system, { orgId, userId });
+  /**
+   * Null where not only its own organisation's word stands behind the address: else nobody but it loses by what it does with it. Looked at under
+   * locks: who vouches for the address meanwhile, or makes its person an owner, comes before the link or ends it.
+   */
+  const link = (actor: Principal, userId: string): Promise<NewLink | null> =>
+    database.transaction(async (sql) => {
+      await sql.query('SELECT 1 FROM credentials WHERE user_id = $1 FOR UPDATE', [userId]);
+      const row = await find(sql, { orgId: actor.orgId, userId, lock: 'FOR SHARE OF m' });
+      checkRank(roleOf(actor), row.role);
+      return row.vouched_by === actor.orgId ? await insertLink(sql, userId) : null;
+    });
   return {
     async list(orgId) {
       const rows = await database.system.query<Row>(`${SELECT} ORDER BY m.created_at, m.user_id`, [orgId]);
@@ -88,8 +105,7 @@ export function createTeamService(options: {
       checkRank(roleOf(actor), role);
       const { userId } = await members.invite(actor.orgId, email, role);
       const row = await get(actor.orgId, userId);
-      const isNew = isOurs(actor, row) && !row.has_password;
-      return { member: toMember(row), link: isNew ? await link(userId) : null };
+      return { member: toMember(row), link: row.has_password ? null : await link(actor, userId) };
     },
     async changeRole(actor, userId, role) {
       await members.changeRole(actor.orgId, userId, { role, actor: roleOf(actor) });
@@ -99,10 +115,9 @@ export function createTeamService(options: {
       await members.remove(actor.orgId, userId, roleOf(actor));
     },
     async createLink(actor, userId) {
-      const row = await get(actor.orgId, userId);
-      checkRank(roleOf(actor), row.role);
-      if (!isOurs(actor, row)) throw new ApiError('forbidden', 'Only the operator can make this link');
-      return await link(userId);
+      const made = await link(actor, userId);
+      if (made === null) throw new ApiError('forbidden', 'Only the operator can make this link');
+      return made;
     },
   };
 }
