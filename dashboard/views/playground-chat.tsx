@@ -18,7 +18,11 @@ export function ChatPanel(): ReactNode {
       temperature: temperature === '' ? null : Number(temperature),
     });
   return (
-    <div className="play">
+    <div className="play play-chat">
+      <section className="card chat" aria-label="Conversation">
+        <Turns turns={turns} isAnswering={isAnswering} />
+        <Composer isAnswering={isAnswering} onSend={ask} onStop={stop} />
+      </section>
       <Card title="Settings">
         <div className="form">
           <ModelSelect type="chat" value={model} onChange={setModel} />
@@ -46,10 +50,6 @@ export function ChatPanel(): ReactNode {
           </Button>
         </div>
       </Card>
-      <section className="card chat" aria-label="Conversation">
-        <Turns turns={turns} isAnswering={isAnswering} />
-        <Composer isAnswering={isAnswering} onSend={ask} onStop={stop} />
-      </section>
     </div>
   );
 }

@@ -91,7 +91,13 @@ function State({ delivery: { status, nextAttemptAt } }: { delivery: Delivery }):
       {nextAttemptAt !== null && (
         <span className="muted whole">
           {' '}
-          next <Time iso={nextAttemptAt} />
+          {new Date(nextAttemptAt) > new Date() ? (
+            <>
+              next <Time iso={nextAttemptAt} />
+            </>
+          ) : (
+            'due'
+          )}
         </span>
       )}
     </>
