@@ -109,7 +109,14 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
     return ok(tell(entered), [sessions.keep(entered.token)]);
   };
   return {
-    options: { GET: () => ok({ password: true, oidc: oidc === null ? null : { name: oidc.name } }) },
+    options: {
+      async GET({ request }) {
+        const token = sessions.token(request);
+        const found = token === undefined ? null : await people.session(token);
+        const ways = { password: true, oidc: oidc === null ? null : { name: oidc.name } };
+        return ok({ ...ways, user: found?.user ?? null });
+      },
+    },
     session: {
       async GET(call) {
         const token = sessions.token(call.request);

@@ -100,6 +100,12 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('revoked').waitFor();
     expect(await askQuota(key)).toBe(401);
+
+    // GraphiQL asks as whoever is signed in, where no key is given.
+    await page.goto(`${server.origin}/graphql`);
+    await page.getByText('Signed in as owner@waterworks.example').waitFor();
+    await page.click('.graphiql-execute-button');
+    await page.locator('.result-window').getByText('business_monthly').waitFor();
     expect(faults()).toEqual([]);
     await page.close();
   });

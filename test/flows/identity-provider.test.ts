@@ -48,7 +48,7 @@ async function signInAs(email: string): Promise<{ location: string; cookies: str
 
 it('the dashboard is told its name', async () => {
   const options = await fetch(`${server.origin}/auth/options`);
-  expect(await options.json()).toEqual({ password: true, oidc: { name: 'Example' } });
+  expect(await options.json()).toEqual({ password: true, oidc: { name: 'Example' }, user: null });
 });
 
 it('a member comes back signed in; sessions from other ways in stay where the operator named the address', async () => {

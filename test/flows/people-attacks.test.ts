@@ -23,8 +23,8 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 let named = 0;
-const join = (role: MemberRole) =>
-  signIn(server, { orgId, email: `${role}${(named += 1)}@example.com`, role });
+const join = (role: MemberRole, hasPassword = false) =>
+  signIn(server, { orgId, email: `${role}${(named += 1)}@example.com`, role, hasPassword });
 const sql = () => server.services.database.system;
 
 /** Somebody whom only the organisation named, and who has chosen a password. */
@@ -44,7 +44,7 @@ const linkFor = (who: Browser, userId: string) =>
   who.graphql(`mutation { createSignInLink(userId: "${userId}") { url } }`);
 
 it('a password that is set by a link stands against a change that was on its way', async () => {
-  const person = await join('member');
+  const person = await join('member', true);
   const change = person.graphql(
     `mutation { changePassword(input: { currentPassword: "${PASSWORD}", newPassword: "${OTHER_PASSWORD}" }) { success } }`,
   );
@@ -94,7 +94,7 @@ it('a link that is used while the operator vouches for its address is over, and 
 
 it('of links that are made at once one works, and none after a change of the password', async () => {
   const { people } = server.services;
-  const { email, graphql } = await join('member');
+  const { email, graphql } = await join('member', true);
   const links = await Promise.all(Array.from({ length: 6 }, () => people.createLink(email)));
   const works = async ({ token }: { token: string }) =>
     (await post(server, 'auth/link', { body: { token } })).status === 200;

@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startPenstock();
   other = await startPenstock({ role: 'api', installation: server.installation });
   ({ orgId } = await server.createOrg());
-  owner = await signIn(server, { orgId, email: 'owner@example.com', role: 'owner' });
+  owner = await signIn(server, { orgId, email: 'owner@example.com', role: 'owner', hasPassword: true });
 });
 afterAll(async () => {
   await other?.close();
@@ -25,8 +25,8 @@ afterAll(async () => {
 
 const members = () => createMemberService({ database: server.services.database });
 let named = 0;
-const join = (role: MemberRole) =>
-  signIn(server, { orgId, email: `${role}${(named += 1)}@example.com`, role });
+const join = (role: MemberRole, hasPassword = false) =>
+  signIn(server, { orgId, email: `${role}${(named += 1)}@example.com`, role, hasPassword });
 
 describe('a one-time link', () => {
   it('tells whose it is, sets a password and signs in; of two who use it at once one gets in', async () => {
@@ -76,7 +76,7 @@ describe('signing in', () => {
   });
 
   it('is refused after ten guesses, the right one too, on every process', async () => {
-    const { email } = await join('member');
+    const { email } = await join('member', true);
     const guess = (at: TestServer, password: string) =>
       post(at, 'auth/sign-in', { body: { email, password } });
     const guesses = await Promise.all(
@@ -160,7 +160,7 @@ describe('a session', () => {
   });
 
   it('ends with the membership, and when the password changes elsewhere', async () => {
-    const [gone, changed] = [await join('member'), await join('member')];
+    const [gone, changed] = [await join('member'), await join('member', true)];
     await owner.graphql(`mutation { removeMember(userId: "${gone.userId}") { success } }`);
     await eventually(async () => (await gone.graphql(ME)).status !== 200);
     expect((await gone.graphql(ME)).error).toBe('Not a member of any organization');

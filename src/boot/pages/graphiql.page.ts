@@ -136,7 +136,7 @@ export const GRAPHIQL_SCRIPT = `'use strict';
   };
 
   const hint =
-    'Enter an API key in the field at the top: every operation needs one. The first start printed one; ' +
+    'Enter an API key in the field at the top, or sign in at the dashboard: every operation needs one of them. The first start printed one; ' +
     '"npm run --silent cli -- key create --org Demo --name mine --scopes all" makes another.';
 
   /** Without a key there is nothing to ask: the page says so instead of collecting refusals. One in the headers' editor will do. */
@@ -146,15 +146,15 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     return key ? withKey(key)(operation, options) : { errors: [{ message: hint }] };
   };
 
+  /** Without a key the browser's own session goes along. */
   const withKey = (key) => {
-    const authorization = 'Bearer ' + key;
-    const fetcher = GraphiQL.createFetcher({
+    const headers = key ? { authorization: 'Bearer ' + key } : {};
+    return GraphiQL.createFetcher({
       url: endpoint,
       subscriptionUrl: endpoint.replace(/^http/, 'ws'),
-      headers: { authorization },
-      wsConnectionParams: { authorization },
+      headers,
+      wsConnectionParams: headers,
     });
-    return fetcher;
   };
 
   /** Sets of keys: the editor has one from its beginning, this page gives it another; GraphiQL adds four once it knows of the editor, which takes a while. */
@@ -165,7 +165,10 @@ export const GRAPHIQL_SCRIPT = `'use strict';
 
   /** Whether the key works, and what to tell of it. */
   const check = async (key) => {
-    if (!key) return [false, 'No key', ''];
+    if (!key) {
+      const { user } = await (await fetch('auth/options')).json();
+      return user ? [true, 'Signed in as ' + user.email, 'true'] : [false, 'No key', ''];
+    }
     const response = await fetch(endpoint, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
@@ -183,7 +186,7 @@ export const GRAPHIQL_SCRIPT = `'use strict';
     // A slow answer to an earlier key says nothing of this one.
     if (key !== input.value.trim()) return;
     const graphiql = React.createElement(GraphiQL, {
-      key: valid ? key : 'none',
+      key: valid ? key || 'session' : 'none',
       fetcher: valid ? withKey(key) : withoutKey,
       defaultTabs: queries.map((query) => ({ query })),
       shouldPersistHeaders: false,
