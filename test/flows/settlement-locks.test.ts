@@ -32,7 +32,7 @@ test('a settlement that waited too long for a lock is tried until it works: what
     (await sql<{ state: string }>('SELECT state FROM usage_ledger WHERE org_id = $1', [orgId])).map(
       ({ state }) => state,
     );
-  const content = '@sandbox{"tokens":20,"delay_ms":500}';
+  const content = '@sandbox{"tokens":20,"delay_ms":2000}';
   const body = { stream: true, messages: [{ role: 'user', content }] };
   const asked = fetch(`${penstock.baseUrl}/chat/completions`, {
     method: 'POST',
