@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { invalid } from '../../errors.js';
+import { ApiError, invalid } from '../../errors.js';
 
 /** 32 MB and some tenths of a second for each guess, whoever makes it. */
 const COST = { N: 2 ** 15, r: 8, p: 3 };
@@ -8,6 +8,8 @@ const HASH_BYTES = 32;
 const MAX_MEMORY = 128 * 1024 * 1024;
 /** Node's thread pool has four threads, and files are read in it too. */
 const AT_ONCE = 2;
+/** Some ten seconds of work: who comes after that is told to come again. */
+const MAX_WAITING = 100;
 
 export const MIN_PASSWORD = 12;
 export const MAX_PASSWORD = 200;
@@ -23,8 +25,10 @@ export function checkPassword(password: unknown, param = 'password'): string {
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** A few derivations at a time: the rest wait in line. */
+/** A few derivations at a time: the rest wait in line. @throws ApiError unavailable where the line is too long */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (waiting.length >= MAX_WAITING)
+    throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 10 });
   if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
   else running += 1;
   try {
