@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestOrg } from '../support/installation.js';
 import type { SpawnedServer } from '../support/spawned.js';
 import { RAISED_PLANS, startCluster, type Cluster } from './cluster.js';
-import { kindInField, kindInPath, makeThings, unknownLike, type Kind, type Things } from './things.js';
+import {
+  kindInField,
+  kindInPath,
+  makeThings,
+  signInOwner,
+  unknownLike,
+  type Kind,
+  type Things,
+} from './things.js';
 
 const METHODS = ['get', 'post', 'patch', 'put', 'delete'];
 /** What a route or field demands besides ids; elsewhere an empty body or input is one that changes nothing. */
@@ -20,16 +28,21 @@ const INPUTS: Record<string, string> = {
   recoverWebhook: '{since: "2026-01-01T00:00:00Z"}',
   uploadKnowledgeFile: '{filename: "x.txt", content: "eA=="}',
 };
+/** What a field demands besides ids and inputs. */
+const FURTHER: Record<string, string> = { changeMemberRole: 'role: viewer' };
 
 let cluster: Cluster;
 let server: SpawnedServer;
 let things: Things;
 let stranger: TestOrg;
+/** Of its owner: some fields are for people only. */
+let cookie: string;
 beforeAll(async () => {
   cluster = await startCluster([{ role: 'all' }], { plans: RAISED_PLANS });
   server = cluster.next();
   things = await makeThings(server, cluster.installation);
   stranger = await cluster.installation.createOrg();
+  cookie = await signInOwner(server, cluster.installation, stranger.orgId);
 });
 afterAll(() => cluster?.close());
 
@@ -108,29 +121,39 @@ function callOf(field: FieldInfo, idOf: (kind: Kind) => string): string {
     )
     .map(({ name }) => `${name}: ${INPUTS[field.name] ?? '{}'}`);
   const selection = named(field.type).kind === 'OBJECT' ? '{ __typename }' : '';
-  return `${field.name}(${[...ids, ...inputs].join(', ')}) ${selection}`;
+  const further = FURTHER[field.name] ?? [];
+  return `${field.name}(${[...ids, ...inputs].concat(further).join(', ')}) ${selection}`;
 }
 
-test('every GraphQL field that takes an id answers the same for a foreign id as for an unknown one', async () => {
-  const schema = await server.graphql<Introspection>(INTROSPECT, { key: stranger.key });
-  const fields = (['query', 'mutation'] as const).flatMap((operation) =>
-    (schema.data?.__schema[`${operation}Type`]?.fields ?? [])
-      .filter(({ name, args }) => args.some(takesId) && name !== 'model')
-      .map((field) => ({ operation, field })),
-  );
-  expect(fields.map(({ field }) => field.name)).toEqual(expect.arrayContaining(['job', 'cancelJob']));
-  for (const { operation, field } of fields) {
-    const call = async (idOf: (kind: Kind) => string) => {
-      const { data, errors } = await server.graphql(`${operation} { ${callOf(field, idOf)} }`, {
-        key: stranger.key,
-      });
-      return { data, errors: errors.map(({ message, extensions }) => ({ message, extensions })) };
-    };
-    const theirs = await call(foreignId);
-    expect(theirs, field.name).toEqual(await call(unknownId));
-    expect(theirs.errors[0]?.extensions, field.name).toMatchObject({ code: 'not_found', httpStatus: 404 });
-  }
-});
+test.each([
+  ['key', () => ({ key: stranger.key })],
+  ['session', () => ({ headers: { cookie } })],
+])(
+  'every GraphQL field that takes an id answers a %s the same for a foreign id as for an unknown one',
+  async (_kind, caller) => {
+    const schema = await server.graphql<Introspection>(INTROSPECT, { key: stranger.key });
+    const fields = (['query', 'mutation'] as const).flatMap((operation) =>
+      (schema.data?.__schema[`${operation}Type`]?.fields ?? [])
+        .filter(({ name, args }) => args.some(takesId) && name !== 'model')
+        .map((field) => ({ operation, field })),
+    );
+    expect(fields.map(({ field }) => field.name)).toEqual(expect.arrayContaining(['job', 'cancelJob']));
+    for (const { operation, field } of fields) {
+      const call = async (idOf: (kind: Kind) => string) => {
+        const { data, errors } = await server.graphql(`${operation} { ${callOf(field, idOf)} }`, caller());
+        return { data, errors: errors.map(({ message, extensions }) => ({ message, extensions })) };
+      };
+      const theirs = await call(foreignId);
+      expect(theirs, field.name).toEqual(await call(unknownId));
+      const isForPeople = theirs.errors[0]?.message === 'Sign in to do this';
+      const refusal = isForPeople
+        ? { code: 'forbidden', httpStatus: 403 }
+        : { code: 'not_found', httpStatus: 404 };
+      expect(theirs.errors[0]?.extensions, field.name).toMatchObject(refusal);
+      expect([field.name, isForPeople && !('key' in caller())]).toEqual([field.name, false]);
+    }
+  },
+);
 
 test('an entity of another organisation is as absent as one that does not exist', async () => {
   const QUERY = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Job { id } ... on Organization { id } } }`;

@@ -1,4 +1,6 @@
+import type { MemberRole } from '../../src/vocabulary.js';
 import type { Installation, TestOrg } from '../support/installation.js';
+import { cookieOf, PASSWORD, post } from '../support/people.js';
 import type { SpawnedServer } from '../support/spawned.js';
 import { eventually } from '../support/wait.js';
 
@@ -8,7 +10,7 @@ export interface Things {
   ids: Record<Kind, string>;
 }
 
-export type Kind = 'job' | 'agent' | 'run' | 'file' | 'memory' | 'webhook' | 'delivery';
+export type Kind = 'job' | 'agent' | 'run' | 'file' | 'memory' | 'webhook' | 'delivery' | 'key' | 'member';
 
 interface Made {
   agent: { id: string };
@@ -19,13 +21,13 @@ interface Made {
 /** Makes them through the REST API. The webhook's host cannot exist, so that its delivery fails. */
 export async function makeThings(server: SpawnedServer, installation: Installation): Promise<Things> {
   const owner = await installation.createOrg();
-  const post = async (path: string, body: object) => {
+  const make = async (path: string, body: object) => {
     const answer = await server.rest<Made>('POST', path, { key: owner.key, body });
     if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     return answer;
   };
-  const job = await post('/images/generations', { prompt: 'a lock', size: '512x512' });
-  const agent = await post('/agents', {
+  const job = await make('/images/generations', { prompt: 'a lock', size: '512x512' });
+  const agent = await make('/agents', {
     name: 'Keeper',
     system_prompt: 'You keep the lock.',
     memory_enabled: true,
@@ -37,12 +39,12 @@ export async function makeThings(server: SpawnedServer, installation: Installati
   });
   const { value: start } = await run.events.next();
   for await (const event of run.events) void event;
-  const hook = await post('/webhooks', {
+  const hook = await make('/webhooks', {
     name: 'hook',
     url: 'https://penstock.invalid/hook',
     events: ['generation.completed'],
   });
-  const delivery = await post(`/webhooks/${hook.body.webhook.id}/test`, {});
+  const delivery = await make(`/webhooks/${hook.body.webhook.id}/test`, {});
   return {
     owner,
     ids: {
@@ -53,8 +55,36 @@ export async function makeThings(server: SpawnedServer, installation: Installati
       run: (JSON.parse(start?.data ?? '{}') as { run_id: string }).run_id,
       webhook: hook.body.webhook.id,
       delivery: delivery.body.delivery.id,
+      key: owner.keyId,
+      member: await addMember(installation, {
+        orgId: owner.orgId,
+        email: 'theirs@example.com',
+        role: 'member',
+      }),
     },
   };
+}
+
+/** @returns the person's id */
+async function addMember(
+  { cli }: Installation,
+  { orgId, email, role }: { orgId: string; email: string; role: MemberRole },
+): Promise<string> {
+  const options = ['--org', orgId, '--email', email, '--role', role];
+  return (await cli<{ userId: string }>('member', 'add', ...options)).userId;
+}
+
+/** Somebody who owns an organisation and is signed in. @returns their cookie */
+export async function signInOwner(
+  server: SpawnedServer,
+  installation: Installation,
+  orgId: string,
+): Promise<string> {
+  const email = 'stranger@example.com';
+  await addMember(installation, { orgId, email, role: 'owner' });
+  const { url } = await installation.cli<{ url: string }>('member', 'link', '--email', email);
+  const token = url.split('#link=')[1];
+  return cookieOf(await post(server, 'auth/password', { body: { token, password: PASSWORD } }));
 }
 
 interface WithId {
@@ -103,6 +133,8 @@ export function kindInField(field: string, argument: string): Kind {
   const named = /^(job|run|delivery|agent|webhook|file)Id$/.exec(argument)?.[1];
   if (named !== undefined) return named as Kind;
   const kinds: [RegExp, Kind][] = [
+    [/ApiKey/, 'key'],
+    [/Member|SignInLink/, 'member'],
     [/AgentRun|agentRun/, 'run'],
     [/AgentMemory/, 'memory'],
     [/KnowledgeFile|knowledgeFile/, 'file'],
