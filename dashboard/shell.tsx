@@ -1,8 +1,10 @@
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { openApi } from './data/api.js';
 import { signOut, type Membership, type Session } from './data/auth.js';
+import { toFault, type Fault } from './data/fault.js';
 import { PlaceContext, type Place } from './data/hooks.js';
 import { TopBar } from './top-bar.js';
+import { FaultNotice } from './ui/basics.js';
 import { Gate } from './views/gate.js';
 import { href, useRoute } from './route.js';
 import { VIEWS, viewOf } from './views/views.js';
@@ -24,9 +26,23 @@ function chosenOf({ organizations }: Session): Membership | undefined {
 /** Everything around a view, for whoever is signed in. */
 export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode {
   const [organization, setOrganization] = useState(() => chosenOf(session));
+  const [fault, setFault] = useState<Fault>();
+  const isLeaving = useRef(false);
   const leave = async (): Promise<void> => {
-    await signOut().catch(() => undefined);
-    onSignedOut();
+    isLeaving.current = true;
+    setFault(undefined);
+    try {
+      await signOut();
+      onSignedOut();
+    } catch (thrown) {
+      // Whoever believes to have left while the cookie stays would leave it to the next person.
+      isLeaving.current = false;
+      setFault(toFault(thrown));
+    }
+  };
+  /** The session's connections close before the answer to signing out is there: nobody needs to be told that it has ended. */
+  const doubt = (): void => {
+    if (!isLeaving.current) onDoubt();
   };
   const choose = (id: string): void => {
     localStorage.setItem(CHOSEN, id);
@@ -42,6 +58,7 @@ export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode 
         <button type="button" className="button button-plain" onClick={() => void leave()}>
           Sign out
         </button>
+        <FaultNotice fault={fault} />
       </Gate>
     );
   return (
@@ -55,7 +72,8 @@ export function Shell({ session, onDoubt, onSignedOut }: ShellProps): ReactNode 
         onChoose={choose}
         onSignOut={() => void leave()}
       />
-      <Workplace key={organization.id} organization={organization} session={session} onDoubt={onDoubt} />
+      <FaultNotice fault={fault} retry={() => void leave()} />
+      <Workplace key={organization.id} organization={organization} session={session} onDoubt={doubt} />
     </div>
   );
 }

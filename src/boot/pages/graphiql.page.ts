@@ -56,8 +56,9 @@ main { flex: 1; min-height: 0; }
 `;
 
 const QUERIES = {
-  quota: `# 1. Paste an API key at the top and press Enter:
-#    it is sent as Authorization: Bearer sk_…
+  quota: `# 1. Paste an API key at the top and press Enter: it is
+#    sent as Authorization: Bearer sk_… (or sign in at the
+#    dashboard: then this page asks in your name)
 # 2. Press the button on the right, or Ctrl-Enter.
 # The book on the left describes every field.
 
