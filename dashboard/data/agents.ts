@@ -180,17 +180,6 @@ export type Run = ResultOf<typeof RUN_STEPS>['agentRunSteps']['run'];
 /** One step of it. */
 export type Step = ResultOf<typeof AGENT_RUN>['agentRun']['steps'][number];
 
-/** Ids of what agents can be granted. */
-export const AGENT_TOOLS = [
-  'web_search',
-  'web_fetch',
-  'generate_text',
-  'generate_image',
-  'analyze_image',
-  'generate_chart',
-  'create_document',
-];
-
 /** A run with its steps as they come. */
 export interface LiveRun {
   run: Run | undefined;

@@ -120,23 +120,3 @@ export type Webhook = ResultOf<typeof ONE_WEBHOOK>['webhook'];
 export type Delivery = ResultOf<typeof DELIVERIES>['webhookDeliveries']['nodes'][number];
 /** Where a delivery stands. */
 export type DeliveryStatus = Delivery['status'];
-
-/** What a webhook can be told of, by their groups. */
-export const WEBHOOK_EVENTS = [
-  'generation.started',
-  'generation.completed',
-  'generation.failed',
-  'agent.run.started',
-  'agent.run.completed',
-  'agent.run.failed',
-  'chat.message.created',
-  'chat.conversation.created',
-  'credits.low',
-  'credits.depleted',
-  'subscription.created',
-  'subscription.updated',
-  'subscription.cancelled',
-  'team.member.added',
-  'team.member.removed',
-  'team.member.role_changed',
-];

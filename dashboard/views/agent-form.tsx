@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
-import { AGENT_TOOLS, type Agent } from '../data/agents.js';
+import type { Agent } from '../data/agents.js';
+import { AGENT_TOOLS } from '../data/words.generated.js';
 import { Button } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
 import { Choices, TextArea, TextField, entered } from '../ui/field.js';

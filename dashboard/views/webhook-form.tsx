@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
-import { WEBHOOK_EVENTS, type Webhook } from '../data/webhooks.js';
+import type { Webhook } from '../data/webhooks.js';
+import { WEBHOOK_EVENTS } from '../data/words.generated.js';
 import { Button } from '../ui/basics.js';
 import { Dialog } from '../ui/dialog.js';
 import { Choices, TextField, entered } from '../ui/field.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PeopleService, SignedIn } from '../access/index.js';
+import type { NewSession, PeopleService, SignedIn } from '../access/index.js';
 import { ApiError, notFound, toApiError } from '../errors.js';
 import { discardBody, errorHeaders, parseJson, readJsonBody, sendAnswer, setRate } from '../http/index.js';
 import type { RateState } from '../metering/metering.types.js';
@@ -101,29 +101,28 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
       attempt(call);
       return work(await bodyOf(call.request), call);
     };
-  /** Whoever signs in leaves the session behind that the browser had. */
-  const enter = async ({ request }: Call, work: Promise<SignedIn & { token: string }>): Promise<Answer> => {
+  const enter = async ({ request }: Call, work: Promise<NewSession>): Promise<Answer> => {
     const entered = await work;
-    const before = sessions.token(request);
-    if (before !== undefined) await people.signOut(before);
-    return ok(tell(entered), [sessions.keep(entered.token)]);
+    return ok(tell(entered), [await exchange(dependencies, request, entered)]);
+  };
+  /** Who comes without a session asks for nothing that could be guessed; who comes with one that is none is counted. */
+  const signedIn = async (call: Call): Promise<SignedIn | null> => {
+    const token = sessions.token(call.request);
+    const found = token === undefined ? null : await people.session(token);
+    if (token !== undefined && found === null) attempt(call);
+    return found;
   };
   return {
     options: {
-      async GET({ request }) {
-        const token = sessions.token(request);
-        const found = token === undefined ? null : await people.session(token);
+      async GET(call) {
         const ways = { password: true, oidc: oidc === null ? null : { name: oidc.name } };
-        return ok({ ...ways, user: found?.user ?? null });
+        return ok({ ...ways, user: (await signedIn(call))?.user ?? null });
       },
     },
     session: {
       async GET(call) {
-        const token = sessions.token(call.request);
-        const found = token === undefined ? null : await people.session(token);
+        const found = await signedIn(call);
         if (found !== null) return ok(tell(found));
-        // Who brings none asks for nothing that could be guessed.
-        if (token !== undefined) attempt(call);
         throw new ApiError('unauthorized', 'Not signed in');
       },
     },
@@ -145,6 +144,17 @@ function endpointsOf(dependencies: SignInDependencies): Record<string, Record<st
     },
     ...(oidc === null ? {} : oidcEndpoints({ ...dependencies, oidc }, attempt)),
   };
+}
+
+/** Whoever signs in leaves the session behind that the browser had. @returns the new one's cookie */
+async function exchange(
+  { people, sessions }: Pick<SignInDependencies, 'people' | 'sessions'>,
+  request: IncomingMessage,
+  { token }: NewSession,
+): Promise<string> {
+  const before = sessions.token(request);
+  if (before !== undefined) await people.signOut(before);
+  return sessions.keep(token);
 }
 
 /** A browser goes there and comes back: what fails is told on the dashboard, not as JSON. */
@@ -189,10 +199,9 @@ function oidcEndpoints(
           const query = new URL(request.url ?? '/', 'http://localhost').search;
           const url = new URL(`${publicUrl}/auth/oidc/callback${query}`);
           const email = await oidc.finish(url, sessions.scratch.read(request));
-          const { token } = await people.signInVerified(email);
-          const before = sessions.token(request);
-          if (before !== undefined) await people.signOut(before);
-          return go(`${publicUrl}/dashboard`, [sessions.scratch.forget(), sessions.keep(token)]);
+          const entered = await people.signInVerified(email);
+          const cookie = await exchange({ people, sessions }, request, entered);
+          return go(`${publicUrl}/dashboard`, [sessions.scratch.forget(), cookie]);
         } catch (fault) {
           return back(fault, request);
         }

@@ -112,8 +112,9 @@ function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | str
 
 /** What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. */
 function shareKey({ request, call }: OperationRun): string {
-  const { orgId, scopes } = call.principal;
-  return JSON.stringify([request.query, request.operationName, request.variables, orgId, [...scopes].sort()]);
+  const { orgId, scopes, person } = call.principal;
+  const reader = [orgId, [...scopes].sort(), person?.role];
+  return JSON.stringify([request.query, request.operationName, request.variables, reader]);
 }
 
 function toJson({ engine }: OperationRun, result: ExecutionResult): string {

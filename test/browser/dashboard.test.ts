@@ -4,7 +4,7 @@ import { createMemberService } from '../../src/access/index.js';
 import type { MemberRole } from '../../src/vocabulary.js';
 import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
 import type { TestOrg } from '../support/installation.js';
-import { startPathProxy } from '../support/path-proxy.js';
+import { startBehindPath, type Behind } from '../support/path-proxy.js';
 import { PASSWORD, post } from '../support/people.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
@@ -245,25 +245,16 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
   });
 
   describe('below a path that a proxy takes off', () => {
-    let behind: TestServer;
-    let proxy: Awaited<ReturnType<typeof startPathProxy>>;
+    let behind: Behind;
     beforeAll(async () => {
-      proxy = await startPathProxy('/gate');
-      behind = await startPenstock({
-        installation: server.installation,
-        env: { PUBLIC_URL: proxy.publicUrl },
-      });
-      proxy.serve(behind.origin);
+      behind = await startBehindPath('/gate', server.installation);
     });
-    afterAll(async () => {
-      await proxy?.close();
-      await behind?.close();
-    });
+    afterAll(() => behind?.close());
 
     test.each(['there', 'beside it'])(
       'signing in, a streamed chat, a live job and its picture work: %s',
       async (place) => {
-        const base = place === 'there' ? proxy.publicUrl : behind.origin;
+        const base = place === 'there' ? behind.publicUrl : behind.origin;
         const { page, faults } = await enter(`${place.replace(' ', '-')}@waterworks.example`, 'member', base);
         await show(page, 'playground/chat');
         await page.getByLabel('Message', { exact: true }).fill('What is a penstock?');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
-import { startPathProxy } from '../support/path-proxy.js';
+import { startBehindPath, type Behind } from '../support/path-proxy.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
 const executablePath = findChromium();
@@ -117,25 +117,16 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
   });
 
   describe('below a path that a proxy takes off', () => {
-    let behind: TestServer;
-    let proxy: Awaited<ReturnType<typeof startPathProxy>>;
+    let behind: Behind;
     beforeAll(async () => {
-      proxy = await startPathProxy('/gate');
-      behind = await startPenstock({
-        installation: server.installation,
-        env: { PUBLIC_URL: proxy.publicUrl },
-      });
-      proxy.serve(behind.origin);
+      behind = await startBehindPath('/gate', server.installation);
     });
-    afterAll(async () => {
-      await proxy?.close();
-      await behind?.close();
-    });
+    afterAll(() => behind?.close());
 
     test.each(['/graphql', '/graphql/'])(
       'GraphiQL at %s loads, asks, and subscribes over WebSocket',
       async (path) => {
-        const { page, faults } = await browser.open(proxy.publicUrl + path);
+        const { page, faults } = await browser.open(behind.publicUrl + path);
         await page.evaluate(clickWhenConnected('Tokens'));
         await page.fill('#key', key);
         await page.press('#key', 'Enter');
@@ -150,7 +141,7 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     test.each(['/', '/docs', '/docs/'])(
       'the API docs at %s call the address that they are read at',
       async (path) => {
-        for (const base of [proxy.publicUrl, behind.origin]) {
+        for (const base of [behind.publicUrl, behind.origin]) {
           const { page, faults } = await browser.open(base + path);
           await page.getByText('/chat/completions').first().waitFor();
           expect(page.url()).toBe(`${base}/docs`);

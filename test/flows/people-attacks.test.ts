@@ -163,3 +163,18 @@ it('what the headers of a webhook say is for owners and admins', async () => {
   expect(await seen(admin)).toEqual(all('Bearer s3cret'));
   for (const role of ['member', 'viewer'] as const) expect(await seen(await join(role))).toEqual(all('***'));
 });
+
+// The last one: it shuts this address for a minute.
+it('guessed sessions count against their address, wherever they are asked about', async () => {
+  const ask = async (path: string, cookie: string) => {
+    const response = await fetch(`${server.origin}/auth/${path}`, { headers: { cookie } });
+    await response.text();
+    return response.status;
+  };
+  const guess = `penstock_session=${'g'.repeat(43)}`;
+  expect([await ask('options', guess), await ask('session', guess)]).toEqual([200, 401]);
+  const more = await Promise.all(Array.from({ length: 70 }, () => ask('options', guess)));
+  expect(more).toContain(429);
+  // Who is signed in goes on.
+  expect(await ask('session', owner.cookie)).toBe(200);
+});

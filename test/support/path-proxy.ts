@@ -1,8 +1,10 @@
 import { createServer, request as ask, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Installation } from './installation.js';
+import { startPenstock } from './server.js';
 
-export interface PathProxy {
+interface PathProxy {
   /** What callers use, with the path. */
   publicUrl: string;
   /** Where requests go from now on: a server can only be started once the public address is known. */
@@ -11,7 +13,7 @@ export interface PathProxy {
 }
 
 /** A proxy in front of a server that serves it below a path, which it takes off; everything beside the path is 404. */
-export async function startPathProxy(path: string): Promise<PathProxy> {
+async function startPathProxy(path: string): Promise<PathProxy> {
   let target = '';
   const pass = ({ url = '', method, headers }: IncomingMessage) =>
     url.startsWith(`${path}/`) ? ask(target + url.slice(path.length), { method, headers }) : null;
@@ -52,6 +54,31 @@ export async function startPathProxy(path: string): Promise<PathProxy> {
       for (const socket of sockets) socket.destroy();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A server on an installation, behind such a proxy. */
+export interface Behind {
+  /** With the path that the proxy takes off. */
+  publicUrl: string;
+  /** The server's own. */
+  origin: string;
+  close(): Promise<void>;
+}
+
+/** Starts another server of the installation behind a proxy that takes `path` off. */
+export async function startBehindPath(path: string, installation: Installation): Promise<Behind> {
+  const proxy = await startPathProxy(path);
+  const { publicUrl } = proxy;
+  const server = await startPenstock({ installation, env: { PUBLIC_URL: publicUrl } });
+  proxy.serve(server.origin);
+  return {
+    publicUrl,
+    origin: server.origin,
+    async close() {
+      await proxy.close();
+      await server.close();
     },
   };
 }
