@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Kafka, logLevel } from 'kafkajs';
-import { patchIdleTimer } from '../../src/events/kafka/idle-timer.js';
+import { patchKafkajs } from '../../src/events/kafka/patches.js';
 import { eventually } from './wait.js';
 
 const VERSION = '4.3.0';
@@ -141,7 +141,7 @@ broker.heartbeat.interval.ms=300
 }
 
 async function answers(brokers: string[]): Promise<true> {
-  patchIdleTimer();
+  patchKafkajs();
   const kafka = new Kafka({
     brokers,
     logLevel: logLevel.NOTHING,

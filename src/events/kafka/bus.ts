@@ -10,7 +10,7 @@ import type { KafkaSettings } from './client.js';
 import { superviseConsumer } from './consumer.js';
 import { createDeadLetters } from './dead-letters.js';
 import type { DeadLetters } from './dead-letters.js';
-import { isTopicUnknown } from './lost-topic.js';
+import { isTopicUnknown } from './patches.js';
 import { decode, encode, inRequests } from './message.js';
 import { byTopic, createKafkaProducer } from './producer.js';
 import type { KafkaProducer } from './producer.js';

@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import type { KafkaConfig, SASLOptions } from 'kafkajs';
 import type { Logger } from 'pino';
-import { patchIdleTimer } from './idle-timer.js';
 import { createKafkaLog } from './log.js';
-import { patchLostTopic } from './lost-topic.js';
-import { patchProduce } from './produce-request.js';
+import { patchKafkajs } from './patches.js';
 
 /** How to reach a cluster: the `kafka` part of the configuration. */
 export interface KafkaSettings {
@@ -23,9 +21,7 @@ export interface KafkaSettings {
  * few: the relay and the consumers' supervisor try again for as long as it takes.
  */
 export function createKafkaClient(settings: KafkaSettings, logger: Logger): Kafka {
-  patchIdleTimer();
-  patchLostTopic();
-  patchProduce();
+  patchKafkajs();
   return new Kafka({
     ...kafkaOptions(settings),
     logLevel: logLevel.INFO,

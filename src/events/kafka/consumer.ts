@@ -3,7 +3,7 @@ import type { Consumer, EachMessagePayload, Kafka } from 'kafkajs';
 import type { Logger } from 'pino';
 import type { BusSubscription } from '../events.types.js';
 import { disconnect } from './client.js';
-import { isTopicUnknown } from './lost-topic.js';
+import { isTopicUnknown } from './patches.js';
 
 /** One member of a consumer group, kept alive. */
 export interface ConsumerOptions {
