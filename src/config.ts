@@ -76,7 +76,8 @@ export interface Config {
     retryDelaysMs: number[];
   };
   search: { searxngUrl: string | null; braveApiKey: string | null; tavilyApiKey: string | null };
-  telemetry: { otlpEndpoint: string | null };
+  /** Where traces go; null: nowhere. The SDK reads its other variables itself. */
+  telemetry: { tracesUrl: string | null };
   /** What `${NAME}` in PROVIDERS_FILE and MCP_FILE is replaced from. */
   variables: Readonly<Record<string, string | undefined>>;
 }
@@ -254,9 +255,16 @@ const Environment = z.object({
   BRAVE_API_KEY: z.string().optional(),
   TAVILY_API_KEY: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
 });
 
 type Environment = z.infer<typeof Environment>;
+
+/** As OpenTelemetry has it: an address for traces alone, or the base address of all signals. */
+function tracesUrlOf(env: Environment): string | null {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: base } = env;
+  return own ?? (base === undefined ? null : `${base}/v1/traces`);
+}
 
 /** An empty variable counts as unset, except where emptiness is a mistake that would weaken the installation. */
 const EMPTY_IS_A_FAULT = new Set(['SIGNING_SECRET', 'SIGNING_SECRET_PREVIOUS']);
@@ -340,7 +348,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       braveApiKey: env.BRAVE_API_KEY ?? null,
       tavilyApiKey: env.TAVILY_API_KEY ?? null,
     },
-    telemetry: { otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT ?? null },
+    telemetry: { tracesUrl: tracesUrlOf(env) },
     variables,
   };
 }

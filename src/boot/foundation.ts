@@ -85,7 +85,7 @@ interface Opening {
  */
 export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promise<Foundation> {
   const { config, logger, closers } = options;
-  const telemetry = openTelemetry(options);
+  const telemetry = await openTelemetry(options);
   const [plans, models, mcpServers] = await allOrEveryFault([
     createPlanCatalogue(config.plansFile),
     openModels({ config, logger, closers, telemetry }),

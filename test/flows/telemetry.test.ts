@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startCollector, type CollectedSpan, type Collector } from '../support/collector.js';
 import { startReceiver, trustReceivers } from '../support/receiver.js';
 import type { Receiver } from '../support/receiver.js';
+import { createInstallation } from '../support/installation.js';
 import { startPenstock } from '../support/server.js';
+import { spawnPenstock } from '../support/spawned.js';
 import type { TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';
 
@@ -51,7 +53,7 @@ test("a chat is one trace with its caller's: request, admission, and the model's
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'sandbox',
     'gen_ai.request.model': 'sandbox/chat-basic',
-    'gen_ai.request.temperature': 0.5,
+    'gen_ai.request.temperature': '0.5',
     'gen_ai.usage.input_tokens': String(usage['prompt_tokens']),
     'gen_ai.usage.output_tokens': String(usage['completion_tokens']),
   });
@@ -179,4 +181,29 @@ test('a file that is fetched where logs, metrics and traces watch is no leak to 
     process.off('warning', note);
   }
   expect(warnings).toEqual([]);
+});
+
+test("the SDK's own variables set headers, compression, resource attributes and the sampler", async () => {
+  const installation = await createInstallation();
+  const sampling = {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.endpoint}/v1/traces`,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=mill',
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=weir',
+    OTEL_SERVICE_NAME: 'sluice',
+  };
+  const all = await spawnPenstock(installation, { env: sampling });
+  await (await all.raw('/api/v1/models', { method: 'GET' })).body.dump();
+  await all.close();
+  const sent = collector.requests.filter(({ headers }) => headers['x-tenant'] === 'mill');
+  expect(sent.length).toBeGreaterThan(0);
+  expect(sent[0]?.headers['content-encoding']).toBe('gzip');
+  expect(sent[0]?.resource).toMatchObject({ 'service.name': 'sluice', 'deployment.environment': 'weir' });
+
+  const before = collector.requests.length;
+  const none = await spawnPenstock(installation, { env: { ...sampling, OTEL_TRACES_SAMPLER: 'always_off' } });
+  await (await none.raw('/api/v1/models', { method: 'GET' })).body.dump();
+  await none.close();
+  expect(collector.requests.slice(before).some(({ headers }) => headers['x-tenant'] === 'mill')).toBe(false);
+  await installation.close();
 });

@@ -1,5 +1,7 @@
 import { createServer } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
 
 /** A span as it came over OTLP/HTTP, its attributes by name; whole numbers come as strings. */
 export interface CollectedSpan {
@@ -16,6 +18,8 @@ export interface CollectedSpan {
 export interface Collector {
   endpoint: string;
   spans: CollectedSpan[];
+  /** Of each export, as it came. */
+  requests: { headers: IncomingHttpHeaders; resource: Record<string, unknown> }[];
   close(): Promise<void>;
 }
 
@@ -24,23 +28,38 @@ type Wire = Omit<CollectedSpan, 'attributes'> & {
 };
 
 interface Export {
-  resourceSpans: { scopeSpans: { spans: Wire[] }[] }[];
+  resourceSpans: { resource: Pick<Wire, 'attributes'>; scopeSpans: { spans: Wire[] }[] }[];
 }
 
-function toSpan({ attributes, ...span }: Wire): CollectedSpan {
-  const values = attributes.map(({ key, value }) => [key, Object.values(value)[0]]);
-  return { ...span, attributes: Object.fromEntries(values) as Record<string, unknown> };
-}
+const byName = (attributes: Wire['attributes']): Record<string, unknown> =>
+  Object.fromEntries(
+    attributes.map(({ key, value }) => {
+      const [held] = Object.values(value);
+      return [key, typeof held === 'number' ? String(held) : held];
+    }),
+  );
 
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
+  const requests: Collector['requests'] = [];
+  // The SDK batches for 5 s by default, which tests need not wait.
+  const delay = process.env['OTEL_BSP_SCHEDULE_DELAY'];
+  process.env['OTEL_BSP_SCHEDULE_DELAY'] = '200';
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(parts).toString()) as Export;
+      const bytes = Buffer.concat(parts);
+      const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+      const body = JSON.parse(plain.toString()) as Export;
+      for (const { resource } of body.resourceSpans)
+        requests.push({ headers: request.headers, resource: byName(resource.attributes) });
       const scopes = body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans);
-      spans.push(...scopes.flatMap((scope) => scope.spans.map(toSpan)));
+      spans.push(
+        ...scopes.flatMap((scope) =>
+          scope.spans.map(({ attributes, ...span }) => ({ ...span, attributes: byName(attributes) })),
+        ),
+      );
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
@@ -49,7 +68,10 @@ export async function startCollector(): Promise<Collector> {
   return {
     endpoint: `http://127.0.0.1:${port}`,
     spans,
+    requests,
     async close() {
+      if (delay === undefined) delete process.env['OTEL_BSP_SCHEDULE_DELAY'];
+      else process.env['OTEL_BSP_SCHEDULE_DELAY'] = delay;
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -1,5 +1,4 @@
 import type { RunObserver } from '../../agents/index.js';
-import { parseTraceparent } from '../../telemetry/index.js';
 import type { Tracer } from '../../telemetry/index.js';
 
 /**
@@ -20,7 +19,7 @@ export function observeRuns(tracer: Tracer): RunObserver {
         'penstock.run.id': id,
         ...(provider === null ? {} : { 'gen_ai.provider.name': provider }),
       };
-      const parent = parseTraceparent(client.traceparent);
+      const parent = client.traceparent ?? null;
       return tracer.within(`invoke_agent ${agent.name}`, { parent, attributes }, async (span) => {
         const fault = await work();
         if (fault !== null) span.fail(fault);

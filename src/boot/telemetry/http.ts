@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTracer } from '../../../subscriptions/index.js';
-import { formatTraceparent, parseTraceparent } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import { observed } from '../http/observed-request.js';
 import type { Route } from '../http/odd-requests.js';
@@ -45,7 +44,8 @@ function traced(route: Route, tracer: Tracer): Route {
   return (request, response) => {
     if (UNTRACED.has(request.url ?? '')) return route(request, response);
     const method = request.method ?? 'GET';
-    const parent = parseTraceparent(request.headers['traceparent']);
+    const { traceparent } = request.headers;
+    const parent = typeof traceparent === 'string' ? traceparent : null;
     const span = tracer.start(method, {
       kind: 'server',
       parent,
@@ -72,9 +72,9 @@ export function traceOperations(tracer: Tracer): OperationTracer {
       'WS /graphql',
       {
         kind: 'server',
-        parent: parseTraceparent(traceparent),
+        parent: traceparent ?? null,
         attributes: { 'http.route': '/graphql', 'network.protocol.name': 'websocket' },
       },
-      (span) => run(formatTraceparent(span.context)),
+      (span) => run(span.traceparent),
     );
 }

@@ -1,19 +1,17 @@
 import type { Database } from '../../database/index.js';
-import { parseTraceparent } from '../../telemetry/index.js';
-import type { SpanContext } from '../../telemetry/index.js';
 
 /** Finds the trace that made a job, a run or an event without either, on whichever process that was. Used only while traces are exported. */
 export interface TraceLookup {
-  /** @param ids of jobs, runs and events */
-  ofWork(ids: string[]): Promise<Map<string, SpanContext>>;
+  /** @param ids of jobs, runs and events @returns the `traceparent` of each that has one */
+  ofWork(ids: string[]): Promise<Map<string, string>>;
 }
 
 const REMEMBERED = 4_096;
 
 export function createTraceLookup(database: Pick<Database, 'system'>): TraceLookup {
-  const known = new Map<string, SpanContext | null>();
-  const remember = (id: string, context: SpanContext | null): void => {
-    known.set(id, context);
+  const known = new Map<string, string | null>();
+  const remember = (id: string, traceparent: string | null): void => {
+    known.set(id, traceparent);
     if (known.size <= REMEMBERED) return;
     const [oldest] = known.keys();
     if (oldest !== undefined) known.delete(oldest);
@@ -28,7 +26,7 @@ export function createTraceLookup(database: Pick<Database, 'system'>): TraceLook
            UNION ALL SELECT event_id, traceparent FROM event_traces WHERE event_id = ANY ($1::text[])`,
           [missing],
         );
-        for (const { id, traceparent } of rows) remember(id, parseTraceparent(traceparent));
+        for (const { id, traceparent } of rows) remember(id, traceparent);
       }
       return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])));
     },

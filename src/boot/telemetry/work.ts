@@ -2,7 +2,6 @@ import { topicName } from '../../events/index.js';
 import type { Bus, BusMessage } from '../../events/index.js';
 import type { JobHandler } from '../../jobs/index.js';
 import type { Metering } from '../../metering/index.js';
-import { formatTraceparent } from '../../telemetry/index.js';
 import type { Meters, Tracer } from '../../telemetry/index.js';
 import type { DeliveryObserver } from '../../webhooks/index.js';
 import type { TraceLookup } from './lookup.js';
@@ -104,7 +103,7 @@ export function traceBus(bus: Bus, tracer: Tracer, { lookup, kafkaPrefix }: Trac
           messages.map((message, i) => {
             const span = spans[i];
             if (!span) return message;
-            const headers = { traceparent: formatTraceparent(span.context) };
+            const headers = { traceparent: span.traceparent };
             const { topic, key, event, stored } = message;
             return stored ? { topic, key, event, stored, headers } : { topic, key, event, headers };
           }),
