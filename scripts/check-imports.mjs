@@ -21,7 +21,6 @@ const ENGINE = [
     'folders',
     'gathered-text',
     'iso-time',
-    'recent-map',
     'sealer',
     'slab',
     'gone-signal',

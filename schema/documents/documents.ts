@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
@@ -26,7 +27,7 @@ const KEPT_LENGTH = 20_000;
 /** Introspection is a query as any other: it needs a key, as everything does, so that a stranger learns nothing of the schema. */
 export function createDocuments(schema: GraphQLSchema): Documents {
   const rules = [...specifiedRules, SubscriptionRootRule];
-  const kept = new Map<string, Prepared>();
+  const kept = new LRUCache<string, Prepared>({ max: KEPT });
 
   /** The part of the work that depends on the text alone. */
   function read(query: string): Prepared {
@@ -44,7 +45,6 @@ export function createDocuments(schema: GraphQLSchema): Documents {
     if (found) return found;
     const fresh = read(query);
     if (query.length > KEPT_LENGTH) return fresh;
-    if (kept.size >= KEPT) kept.delete(kept.keys().next().value as string);
     kept.set(query, fresh);
     return fresh;
   }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
 import { ApiError } from '../errors.js';
@@ -110,16 +111,14 @@ function entryOf(row: Row, plans: PlanCatalogue): Entry {
   return { row, principal: toPrincipal(row, plans), plans: plans.plans, loadedAt, clockOffset };
 }
 
-/** Keys by hash, the oldest forgotten first. */
+/** Keys by hash, the least used forgotten first. */
 function createCache(plans: PlanCatalogue) {
-  const entries = new Map<string, Entry>();
+  const entries = new LRUCache<string, Entry>({ max: CACHE_SIZE });
   return {
     entries,
     add(hash: string, row: Row): Entry {
       const entry = entryOf(row, plans);
-      entries.delete(hash);
       entries.set(hash, entry);
-      if (entries.size > CACHE_SIZE) entries.delete(entries.keys().next().value ?? hash);
       return entry;
     },
     removeWhere(condition: (row: Row) => boolean): void {

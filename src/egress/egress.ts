@@ -1,7 +1,7 @@
 import { errors } from 'undici';
+import { LRUCache } from 'lru-cache';
 import type { Agent } from 'undici';
 import { invalid } from '../errors.js';
-import { createRecentMap } from '../recent-map.js';
 import { createAddressPolicy } from './addresses.js';
 import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
 import type { BoundedOptions } from './bounded-exchange.js';
@@ -39,7 +39,7 @@ export function createEgress({ config, resolve }: EgressOptions): Egress {
   const exchangeWhole = createExchange(shared, own);
   const parse = (value: string, httpsOnly = false) => parseOutboundUrl(value, policy, { httpsOnly });
   // Webhooks call the same addresses again and again; what is refused is judged each time.
-  const seen = createRecentMap<string, URL>(REMEMBERED);
+  const seen = new LRUCache<string, URL>({ max: REMEMBERED });
   const parseAgain = (value: string, httpsOnly = false): URL | null => {
     const name = httpsOnly ? value : `any ${value}`;
     const known = seen.get(name);

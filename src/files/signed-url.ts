@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { createRecentMap } from '../recent-map.js';
+import { LRUCache } from 'lru-cache';
 import type { FileKey } from './store.types.js';
 
 const DAY_SECONDS = 86_400;
@@ -63,7 +63,7 @@ export function createUrlSigner(
   const current = keyOf(secrets.current);
   const accepted = [current, ...(secrets.previous === null ? [] : [keyOf(secrets.previous)])];
   // Who polls a job or lists files asks for the same address again, which holds for a day.
-  const signatures = createRecentMap<string, string>(REMEMBERED);
+  const signatures = new LRUCache<string, string>({ max: REMEMBERED });
   const signatureOf = (signingKey: KeyObject, key: FileKey, expires: number) =>
     createHmac('sha256', signingKey).update(`${key.orgId}\n${key.id}\n${key.extension}\n${expires}`).digest();
 

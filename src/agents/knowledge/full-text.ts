@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/database.types.js';
 import type { PassageKey, Shelf } from './nearest.js';
 
@@ -109,15 +110,12 @@ export function createFullText(sql: Sql): FullText {
 
 /** The words that stand in too many passages to be ranked by, for each agent: counting those costs the most, and they are asked for often. */
 function createMemory(): (shelf: Shelf) => Set<string> {
-  const shelves = new Map<string, { version: string; words: Set<string> }>();
+  const shelves = new LRUCache<string, { version: string; words: Set<string> }>({ max: MAX_SHELVES });
   return ({ agentId, version }) => {
     const known = shelves.get(agentId);
     if (known?.version === version) return known.words;
-    shelves.delete(agentId);
     const words = new Set<string>();
     shelves.set(agentId, { version, words });
-    const oldest = shelves.keys().next();
-    if (shelves.size > MAX_SHELVES && oldest.done !== true) shelves.delete(oldest.value);
     return words;
   };
 }

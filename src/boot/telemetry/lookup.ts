@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/index.js';
 
 /** Finds the trace that made a job, a run or an event without either, on whichever process that was. Used only while traces are exported. */
@@ -9,13 +10,7 @@ export interface TraceLookup {
 const REMEMBERED = 4_096;
 
 export function createTraceLookup(database: Pick<Database, 'system'>): TraceLookup {
-  const known = new Map<string, string | null>();
-  const remember = (id: string, traceparent: string | null): void => {
-    known.set(id, traceparent);
-    if (known.size <= REMEMBERED) return;
-    const [oldest] = known.keys();
-    if (oldest !== undefined) known.delete(oldest);
-  };
+  const known = new LRUCache<string, { traceparent: string | null }>({ max: REMEMBERED });
   return {
     async ofWork(ids) {
       const missing = ids.filter((id) => !known.has(id));
@@ -26,9 +21,14 @@ export function createTraceLookup(database: Pick<Database, 'system'>): TraceLook
            UNION ALL SELECT event_id, traceparent FROM event_traces WHERE event_id = ANY ($1::text[])`,
           [missing],
         );
-        for (const { id, traceparent } of rows) remember(id, traceparent);
+        for (const { id, traceparent } of rows) known.set(id, { traceparent });
       }
-      return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])));
+      return new Map(
+        ids.flatMap((id) => {
+          const traceparent = known.get(id)?.traceparent;
+          return traceparent == null ? [] : [[id, traceparent] as const];
+        }),
+      );
     },
   };
 }
