@@ -206,4 +206,4 @@ test("the SDK's own variables set headers, compression, resource attributes and 
   await none.close();
   expect(collector.requests.slice(before).some(({ headers }) => headers['x-tenant'] === 'mill')).toBe(false);
   await installation.close();
-});
+}, 90_000);
