@@ -88,8 +88,8 @@ export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decod
   }
 }
 
-/** So many packets at most are filled before the sound's beginning. */
-const PRIMING_PACKETS = 4;
+/** So much at most is left out before the sound's beginning. */
+const PRIMING_SECONDS = 1;
 
 interface PlacedPacket {
   data: Uint8Array;
@@ -117,7 +117,7 @@ async function* packetsOf(track: InputAudioTrack): AsyncGenerator<PlacedPacket> 
  */
 function shownSpan({ timestamp, duration, number, isLast }: PlacedPacket, sampleRate: number) {
   const within = (samples: number): number => Math.min(FRAME, Math.max(0, Math.round(samples)));
-  const from = number < PRIMING_PACKETS ? within(-timestamp * sampleRate) : 0;
+  const from = number * FRAME < PRIMING_SECONDS * sampleRate ? within(-timestamp * sampleRate) : 0;
   return { from, to: isLast && duration > 0 ? within(duration * sampleRate) : FRAME };
 }
 
