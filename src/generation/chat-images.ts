@@ -11,7 +11,13 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const MAX_CHARACTERS = MAX_BYTES * 3 + 1000;
 
 /** Turns a caller's picture into what an upstream takes: an http(s) URL of an allowed form, or a data: URL. */
-export type ImageReader = (value: string, field: string) => string;
+export type ImageReader = (value: string, place: Place) => string;
+
+/** Where a picture stands: the field that is named as `param`, and the place that a message names. */
+export interface Place {
+  param: string;
+  where: string;
+}
 
 export interface ImageOptions {
   inputs: Pick<InputFetcher, 'checkForm'>;
@@ -20,11 +26,11 @@ export interface ImageOptions {
 }
 
 /** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. @throws ApiError */
-function asDataUrl(bytes: Buffer, field: string): string {
+function asDataUrl(bytes: Buffer, { param, where }: Place): string {
   const type = detectContentType(bytes);
   if (type === null || !PICTURES.has(type))
-    throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
-  if (bytes.length > MAX_BYTES) throw fileTooLarge(field, MAX_MB);
+    throw invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
+  if (bytes.length > MAX_BYTES) throw fileTooLarge(param, MAX_MB);
   return `data:${type};base64,${bytes.toString('base64')}`;
 }
 
@@ -74,18 +80,19 @@ export function createImageReader(
 }
 
 function readerOf(own: OwnImages, inputs: ImageOptions['inputs']): ImageReader {
-  return (value, field) => {
+  return (value, place) => {
     const data = own.get(value);
-    if (data === null) throw fileTooLarge(field, MAX_MB);
-    if (data !== undefined) return asDataUrl(data, field);
+    if (data === null) throw fileTooLarge(place.param, MAX_MB);
+    if (data !== undefined) return asDataUrl(data, place);
     const isData = isDataUrl(value);
     if (SCHEME.test(value) && !isData) {
-      inputs.checkForm(value, field);
+      inputs.checkForm(value, place.param);
       return value;
     }
-    if (value.length > MAX_CHARACTERS) throw fileTooLarge(field, MAX_MB);
+    if (value.length > MAX_CHARACTERS) throw fileTooLarge(place.param, MAX_MB);
     const bytes = isData ? dataUrlBytes(value) : decodedBase64(value);
-    if (bytes === null || (!isData && detectContentType(bytes) === null)) throw invalid('Invalid URL', field);
-    return asDataUrl(bytes, field);
+    if (bytes === null || (!isData && detectContentType(bytes) === null))
+      throw invalid('Invalid URL', place.param);
+    return asDataUrl(bytes, place);
   };
 }
