@@ -100,44 +100,6 @@ describe('a chat over an upstream', () => {
     ]);
   });
 
-  it('sends every picture as what it is, in clean base64, however it was given', async () => {
-    const png =
-      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
-    const broken = png.replace(/.{20}/g, '$&\r\n');
-    const safe = png.replaceAll('+', '-').replaceAll('/', '_');
-    const given = [
-      broken,
-      safe,
-      png.replace(/=+$/, ''),
-      `data:image/jpeg;base64,${broken}`,
-      `data:application/octet-stream;base64,${safe}`,
-      `data:;base64,${png.replace(/.{20}/g, '$& ')}`,
-      `data:image/gif;base64,${encodeURIComponent(png)}`,
-    ];
-    for (const url of given) {
-      upstream.requests.length = 0;
-      const content = [{ type: 'image_url', image_url: { url, detail: 'low' } }];
-      await complete({
-        model: 'acme/alone',
-        messages: [
-          { role: 'user', content },
-          { role: 'user', content: 'See', images: [url] },
-        ],
-      });
-      const clean = `data:image/png;base64,${png}`;
-      expect(upstream.requests[0]?.body['messages'], url).toEqual([
-        { role: 'user', content: [{ type: 'image_url', image_url: { url: clean, detail: 'low' } }] },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'See' },
-            { type: 'image_url', image_url: { url: clean } },
-          ],
-        },
-      ]);
-    }
-  });
-
   it('reads pictures of this installation from storage, and those of another organisation not at all', async () => {
     const bytes = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

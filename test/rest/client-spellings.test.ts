@@ -66,7 +66,7 @@ describe('the loop of the older functions', () => {
     expect(status).toBe(200);
     expect(said.choices[0]?.message.content).toEqual(expect.any(String));
     const { data, errors } = await server.graphql<{
-      chatCompletion: { choices: { finishReason: string }[] };
+      createChatCompletion: { choices: { finishReason: string }[] };
     }>(
       `mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { choices { finishReason } } }`,
       {
@@ -112,6 +112,43 @@ describe('the loop of the older functions', () => {
     });
     expect([status, said.error, said.param]).toEqual([400, 'messages[2].name is required', 'messages']);
   });
+});
+
+it('every picture goes upstream as what it is, in clean base64, however it was given', async () => {
+  const png =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+  const broken = png.replace(/.{20}/g, '$&\r\n');
+  const safe = png.replaceAll('+', '-').replaceAll('/', '_');
+  const given = [
+    broken,
+    safe,
+    png.replace(/=+$/, ''),
+    `data:image/jpeg;base64,${broken}`,
+    `data:application/octet-stream;base64,${safe}`,
+    `data:;base64,${png.replace(/.{20}/g, '$& ')}`,
+    `data:image/gif;base64,${encodeURIComponent(png)}`,
+  ];
+  const clean = `data:image/png;base64,${png}`;
+  for (const url of given) {
+    upstream.requests.length = 0;
+    upstream.queue({ body: answered });
+    const content = [{ type: 'image_url', image_url: { url, detail: 'low' } }];
+    const messages = [
+      { role: 'user', content },
+      { role: 'user', content: 'See', images: [url] },
+    ];
+    expect((await chat({ model: 'acme/chat', messages })).status).toBe(200);
+    expect(upstream.requests[0]?.body['messages'], url).toEqual([
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: clean, detail: 'low' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See' },
+          { type: 'image_url', image_url: { url: clean } },
+        ],
+      },
+    ]);
+  }
 });
 
 it('an empty list of content beside what an assistant asked for is no content', async () => {

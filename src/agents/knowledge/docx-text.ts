@@ -61,14 +61,11 @@ function checkArchive(bytes: Buffer): Promise<PageParts> {
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 function unescaped(text: string): string {
-  return text.replace(
-    /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi,
-    (all, decimal?: string, hex?: string, name?: string) => {
-      if (name !== undefined) return ENTITIES[name] ?? all;
-      const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-      return code > 0 && code <= 0x10_ffff ? String.fromCodePoint(code) : all;
-    },
-  );
+  return text.replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,4});/gi, (all, name: string) => {
+    if (!name.startsWith('#')) return ENTITIES[name] ?? all;
+    const code = Number(name[1]?.toLowerCase() === 'x' ? `0${name.slice(1)}` : name.slice(1));
+    return code > 0 && code <= 0x10_ffff ? String.fromCodePoint(code) : all;
+  });
 }
 
 /** The text of a part of WordprocessingML: what stands in `w:t`, with the ends of its paragraphs. */
