@@ -23,11 +23,17 @@ export const BASE_PATH = '/api/v1';
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
+/** Without doubled slashes and one at its end, which come of putting addresses together. */
+function plainPath(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path === '' ? '/' : path;
+  return `/${path.split('/').filter(Boolean).join('/')}`;
+}
+
 export function splitUrl(url: string): { path: string; query: string } {
   const mark = url.indexOf('?');
   const whole = mark === -1 ? url : url.slice(0, mark);
-  const path = whole.startsWith(BASE_PATH) ? whole.slice(BASE_PATH.length) : whole;
-  return { path: path === '' ? '/' : path, query: mark === -1 ? '' : url.slice(mark + 1) };
+  const path = plainPath(whole.startsWith(BASE_PATH) ? whole.slice(BASE_PATH.length) : whole);
+  return { path, query: mark === -1 ? '' : url.slice(mark + 1) };
 }
 
 /**
@@ -100,7 +106,7 @@ function fieldsOf(route: Route, bytes: Buffer | null): Received {
   }
   const fields = value as Record<string, unknown> | null;
   if (route.body) return { bytes, body: fields };
-  const [surplus] = Object.keys(fields ?? {});
+  const surplus = Object.keys(fields ?? {}).find((name) => fields?.[name] !== null);
   const fault = surplus === undefined ? {} : { fault: invalid(`Unknown parameter: ${surplus}`, surplus) };
   return { bytes, body: null, ...fault };
 }

@@ -36,7 +36,11 @@ export const ImageUpscale = word(
   'Factor by which each side of an image is multiplied.',
 );
 /** Written as a string or, in a document, as a bare word: callers know it as either. */
-export const ChatRole = word('ChatRole', ['system', 'user', 'assistant', 'tool'], 'Who speaks.');
+export const ChatRole = word(
+  'ChatRole',
+  ['system', 'user', 'assistant', 'tool', 'function'],
+  'Who speaks; `function` is the older form of `tool`.',
+);
 export const VideoResolution = word(
   'VideoResolution',
   ['720p', '1080p', '4k'],

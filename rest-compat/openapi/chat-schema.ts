@@ -38,6 +38,10 @@ const PART: JsonSchema = {
 };
 
 const CONTENT: JsonSchema = { anyOf: [TEXT, { type: 'array', minItems: 1, items: PART }] };
+const NAME: JsonSchema = { type: 'string', minLength: 1 };
+/** Some programs say so that an assistant only called tools. */
+const MAYBE_EMPTY = { content: nullable({ anyOf: [TEXT, { type: 'array', items: PART }] }) };
+const IS_FUNCTION: JsonSchema = { enum: ['function', null] };
 const FUNCTION_CALL: JsonSchema = {
   type: 'object',
   properties: { name: TEXT, arguments: TEXT },
@@ -47,7 +51,7 @@ const TOOL_CALLS: JsonSchema = {
   type: 'array',
   items: {
     type: 'object',
-    properties: { id: TEXT, type: { type: 'string', const: 'function' }, function: FUNCTION_CALL },
+    properties: { id: NULLABLE_TEXT, type: IS_FUNCTION, function: FUNCTION_CALL },
     required: ['function'],
   },
 };
@@ -72,9 +76,13 @@ const COMMON: Record<string, JsonSchema> = {
 };
 
 /** A message that has this field, and may have the others. */
-const withField = (roles: string[], field: Record<string, JsonSchema>): JsonSchema => ({
+const withField = (
+  roles: string[],
+  field: Record<string, JsonSchema>,
+  others: Record<string, JsonSchema> = {},
+): JsonSchema => ({
   type: 'object',
-  properties: { role: { type: 'string', enum: roles }, ...COMMON, ...field },
+  properties: { role: { type: 'string', enum: roles }, ...COMMON, ...others, ...field },
   required: ['role', ...Object.keys(field)],
 });
 
@@ -84,16 +92,18 @@ const MESSAGE: JsonSchema = {
   anyOf: [
     withField(ROLES, { content: CONTENT }),
     withField(ROLES, { images: { ...IMAGES, minItems: 1 } }),
-    withField(['assistant'], { tool_calls: TOOL_CALLS }),
-    withField(['assistant'], { function_call: FUNCTION_CALL }),
-    withField(['assistant'], { refusal: TEXT }),
+    withField(['function'], { content: CONTENT, name: NAME }),
+    withField(['function'], { images: { ...IMAGES, minItems: 1 }, name: NAME }),
+    withField(['assistant'], { tool_calls: TOOL_CALLS }, MAYBE_EMPTY),
+    withField(['assistant'], { function_call: FUNCTION_CALL }, MAYBE_EMPTY),
+    withField(['assistant'], { refusal: TEXT }, MAYBE_EMPTY),
   ],
 };
 
 const FUNCTION: JsonSchema = {
   type: 'object',
   properties: {
-    name: { type: 'string', minLength: 1 },
+    name: NAME,
     description: NULLABLE_TEXT,
     parameters: { type: ['object', 'null'] },
   },
@@ -102,7 +112,7 @@ const FUNCTION: JsonSchema = {
 
 const TOOL: JsonSchema = {
   type: 'object',
-  properties: { type: { type: 'string', const: 'function' }, function: FUNCTION },
+  properties: { type: IS_FUNCTION, function: FUNCTION },
   required: ['function'],
 };
 

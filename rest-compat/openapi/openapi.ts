@@ -237,13 +237,16 @@ function formProperties(json: JsonSchema | null): JsonSchema {
   );
 }
 
+/** Unknown fields are refused, unless they say nothing. */
+const NULL: JsonSchema = { type: 'null' };
+
 function bodyOf({ route, document }: Endpoint): JsonSchema {
   const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
   if (!input || !route.body)
     throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
   const schema = inputSchema(input.type);
   const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
-  const rules = { ...route.body.rules, ...(route.body.open ? {} : { additionalProperties: false }) };
+  const rules = { ...route.body.rules, ...(route.body.open ? {} : { additionalProperties: NULL }) };
   const body = { ...schema, properties, ...rules };
   return {
     required: route.body.optional !== true,
@@ -289,13 +292,19 @@ const UNTIL_DONE = '`data: [DONE]` ends the stream.';
 const plainSchema = (type: string): JsonSchema =>
   type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
 
-/**
- * OpenAPI 3.1 has no word for one event of many. The convention's own description puts the schema of an event's JSON in the place of the
- * body's, and generators of clients read it so. A stream that breaks off says why in its last event.
- */
+/** One event of the stream, as validators read it: its `data:` is text, which holds JSON. A stream that breaks off says why in its last event. */
 function eventSchema(content: JsonSchema, framing: string): JsonSchema {
   return {
-    description: `The JSON of one event's \`data:\`. ${framing}`,
-    anyOf: [content, reference('Error')],
+    type: 'object',
+    description: `One event of the stream. ${framing}`,
+    properties: {
+      id: { type: 'string' },
+      data: {
+        type: 'string',
+        contentMediaType: 'application/json',
+        contentSchema: { anyOf: [content, reference('Error')] },
+      },
+    },
+    required: ['data'],
   };
 }

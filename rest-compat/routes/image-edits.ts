@@ -20,7 +20,10 @@ export const imageEditRoutes: Route[] = [
         data { url width height }
         model
         model_tier: modelTier
-        usage { edits_used: editsUsed quota_multiplier: quotaMultiplier edits_remaining: editsRemaining }
+        usage {
+          edits_used: editsUsed quota_multiplier: quotaMultiplier edits_remaining: editsRemaining
+          input_tokens: inputTokens output_tokens: outputTokens total_tokens: totalTokens
+        }
       }
     }`,
     parameters: { async: { description: 'True answers at once with the job.' } },

@@ -47,6 +47,7 @@ export const imageRoutes: Route[] = [
         usage {
           credits_used: creditsUsed credits_breakdown: creditsBreakdown { base }
           generations_used: generationsUsed generations_remaining: generationsRemaining
+          input_tokens: inputTokens output_tokens: outputTokens total_tokens: totalTokens
         }
       }
     }`,

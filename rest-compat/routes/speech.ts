@@ -1,4 +1,3 @@
-import Negotiator from 'negotiator';
 import type { RespondRequest, Route, RouteAnswer } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { SPEECH_FORMS } from '../openapi/variants.js';
@@ -11,21 +10,47 @@ const CONTENT_TYPES: Record<string, string> = {
   aac: 'audio/aac',
 };
 
-/** Whether a caller wants the sound itself: where `Accept` names audio or plain bytes and nothing else. */
-function wantsBytes(accept: string | undefined): boolean {
-  const types = new Negotiator({ headers: { accept: accept?.toLowerCase() } }).mediaTypes();
-  return (
-    types.length > 0 &&
-    types.every((type) => type.startsWith('audio/') || type === 'application/octet-stream')
-  );
+const JSON_TYPE = 'application/json';
+const BYTES = 'application/octet-stream';
+
+interface Wish {
+  type: string;
+  weight: number;
+}
+
+function wishesOf(accept: string): Wish[] {
+  return accept.split(',').map((part) => {
+    const [type = '', ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
+    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    return { type, weight: weight >= 0 && weight <= 1 ? weight : 0 };
+  });
+}
+
+/** Of the wish that names a type most closely. */
+function weightOf(type: string, wishes: readonly Wish[]): number {
+  const forms = [type, `${type.split('/', 1)[0]}/*`, '*/*'];
+  const closest = forms.map((form) => wishes.find((wish) => wish.type === form)).find(Boolean);
+  return closest?.weight ?? 0;
+}
+
+/**
+ * Whether a caller rather has the sound itself than JSON, by the weights of `Accept`. Plain bytes are the sound too, and so is sound of another
+ * kind: nothing that is answered is nearer to it. JSON it is where neither is preferred.
+ */
+function wantsBytes(accept: string | undefined, type: string): boolean {
+  if (accept === undefined) return false;
+  const wishes = wishesOf(accept);
+  const sounds = wishes.filter((wish) => wish.type.startsWith('audio/')).map(({ weight }) => weight);
+  return Math.max(weightOf(type, wishes), weightOf(BYTES, wishes), ...sounds) > weightOf(JSON_TYPE, wishes);
 }
 
 async function speechAnswer(body: Record<string, unknown>, request: RespondRequest): Promise<RouteAnswer> {
   const answer = flatAnswer(body);
   const url = (body['data'] as { audio_url: string } | null)?.audio_url;
-  if (url === undefined || !wantsBytes(request.accept)) return answer;
+  if (url === undefined) return answer;
   const extension = new URL(url).pathname.split('.').pop() ?? '';
-  const type = CONTENT_TYPES[extension] ?? 'application/octet-stream';
+  const type = CONTENT_TYPES[extension] ?? BYTES;
+  if (!wantsBytes(request.accept, type)) return answer;
   return { body: await request.readFile(url), headers: { ...answer.headers, 'content-type': type } };
 }
 
@@ -37,7 +62,7 @@ export const speechRoutes: Route[] = [
     tag: 'Audio',
     summary: 'Say a text',
     description:
-      'With `?async=true` the answer is the job that says it. With `Accept: audio/*` or `application/octet-stream` alone the answer is the sound itself.',
+      'With `?async=true` the answer is the job that says it. Where `Accept` prefers `audio/*` or `application/octet-stream` to JSON, the answer is the sound itself.',
     document: `mutation ($input: CreateSpeechInput!, $async: Boolean = false) {
       body: createSpeech(input: $input, async: $async) {
         job { id status estimated_credits: estimatedCredits }

@@ -23,6 +23,15 @@ export class ImageEditUsage {
 
   @Field(() => Float, { description: 'Edits left in the period; -1 is unlimited.' })
   editsRemaining!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  inputTokens!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  outputTokens!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  totalTokens!: number;
 }
 
 /** Contract 2.5 in the envelope of 2.1 (decisions.md 8, "Generations"). */

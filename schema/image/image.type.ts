@@ -37,6 +37,15 @@ export class ImageUsage {
 
   @Field(() => Float, { description: 'Images left in the period; -1 is unlimited.' })
   generationsRemaining!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  inputTokens!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  outputTokens!: number;
+
+  @Field(() => Int, { description: 'Images are not charged by tokens: 0.' })
+  totalTokens!: number;
 }
 
 /** Contract 2.4 in the envelope of 2.1 (decisions.md 8, "Generations"). */

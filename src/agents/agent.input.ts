@@ -130,7 +130,7 @@ function parseField(name: keyof AgentInput, value: unknown, rules: AgentRules): 
 
 function refuseUnknown(body: Record<string, unknown>, extra: readonly string[]): void {
   for (const name of Object.keys(body))
-    if (!Object.hasOwn(FIELDS, name) && !extra.includes(name))
+    if (!Object.hasOwn(FIELDS, name) && !extra.includes(name) && body[name] !== null)
       throw invalid(`Unknown parameter: ${name}`, name);
 }
 
@@ -158,6 +158,6 @@ export function parseAgentChanges(body: Record<string, unknown>, rules: AgentRul
 /** Body of duplicate. */
 export function parseDuplicate(body: Record<string, unknown>): string | null {
   for (const name of Object.keys(body))
-    if (name !== 'name') throw invalid(`Unknown parameter: ${name}`, name);
+    if (name !== 'name' && body[name] !== null) throw invalid(`Unknown parameter: ${name}`, name);
   return body['name'] == null ? null : requiredText(body['name'], 'name', 100);
 }

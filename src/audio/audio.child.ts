@@ -4,7 +4,8 @@ import type { AudioTask, ComposeTask, ConvertTask, SpeakTask } from './audio.typ
 import { compose } from './compose/compose.js';
 import { planMusic } from './compose/plan.js';
 import { varySource } from './compose/vary.js';
-import { decodeMono, isReadable } from './decode/decode.js';
+import { decodeMono } from './decode/decode.js';
+import { measure } from './decode/measure.js';
 import { probe } from './decode/probe.js';
 import { encodeMp3 } from './encode/mp3.js';
 import { encodeWav } from './encode/wav.js';
@@ -68,8 +69,9 @@ answerTasks<AudioTask>(async (task, onProgress) => {
     case 'speak':
       return await runSpeak(task, onProgress);
     case 'probe': {
-      const probed = await probe(task.bytes);
-      return { ...probed, readable: await isReadable(task.bytes, probed) };
+      const { contentType, sampleRate, channels, ...probed } = await probe(task.bytes);
+      const measured = await measure(task.bytes, { contentType, sampleRate, channels, ...probed });
+      return { contentType, sampleRate, channels, ...measured };
     }
     case 'transcribe':
       return await transcribe(task, onProgress);

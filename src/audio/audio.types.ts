@@ -7,11 +7,11 @@ export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'aac';
 export interface AudioFacts {
   /** As the content says it: `audio/mpeg`, `audio/wav`, `audio/mp4`, `audio/flac`, `audio/ogg`, `audio/webm`, `audio/aac`. */
   contentType: string;
-  /** Of the first audio track, by its packets. */
+  /** Of what a decoder makes of the first audio track, whatever its container says of itself. */
   durationSeconds: number;
   sampleRate: number;
   channels: number;
-  /** Whether its beginning was decoded: containers hold codecs that are not known here. */
+  /** Whether it was decoded: containers hold codecs that are not known here. */
   readable: boolean;
 }
 
@@ -118,7 +118,7 @@ export interface AudioOptions {
 export interface Audio {
   /** Speaks with the sandbox's voice. @throws UnreadableAudioError for the reference */
   speak(task: Omit<SpeakTask, 'kind'>, options?: AudioOptions): Promise<MadeSpeech>;
-  /** What a file is, from its packets; of what may be readable the first second is decoded. @throws UnreadableAudioError */
+  /** What a file is; decoded to its end, for at most four hours of sound. @throws UnreadableAudioError */
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
   /** A file in another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;

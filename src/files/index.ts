@@ -1,4 +1,6 @@
+export { decodedBase64 } from './base64.js';
 export { contentTypeOf, detectContentType, extensionOf } from './content-types.js';
+export { dataUrlBytes, isDataUrl } from './data-url.js';
 export type { FileHandler } from './file-handler.js';
 export { fileReference } from './file.service.js';
 export { openFiles } from './files.js';
@@ -6,7 +8,6 @@ export type { Files, FilesOptions } from './files.js';
 export type { FetchedInput, FileService, InputFetcher, StoredFile } from './files.types.js';
 export { createInputFetcher, inputDeadline } from './input-fetcher.js';
 export { FileStoreError } from './installation.js';
-export { percentDecoded } from './percent.js';
 export { removeForgottenFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
 export type { FileKey, FileStore } from './store.types.js';

@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutEnding } from '../characters.js';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, fileTooLarge, invalid } from '../errors.js';
+import { decodedBase64 } from './base64.js';
 import { detectContentType } from './content-types.js';
+import { dataUrlBytes, isDataUrl } from './data-url.js';
 import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
-import { percentDecoded } from './percent.js';
 
 const MB = 1_048_576;
 const MAX_REDIRECTS = 3;
 const TOTAL_TIMEOUT_MS = 30_000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-const DATA_URL = /^data:[^,]{0,200}$/i;
 
 /** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions.md 1). */
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
@@ -42,7 +41,7 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     return await download(egress, request);
   };
   const checkForm: InputFetcher['checkForm'] = (value, field) => {
-    if (/^data:/i.test(value) || !SCHEME.test(value)) return;
+    if (isDataUrl(value) || !SCHEME.test(value)) return;
     egress.checkUrl(value, { field });
   };
   return {
@@ -52,11 +51,7 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     },
     async fetch(request) {
       const { value } = request;
-      const bytes = /^data:/i.test(value)
-        ? decodeDataUrl(request)
-        : SCHEME.test(value)
-          ? await fetchUrl(request)
-          : decodeBase64(value, request);
+      const bytes = SCHEME.test(value) && !isDataUrl(value) ? await fetchUrl(request) : decode(request);
       return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
     },
   };
@@ -89,27 +84,17 @@ async function download(egress: Egress, request: FetchRequest): Promise<Buffer> 
   }
 }
 
-function decodeDataUrl(request: FetchRequest): Buffer {
-  const comma = request.value.indexOf(',', 0);
-  const head = request.value.slice(0, comma);
-  if (comma < 0 || !DATA_URL.test(head)) throw notData(request);
-  const payload = request.value.slice(comma + 1);
-  if (/;\s*base64$/i.test(head)) return decodeBase64(payload, request);
-  if (payload.length > request.maxMb * MB * 3) throw tooLarge(request);
-  const bytes = percentDecoded(payload);
+/** Of a `data:` URL or of bare base64. */
+function decode(request: FetchRequest): Buffer {
+  const { value, maxMb } = request;
+  const isUrl = isDataUrl(value);
+  // A byte is three characters where it is percent-encoded, else four are three bytes, with line breaks after some.
+  const isPercent = isUrl && !/;\s*base64\s*,/i.test(value.slice(0, 250));
+  if ((isPercent ? value.length / 3 : (value.length * 3) / 4 / 1.1) > maxMb * MB + 200)
+    throw tooLarge(request);
+  const bytes = isUrl ? dataUrlBytes(value) : decodedBase64(value);
   if (bytes === null) throw notData(request);
-  if (bytes.length > request.maxMb * MB) throw tooLarge(request);
-  return bytes;
-}
-
-/** Strict: what is no base64 is refused instead of decoded to something else. Line breaks are allowed, as mail programs write them. */
-function decodeBase64(text: string, request: FetchRequest): Buffer {
-  if ((text.length * 3) / 4 > request.maxMb * MB * 1.1) throw tooLarge(request);
-  const compact = withoutEnding(text.replace(/[\r\n]+/g, ''), '=');
-  if (compact === '' || compact.length % 4 === 1 || !/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)$/.test(compact))
-    throw notData(request);
-  const bytes = Buffer.from(compact, 'base64');
-  if (bytes.length > request.maxMb * MB) throw tooLarge(request);
+  if (bytes.length > maxMb * MB) throw tooLarge(request);
   return bytes;
 }
 

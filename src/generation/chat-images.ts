@@ -1,23 +1,23 @@
-import { withoutEnding } from '../characters.js';
 import { fileTooLarge, invalid } from '../errors.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
-import { percentDecoded } from '../files/index.js';
+import { dataUrlBytes, decodedBase64, detectContentType, isDataUrl } from '../files/index.js';
 
-/** How bare base64 begins, by the magic bytes of the formats that vision models take. */
-const BASE64_IMAGES: readonly [string, string][] = [
-  ['iVBORw0KGgo', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['UklGR', 'image/webp'],
-  ['R0lGOD', 'image/gif'],
-];
+/** Formats that vision models take. */
+const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const MAX_MB = 20;
 const MAX_BYTES = MAX_MB * 1_048_576;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
-const DATA_IMAGE = /^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i;
-const BASE64_HEAD = /;\s*base64$/i;
+/** Base64 of a picture that is not too large, line breaks and a head included; of a longer text nothing is decoded. */
+const MAX_CHARACTERS = MAX_BYTES * 3 + 1000;
 
 /** Turns a caller's picture into what an upstream takes: an http(s) URL of an allowed form, or a data: URL. */
-export type ImageReader = (value: string, field: string) => string;
+export type ImageReader = (value: string, place: Place) => string;
+
+/** Where a picture stands: the field that is named as `param`, and the place that a message names. */
+export interface Place {
+  param: string;
+  where: string;
+}
 
 export interface ImageOptions {
   inputs: Pick<InputFetcher, 'checkForm'>;
@@ -25,32 +25,16 @@ export interface ImageOptions {
   files: Pick<FileService, 'resolveOwn' | 'read'>;
 }
 
-function typeOfBase64(text: string): string | undefined {
-  return BASE64_IMAGES.find(([start]) => text.startsWith(start))?.[1];
+/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. @throws ApiError */
+function asDataUrl(bytes: Buffer, { param, where }: Place): string {
+  const type = detectContentType(bytes);
+  if (type === null || !PICTURES.has(type))
+    throw invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
+  if (bytes.length > MAX_BYTES) throw fileTooLarge(param, MAX_MB);
+  return `data:${type};base64,${bytes.toString('base64')}`;
 }
 
-/** @throws ApiError payload_too_large */
-function checkSize(base64: string, field: string): void {
-  // Nearly none is so long that what ends it, and line breaks, need be looked at.
-  if ((base64.length * 3) / 4 <= MAX_BYTES) return;
-  const digits = withoutEnding(base64.replace(/\s+/g, ''), '=').length;
-  if (Math.floor((digits * 3) / 4) > MAX_BYTES) throw fileTooLarge(field, MAX_MB);
-}
-
-/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. What is percent-encoded goes there as base64. */
-function dataImage(value: string, field: string): string {
-  if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
-  const comma = value.indexOf(',');
-  const isBase64 = BASE64_HEAD.test(value.slice(0, comma));
-  const payload = value.slice(comma + 1);
-  const base64 = isBase64 ? payload : (percentDecoded(payload)?.toString('base64') ?? '');
-  const type = typeOfBase64(base64);
-  if (type === undefined) throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
-  checkSize(base64, field);
-  return isBase64 ? value : `data:${type};base64,${base64}`;
-}
-
-type OwnImages = ReadonlyMap<string, string | null>;
+type OwnImages = ReadonlyMap<string, Buffer | null>;
 
 /** The picture URLs of a request that was not checked yet. */
 function urlsIn(messages: unknown): string[] {
@@ -72,12 +56,12 @@ async function ownImages(
   urls: readonly string[],
   files: ImageOptions['files'],
 ): Promise<OwnImages> {
-  const own = new Map<string, string | null>();
+  const own = new Map<string, Buffer | null>();
   for (const url of urls.slice(0, 64)) {
     const file = own.has(url) ? null : await files.resolveOwn(orgId, url);
     if (!file) continue;
     const bytes = file.sizeBytes > MAX_BYTES ? null : await files.read(orgId, file.id);
-    own.set(url, bytes && `data:${file.contentType};base64,${bytes.toString('base64')}`);
+    own.set(url, bytes);
   }
   return own;
 }
@@ -96,20 +80,19 @@ export function createImageReader(
 }
 
 function readerOf(own: OwnImages, inputs: ImageOptions['inputs']): ImageReader {
-  return (value, field) => {
+  return (value, place) => {
     const data = own.get(value);
-    if (data === null) throw fileTooLarge(field, MAX_MB);
-    if (data !== undefined) return data;
-    if (SCHEME.test(value)) {
-      if (/^data:/i.test(value)) return dataImage(value, field);
-      inputs.checkForm(value, field);
+    if (data === null) throw fileTooLarge(place.param, MAX_MB);
+    if (data !== undefined) return asDataUrl(data, place);
+    const isData = isDataUrl(value);
+    if (SCHEME.test(value) && !isData) {
+      inputs.checkForm(value, place.param);
       return value;
     }
-    const type = typeOfBase64(value);
-    const compact = value.trimEnd().replace(/[\r\n]+/g, '');
-    if (type === undefined || !/^[A-Za-z0-9+/]+$/.test(withoutEnding(compact, '=')))
-      throw invalid('Invalid URL', field);
-    checkSize(compact, field);
-    return `data:${type};base64,${compact}`;
+    if (value.length > MAX_CHARACTERS) throw fileTooLarge(place.param, MAX_MB);
+    const bytes = isData ? dataUrlBytes(value) : decodedBase64(value);
+    if (bytes === null || (!isData && detectContentType(bytes) === null))
+      throw invalid('Invalid URL', place.param);
+    return asDataUrl(bytes, place);
   };
 }

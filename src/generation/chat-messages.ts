@@ -2,8 +2,8 @@ import { invalid } from '../errors.js';
 import type { ImageReader } from './chat-images.js';
 import { addTexts } from './chat-texts.js';
 
-/** Roles of a chat message (contract 2.2). */
-const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+/** Roles of a chat message (contract 2.2), and the one that answers the convention's older `function_call`. */
+const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool', 'function'];
 const MAX_IMAGES = 4;
 /** What is counted by itself. */
 const COUNTED_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'images', 'tool_calls']);
@@ -54,6 +54,8 @@ class MessageReader {
     if (message['name'] != null && typeof message['name'] !== 'string') {
       throw invalid(`${where}.name must be a string`, 'messages');
     }
+    if (message['role'] === 'function' && !message['name'])
+      throw invalid(`${where}.name is required`, 'messages');
     this.toolFields(message, where);
     const before = this.result.texts.length;
     const content = this.content(message, where);
@@ -80,24 +82,26 @@ class MessageReader {
     const id = message['tool_call_id'];
     if (id != null && typeof id !== 'string')
       throw invalid(`${where}.tool_call_id must be a string`, 'messages');
-    const old = message['function_call'];
-    if (old != null && !isToolCall({ function: old })) {
-      throw invalid(`${where}.function_call must be a function call`, 'messages');
-    }
+    if (message['function_call'] != null) checkCall(message['function_call'], `${where}.function_call`);
     const calls = message['tool_calls'];
     if (calls == null) return;
-    if (!Array.isArray(calls) || !calls.every(isToolCall)) {
+    if (!Array.isArray(calls))
       throw invalid(`${where}.tool_calls must be an array of function calls`, 'messages');
-    }
+    calls.forEach((call: unknown, index) => {
+      const one = `${where}.tool_calls[${index}]`;
+      if (!isFields(call)) throw invalid(`${one} must be an object`, 'messages');
+      if (call['type'] != null && call['type'] !== 'function')
+        throw invalid(`${one}.type must be function`, 'messages');
+      checkCall(call['function'], `${one}.function`);
+    });
   }
 
   private content(message: Fields, where: string): unknown {
-    const { role, content } = message as { role: string; content: unknown };
+    const mayBeEmpty = saysOtherwise(message);
+    const given = message['content'];
+    const content = mayBeEmpty && Array.isArray(given) && given.length === 0 ? null : given;
     const images = this.imageList(message['images'], where);
     if (content == null) {
-      const mayBeEmpty =
-        role === 'assistant' &&
-        (message['tool_calls'] != null || message['function_call'] != null || message['refusal'] != null);
       if (!mayBeEmpty && images.length === 0) throw invalid(`${where}.content is required`, 'messages');
       return images.length === 0 ? null : images;
     }
@@ -119,14 +123,15 @@ class MessageReader {
 
   private imageList(images: unknown, where: string): Part[] {
     if (images == null) return [];
-    if (!Array.isArray(images) || !images.every((image) => typeof image === 'string')) {
-      throw invalid(`${where}.images must be an array of strings`, 'images');
-    }
+    if (!Array.isArray(images)) throw invalid(`${where}.images must be an array of strings`, 'images');
+    images.forEach((image: unknown, index) => {
+      if (typeof image !== 'string') throw invalid(`${where}.images[${index}] must be a string`, 'images');
+    });
     this.countImages(0, images.length);
     this.result.images += images.length;
-    return images.map((image) => ({
+    return (images as string[]).map((image, index) => ({
       type: 'image_url',
-      image_url: { url: this.readImage(image, 'images') },
+      image_url: { url: this.readImage(image, { param: 'images', where: `${where}.images[${index}]` }) },
     }));
   }
 
@@ -150,14 +155,23 @@ class MessageReader {
     this.result.images++;
     return {
       ...part,
-      image_url: { ...(isFields(given) ? given : {}), url: this.readImage(url, 'image_url') },
+      image_url: {
+        ...(isFields(given) ? given : {}),
+        url: this.readImage(url, { param: 'image_url', where: `${where}.image_url.url` }),
+      },
     };
   }
 }
 
-function isToolCall(call: unknown): boolean {
-  if (!isFields(call) || !isFields(call['function'])) return false;
-  return typeof call['function']['name'] === 'string' && typeof call['function']['arguments'] === 'string';
+/** Whether a message may be without content: the model asked for something, or refused. */
+function saysOtherwise({ role, tool_calls: calls, function_call: call, refusal }: Fields): boolean {
+  return role === 'assistant' && (calls != null || call != null || refusal != null);
+}
+
+function checkCall(call: unknown, where: string): void {
+  if (!isFields(call)) throw invalid(`${where} must be a function call`, 'messages');
+  for (const field of ['name', 'arguments'])
+    if (typeof call[field] !== 'string') throw invalid(`${where}.${field} must be a string`, 'messages');
 }
 
 /** @throws ApiError invalid_request */

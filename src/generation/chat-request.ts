@@ -42,27 +42,35 @@ const object: Check = (value, name) => {
 };
 
 const stop: Check = (value, name) => {
+  if (!Array.isArray(value) && typeof value !== 'string')
+    throw invalid(`${name} must be a string or an array of strings`, name);
   const list = Array.isArray(value) ? (value as unknown[]) : [value];
   if (list.length > MAX_STOPS) throw invalid(`${name} must have at most ${MAX_STOPS} strings`, name);
-  if (!list.every((item) => typeof item === 'string'))
-    throw invalid(`${name} must be a string or an array of strings`, name);
+  list.forEach((item, index) => {
+    if (typeof item !== 'string') throw invalid(`${name}[${index}] must be a string`, name);
+  });
 };
-const tools: Check = (value, name) => {
-  const fits = (tool: unknown): boolean =>
-    isFields(tool) &&
-    isFields(tool['function']) &&
-    typeof tool['function']['name'] === 'string' &&
-    tool['function']['name'] !== '';
-  if (!Array.isArray(value) || value.length > MAX_TOOLS || !value.every(fits)) {
-    throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
-  }
+/** @param where as the message names it: the fault's `param` is the field of the request */
+type CheckWithin = (value: unknown, where: string, param: string) => void;
+
+const listOf =
+  (check: CheckWithin): Check =>
+  (value, name) => {
+    if (!Array.isArray(value) || value.length > MAX_TOOLS)
+      throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
+    value.forEach((item: unknown, index) => check(item, `${name}[${index}]`, name));
+  };
+const functionWithin: CheckWithin = (value, where, param) => {
+  if (!isFields(value)) throw invalid(`${where} must be an object`, param);
+  if (typeof value['name'] !== 'string' || value['name'] === '')
+    throw invalid(`${where}.name is required`, param);
 };
-const functions: Check = (value, name) => {
-  const fits = (item: unknown): boolean =>
-    isFields(item) && typeof item['name'] === 'string' && item['name'] !== '';
-  if (!Array.isArray(value) || value.length > MAX_TOOLS || !value.every(fits)) {
-    throw invalid(`${name} must be an array of at most ${MAX_TOOLS} functions`, name);
-  }
+const toolWithin: CheckWithin = (value, where, param) => {
+  if (!isFields(value)) throw invalid(`${where} must be an object`, param);
+  if (value['type'] != null && value['type'] !== 'function')
+    throw invalid(`${where}.type must be function`, param);
+  if (value['function'] == null) throw invalid(`${where}.function is required`, param);
+  functionWithin(value['function'], `${where}.function`, param);
 };
 const functionCall: Check = (value, name) => {
   const named = isFields(value) && typeof value['name'] === 'string';
@@ -100,9 +108,9 @@ const PASSED_ON: Record<string, Check> = {
   presence_penalty: between(-2, 2),
   stop,
   user: typed('string'),
-  tools,
+  tools: listOf(toolWithin),
   tool_choice: toolChoice,
-  functions,
+  functions: listOf(functionWithin),
   function_call: functionCall,
   parallel_tool_calls: typed('boolean'),
   response_format: responseFormat,

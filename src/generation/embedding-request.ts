@@ -16,11 +16,15 @@ export interface EmbeddingRequest {
 function readTexts(input: unknown): string[] {
   if (input == null) throw invalid('input is required', 'input');
   const texts = Array.isArray(input) ? (input as unknown[]) : [input];
-  if (texts.length === 0 || texts.length > MAX_TEXTS || !texts.every((text) => typeof text === 'string')) {
+  const isListed = Array.isArray(input);
+  if (texts.length === 0 || texts.length > MAX_TEXTS || (!isListed && typeof input !== 'string'))
     throw invalid(`input must be a string or an array of 1 to ${MAX_TEXTS} strings`, 'input');
-  }
-  if (texts.includes('')) throw invalid('input must not be empty', 'input');
-  return texts;
+  texts.forEach((text, index) => {
+    const where = isListed ? `input[${index}]` : 'input';
+    if (typeof text !== 'string') throw invalid(`${where} must be a string`, 'input');
+    if (text === '') throw invalid(`${where} must not be empty`, 'input');
+  });
+  return texts as string[];
 }
 
 function readOptions(body: Record<string, unknown>): Omit<EmbeddingRequest, 'texts'> {

@@ -16,6 +16,7 @@ import { checkImageEditInput, parseImageEditInput } from './image-edit-input.js'
 import type { ImageEditInput } from './image-edit-input.js';
 import { editUpstream } from './image-edit-upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from './orders.js';
+import { NO_TOKENS } from './no-tokens.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
 import { priceOfUnits } from './unit-price.js';
@@ -63,6 +64,7 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
       edits_used: (charged.image_edits ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
       edits_remaining: remaining('image_edits'),
+      ...NO_TOKENS,
     }),
   };
 }

@@ -15,6 +15,7 @@ import { makeImages } from './image-upstream.js';
 import type { ImagesMade } from './image-upstream.js';
 import { easeProgress } from './image-progress.js';
 import { createWithdrawal } from './orders.js';
+import { NO_TOKENS } from './no-tokens.js';
 import { createRouter } from './routing.js';
 import type { Router } from './routing.js';
 
@@ -66,6 +67,7 @@ export function createImageKind(given: ImageKindOptions): GenerationKind<ImageIn
       credits_breakdown: { base: job.result?.['base_credits'] ?? 0 },
       generations_used: (charged.image_generations ?? 0) / 100,
       generations_remaining: remaining('image_generations'),
+      ...NO_TOKENS,
     }),
   };
 }

@@ -1,4 +1,4 @@
-import { UnreadableAudioError } from '../audio/index.js';
+import { UnreadableAudioError, withTrueSizes } from '../audio/index.js';
 import type { Audio, AudioFacts } from '../audio/index.js';
 import { fileTooLarge, invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
@@ -19,9 +19,13 @@ export const SOUND_FORMATS: ReadonlyMap<string, string> = new Map([
   ['audio/aac', 'AAC'],
 ]);
 
+/** WebM is stored under the name that browsers play it by. */
+const WEBM_SOUND = 'audio/webm';
+const WEBM = 'video/webm';
+
 export interface InputAudioOptions {
   inputs: Pick<InputFetcher, 'fetch'>;
-  files: Pick<FileService, 'save' | 'read'>;
+  files: Pick<FileService, 'save' | 'read' | 'get'>;
   audio: Pick<Audio, 'probe'>;
 }
 
@@ -53,7 +57,7 @@ async function readAudio(
   wanted: Omit<Wanted, 'jobId'>,
 ): Promise<{ bytes: Buffer; facts: AudioFacts }> {
   const { field, reader, contentTypes, maxSeconds } = wanted;
-  const bytes = await bytesOf(options, call, wanted);
+  const bytes = asBuffer(withTrueSizes(await bytesOf(options, call, wanted)));
   const names = [...contentTypes.values()].join(', ');
   const facts = await probed(options, bytes, { field, names, signal: call.signal });
   if (!contentTypes.has(facts.contentType)) throw invalid(`${field} must be audio: ${names}`, field);
@@ -62,6 +66,8 @@ async function readAudio(
   if (reader !== undefined && !facts.readable) throw invalid(`Model ${reader} cannot read this audio`, field);
   return { bytes, facts };
 }
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 async function bytesOf(
   { inputs }: Pick<InputAudioOptions, 'inputs'>,
@@ -73,7 +79,7 @@ async function bytesOf(
     return (await inputs.fetch({ orgId, value, field, maxMb: MAX_AUDIO_MB, signal: call.signal })).bytes;
   }
   if (value.length > MAX_AUDIO_MB * MB) throw fileTooLarge(field, MAX_AUDIO_MB);
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return asBuffer(value);
 }
 
 /** What a caller's audio is, without storing it. */
@@ -95,7 +101,7 @@ export async function storeInputAudio(
   const file = await options.files.save({
     orgId: call.principal.orgId,
     bytes,
-    contentType: facts.contentType === 'audio/webm' ? 'video/webm' : facts.contentType,
+    contentType: facts.contentType === WEBM_SOUND ? WEBM : facts.contentType,
     durationSeconds: facts.durationSeconds,
     jobId: wanted.jobId,
   });
@@ -115,12 +121,20 @@ async function probed(
   }
 }
 
-/** The bytes of a file that a job's inputParams refer to. */
+export interface InputAudio {
+  bytes: Buffer;
+  contentType: string;
+  durationSeconds: number;
+}
+
+/** A file that a job's inputParams refer to, as it was found when it was stored. */
 export async function readInputAudio(
-  files: Pick<FileService, 'read'>,
+  files: Pick<FileService, 'read' | 'get'>,
   orgId: string,
   reference: { $file: string },
-): Promise<Buffer> {
+): Promise<InputAudio> {
   const [id = ''] = reference.$file.split('.');
-  return await files.read(orgId, id);
+  const [bytes, stored] = [await files.read(orgId, id), await files.get(orgId, id)];
+  const contentType = stored.contentType === WEBM ? WEBM_SOUND : stored.contentType;
+  return { bytes, contentType, durationSeconds: stored.durationSeconds ?? 0 };
 }

@@ -15,8 +15,8 @@ export function readModelInputs(params: Params, known: readonly string[]): Model
   if (given === undefined) return undefined;
   const inputs: ModelInputs = {};
   for (const [name, value] of Object.entries(given)) {
-    checkModelInputs({ [name]: '' }, known);
     if (value === null) continue;
+    checkModelInputs({ [name]: '' }, known);
     inputs[name] = checked(name, value);
   }
   return Object.keys(inputs).length === 0 ? undefined : inputs;

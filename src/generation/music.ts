@@ -112,9 +112,8 @@ async function play(
 ): Promise<Routed<SoundInFormat>> {
   const { job, signal } = context;
   const given = input.source_audio;
-  const bytes = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
-  const source =
-    bytes === null ? null : { bytes, mediaType: (await options.audio.probe(bytes, { signal })).contentType };
+  const sound = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
+  const source = sound && { bytes: sound.bytes, mediaType: sound.contentType };
   return await callEngine(options.router, model, {
     kind: 'music',
     job: context,

@@ -13,7 +13,7 @@ export class Params {
 
   /** @throws ApiError `Unknown parameter: <name>` */
   allowOnly(names: ReadonlySet<string>): void {
-    const unknown = Object.keys(this.body).find((name) => !names.has(name));
+    const unknown = Object.keys(this.body).find((name) => !names.has(name) && this.body[name] !== null);
     if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
   }
 

@@ -1,3 +1,4 @@
+import { withTrueSizes } from '../audio/index.js';
 import type { Audio, AudioFormat } from '../audio/index.js';
 import { fileReference } from '../files/index.js';
 import type { FileService } from '../files/files.types.js';
@@ -36,10 +37,11 @@ export interface StoredSound {
  */
 export async function inFormat(
   audio: Audio,
-  { bytes, durationSeconds }: SoundMade,
+  { bytes: given, durationSeconds }: SoundMade,
   { format, signal }: { format: AudioFormat; signal: AbortSignal },
 ): Promise<SoundInFormat> {
   return await asUpstreamMade('audio', async () => {
+    const bytes = withTrueSizes(given);
     const facts = await audio.probe(bytes, { signal });
     if (facts.contentType === CONTENT_TYPES[format])
       return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };

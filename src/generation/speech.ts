@@ -121,7 +121,10 @@ async function speak(
   const sample = input.reference_audio;
   const reference =
     typeof sample === 'object'
-      ? { bytes: await readInputAudio(options.files, job.orgId, sample), text: input.reference_text ?? null }
+      ? {
+          bytes: (await readInputAudio(options.files, job.orgId, sample)).bytes,
+          text: input.reference_text ?? null,
+        }
       : undefined;
   try {
     return await callEngine(options.router, model, {

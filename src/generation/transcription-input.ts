@@ -57,12 +57,13 @@ function readFile(params: Params): string | Uint8Array {
 
 function readGranularities(params: Params): TranscriptionInput['timestamp_granularities'] {
   const given = params.raw('timestamp_granularities') ?? ['segment'];
-  const fits =
-    Array.isArray(given) &&
-    given.length > 0 &&
-    given.every((word) => (GRANULARITIES as readonly unknown[]).includes(word));
-  if (!fits)
-    throw invalid('timestamp_granularities must be an array of segment, word', 'timestamp_granularities');
+  const field = 'timestamp_granularities';
+  if (!Array.isArray(given) || given.length === 0)
+    throw invalid(`${field} must be an array of segment, word`, field);
+  given.forEach((word: unknown, index) => {
+    if (!(GRANULARITIES as readonly unknown[]).includes(word))
+      throw invalid(`${field}[${index}] must be segment or word`, field);
+  });
   return [...new Set(given as TranscriptionInput['timestamp_granularities'])];
 }
 

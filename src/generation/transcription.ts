@@ -1,5 +1,4 @@
-import type { Audio, AudioFacts } from '../audio/index.js';
-import { UnreadableAudioError } from '../audio/index.js';
+import type { Audio } from '../audio/index.js';
 import type { Logger } from 'pino';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { JobContext, JobOutcome } from '../jobs/jobs.types.js';
@@ -11,6 +10,7 @@ import type { GenerationKind } from './generation.types.js';
 import { withinSound } from './heard-times.js';
 import { easeProgress } from './image-progress.js';
 import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
+import type { InputAudio } from './input-audio.js';
 import { createWithdrawal } from './orders.js';
 import { createRouter } from './routing.js';
 import type { Routed, Router } from './routing.js';
@@ -99,22 +99,21 @@ async function run(
   context: JobContext,
   work: Work,
 ): Promise<JobOutcome> {
-  const { job, progress, signal } = context;
+  const { job, progress } = context;
   const { input, model } = work;
-  const bytes = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
-  const facts = await factsOf(options.audio, bytes, signal);
+  const sound = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
   const easing = easeProgress((percent) => progress((percent * LISTENING_SHARE) / 100));
   try {
-    const heard = await listen(options, context, { ...work, bytes, facts, report: easing.report });
+    const heard = await listen(options, context, { ...work, sound, report: easing.report });
     const { text, language } = heard.value;
-    const duration = Math.round(facts.durationSeconds * 1000) / 1000;
+    const duration = Math.round(sound.durationSeconds * 1000) / 1000;
     const segments = shownSegments(heard.value, input);
     const content = contentOf(heard.value, input);
     const formatted = content === null ? {} : { response_format: input.response_format, content };
     return {
       outputData: { text, segments, duration, ...formatted },
       result: { data: { text, segments, language, duration, ...formatted }, model: heard.model.id },
-      amounts: priceOfUnits(Math.ceil(facts.durationSeconds), model),
+      amounts: priceOfUnits(Math.ceil(sound.durationSeconds), model),
       outputFileId: null,
       fileIds: [],
     };
@@ -123,25 +122,15 @@ async function run(
   }
 }
 
-async function factsOf(audio: Audio, bytes: Buffer, signal: AbortSignal) {
-  try {
-    return await audio.probe(bytes, { signal });
-  } catch (error) {
-    if (!(error instanceof UnreadableAudioError)) throw error;
-    throw new Error('the stored audio cannot be read any more', { cause: error });
-  }
-}
-
 interface Listening extends Work {
-  bytes: Buffer;
-  facts: AudioFacts;
+  sound: InputAudio;
   report(percent: number): void;
 }
 
 async function listen(
   options: TranscriptionKindOptions & { router: Router },
   context: JobContext,
-  { input, model, bytes, facts, report }: Listening,
+  { input, model, sound, report }: Listening,
 ): Promise<Routed<Transcription>> {
   const { job, signal } = context;
   return await callEngine(options.router, model, {
@@ -151,21 +140,21 @@ async function listen(
     ask: async (transcription, orders) => {
       const heard = await transcription.transcribe({
         orders,
-        audio: bytes,
-        mediaType: facts.contentType,
-        durationSeconds: facts.durationSeconds,
+        audio: sound.bytes,
+        mediaType: sound.contentType,
+        durationSeconds: sound.durationSeconds,
         language: input.language === 'auto' ? null : input.language,
         words: input.timestamp_granularities.includes('word') || cutsSubtitles(input, transcription),
         diarization: input.diarization,
         translation: input.translation,
         modelInputs: input.model_inputs ?? {},
         ...(transcription.capabilities.recognizes
-          ? { known: await options.spoken.newest(job.orgId, facts.durationSeconds) }
+          ? { known: await options.spoken.newest(job.orgId, sound.durationSeconds) }
           : {}),
         signal,
         onProgress: report,
       });
-      return withinSound(heard, facts.durationSeconds);
+      return withinSound(heard, sound.durationSeconds);
     },
   });
 }

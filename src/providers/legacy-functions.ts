@@ -6,16 +6,28 @@ type Fields = Record<string, unknown>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The older calls and their answers, which name no call: an answer belongs to the latest call of its function. */
+function asToolMessages(messages: ChatBody['messages']): ChatBody['messages'] {
+  const latest = new Map<unknown, string>();
+  return messages.map((message, index) => {
+    const { function_call: call, ...rest } = message as Fields;
+    const id = `function_call_${index}`;
+    if (rest['role'] === 'function') {
+      const { name, ...answer } = rest;
+      return { ...answer, role: 'tool', tool_call_id: latest.get(name) ?? id };
+    }
+    if (!isFields(call)) return message;
+    latest.set(call['name'], id);
+    return { ...rest, tool_calls: [{ id, type: 'function', function: call }] };
+  }) as ChatBody['messages'];
+}
+
 /** `functions` and `function_call` in the words that took their place. */
 function asTools({ functions, function_call: choice, messages, ...body }: ChatBody): ChatBody {
   const named = isFields(choice) ? { type: 'function', function: { name: choice['name'] } } : choice;
   return {
     ...body,
-    messages: messages.map((message, index) => {
-      const { function_call: call, ...rest } = message as Fields;
-      if (!isFields(call)) return message;
-      return { ...rest, tool_calls: [{ id: `function_call_${index}`, type: 'function', function: call }] };
-    }) as ChatBody['messages'],
+    messages: asToolMessages(messages),
     ...(functions === undefined
       ? {}
       : { tools: (functions as unknown[]).map((item) => ({ type: 'function', function: item })) }),
@@ -61,7 +73,10 @@ function translatedChunks(chunks: ChatChunks): ChatChunks {
 }
 
 const usesFunctions = ({ functions, messages }: ChatBody): boolean =>
-  functions !== undefined || messages.some((message) => isFields((message as Fields)['function_call']));
+  functions !== undefined ||
+  messages.some(
+    (message) => (message as Fields)['role'] === 'function' || isFields((message as Fields)['function_call']),
+  );
 
 /** The same provider for callers of the convention's older `functions`, where it only knows `tools`. */
 export function withFunctions(provider: ChatProvider): ChatProvider {

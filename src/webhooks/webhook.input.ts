@@ -44,7 +44,7 @@ const RESERVED_HEADERS = new Set([
 
 export function refuseUnknown(body: Record<string, unknown>, known: readonly string[]): void {
   for (const name of Object.keys(body))
-    if (!known.includes(name)) throw invalid(`Unknown parameter: ${name}`, name);
+    if (!known.includes(name) && body[name] !== null) throw invalid(`Unknown parameter: ${name}`, name);
 }
 
 function checkName(value: unknown): string {
@@ -66,8 +66,8 @@ function checkEvents(value: unknown): string[] {
   if (value === undefined || value === null) throw invalid('events is required', 'events');
   if (!Array.isArray(value) || value.length === 0)
     throw invalid('events must be a list of event types', 'events');
-  for (const type of value) {
-    if (typeof type !== 'string') throw invalid('events must be a list of event types', 'events');
+  for (const [index, type] of value.entries()) {
+    if (typeof type !== 'string') throw invalid(`events[${index}] must be an event type`, 'events');
     if (!KNOWN_EVENTS.has(type)) throw invalid(`Unknown event type: ${type.slice(0, 100)}`, 'events');
   }
   return [...new Set(value as string[])];

@@ -20,6 +20,8 @@ export const STALLED = 4013;
 export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
+/** As of the headers that say the same. */
+const MAX_CLIENT_LENGTH = 200;
 const MAX_OPERATIONS = 1000;
 /** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
 const MAX_ID_LENGTH = 255;
@@ -65,6 +67,7 @@ export class Connection {
   readonly #initTimer: NodeJS.Timeout;
   #state: 'new' | 'initialising' | 'ready' | 'closed' = 'new';
   #authorization: string | undefined;
+  #client: ClientInfo;
   #traceparent: string | undefined;
   #organization: string | undefined;
   #forgetKey: () => void = () => {};
@@ -81,6 +84,7 @@ export class Connection {
   ) {
     this.#outgoing = new Outgoing(stream, dependencies.turn);
     this.#authorization = origin.authorization;
+    this.#client = origin.client;
     this.#traceparent = origin.traceparent;
     this.#initTimer = setTimeout(() => {
       this.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
@@ -180,9 +184,11 @@ export class Connection {
     }
     this.#state = 'initialising';
     clearTimeout(this.#initTimer);
-    this.#authorization = textIn(payload, 'authorization') ?? this.#authorization;
-    this.#traceparent = textIn(payload, 'traceparent') ?? this.#traceparent;
-    this.#organization = textIn(payload, 'organization');
+    const told = (name: string) => textIn(payload, name) ?? textIn(headersIn(payload), name);
+    this.#authorization = told('authorization') ?? this.#authorization;
+    this.#traceparent = told('traceparent') ?? this.#traceparent;
+    this.#organization = told('organization');
+    this.#client = toldClient(this.#client, told);
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed()) return;
     const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
@@ -247,7 +253,7 @@ export class Connection {
   }
 
   #call(principal: Principal, signal: AbortSignal, traceparent: string | undefined): CallContext {
-    const client = traceparent === undefined ? this.origin.client : { ...this.origin.client, traceparent };
+    const client = traceparent === undefined ? this.#client : { ...this.#client, traceparent };
     const requestId = this.dependencies.newRequestId();
     return { principal, requestId, client, signal, keyWindowOpen: true, rate: null, idempotencyKey: null };
   }
@@ -321,6 +327,22 @@ function textIn(payload: Record<string, unknown>, wanted: string): string | unde
     if (name.toLowerCase() === wanted && typeof value === 'string') return value;
   }
   return undefined;
+}
+
+/** The `headers` that some clients put into the payload, as a browser cannot send any with the upgrade. */
+function headersIn(payload: Record<string, unknown>): Record<string, unknown> {
+  const [, headers] = Object.entries(payload).find(([name]) => name.toLowerCase() === 'headers') ?? [];
+  return typeof headers === 'object' && headers !== null ? (headers as Record<string, unknown>) : {};
+}
+
+/** Contract 5.7, for those who could not say it at the upgrade. */
+function toldClient(client: ClientInfo, told: (name: string) => string | undefined): ClientInfo {
+  const cut = (name: string) => told(name)?.slice(0, MAX_CLIENT_LENGTH);
+  return {
+    ...client,
+    serviceClient: cut('x-service-client') ?? client.serviceClient,
+    clientName: cut('x-client-name') ?? client.clientName,
+  };
 }
 
 function tooMany(draining: boolean) {

@@ -255,8 +255,17 @@ describe('speech', () => {
     ['audio/mpeg, application/json;q=0', 'audio/mpeg'],
     ['audio/mpeg,', 'audio/mpeg'],
     ['application/octet-stream;q=0', 'application/json; charset=utf-8'],
-    ['audio/mpeg, */*;q=0.1', 'application/json; charset=utf-8'],
-  ])('takes a type of weight 0 for one that is not wanted: %s', async (accept, type) => {
+    ['audio/mpeg, */*;q=0.1', 'audio/mpeg'],
+    ['audio/mpeg;q=0.5, application/json', 'application/json; charset=utf-8'],
+    ['application/json;q=0.4, audio/*;q=0.5', 'audio/mpeg'],
+    ['application/json;q=0.4, AUDIO/WAV', 'audio/mpeg'],
+    ['application/octet-stream, application/json;q=0.9', 'audio/mpeg'],
+    ['audio/mpeg, application/json', 'application/json; charset=utf-8'],
+    ['application/json;q=0, */*', 'audio/mpeg'],
+    ['*/*', 'application/json; charset=utf-8'],
+    ['text/html', 'application/json; charset=utf-8'],
+    ['audio/mpeg;q=0, */*;q=0.5', 'application/json; charset=utf-8'],
+  ])('follows the weights of Accept: %s', async (accept, type) => {
     const body = { input: 'Hi', model: 'sandbox/tts-fast' };
     const answer = await server.raw('/api/v1/audio/speech', {
       method: 'POST',

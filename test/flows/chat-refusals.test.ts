@@ -76,7 +76,7 @@ describe('a refused chat', () => {
       {
         messages: [{ role: 'user', content: 'x', images: ['data:image/png;base64,PHN2ZyB4bWxucz0iIi8+'] }],
       },
-      'images must be a JPEG, PNG, WebP or GIF image',
+      'messages[0].images[0] must be a JPEG, PNG, WebP or GIF image',
       'images',
     ],
     [

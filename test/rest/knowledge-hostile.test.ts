@@ -230,7 +230,7 @@ describe('an upload', () => {
     ['a NUL in a text of two-byte characters', Buffer.from('\ufeffsome\0text', 'utf16le'), 'a.md'],
     [
       'bytes that are no text, far into the file',
-      Buffer.concat([Buffer.alloc(3e6, 'a'), Buffer.from([0xff])]),
+      Buffer.concat([Buffer.alloc(3e6, 'a'), Buffer.from([0xff, 0x01])]),
       'a.csv',
     ],
     ['an EXE called .pdf', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(2048)]), 'a.pdf'],

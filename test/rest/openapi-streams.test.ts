@@ -24,17 +24,20 @@ async function eventsAsDescribed(
   const [method, path] = operation;
   const place = ['paths', path, method.toLowerCase(), 'responses', '200', 'content', 'text/event-stream'];
   const pointer = [...place, 'schema'].map((name) => name.replaceAll('/', '~1')).map(encodeURIComponent);
-  const taken = ajv.compile({ $ref: `api#/${pointer.join('/')}` });
+  const framed = ajv.compile({ $ref: `api#/${pointer.join('/')}` });
+  const taken = ajv.compile({ $ref: `api#/${pointer.join('/')}/properties/data/contentSchema` });
   const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name]!);
   const { status, events } = await server.events(method, url, { key, ...(body ? { body } : {}) });
   expect(status).toBe(200);
   const all: Record<string, unknown>[] = [];
   for await (const { data } of events) {
+    expect(framed({ data }), ajv.errorsText(framed.errors)).toBe(true);
     if (data === '[DONE]') continue;
     const event = JSON.parse(data) as Record<string, unknown>;
     expect(taken(event), `${data} ${ajv.errorsText(taken.errors)}`).toBe(true);
     all.push(event);
   }
+  expect(framed(all[0]), 'an event without its framing').toBe(false);
   expect(taken({ data: JSON.stringify(all[0]) }), 'an event in its framing').toBe(false);
   return all;
 }

@@ -6,17 +6,15 @@
  * `extract.child.js <kind> text <most>`: the text's first characters as `{"text", "cut"}`. Where it ends with another code than 0 it wrote why,
  * in words for the file's owner.
  */
-import mammoth from 'mammoth';
-import yauzl from 'yauzl';
+import { createRequire } from 'node:module';
+import { dirname, join, sep } from 'node:path';
 import { chunksOf } from './chunks.js';
-import { decodeText } from './file-kind.js';
+import { docxText } from './docx-text.js';
 import type { FileKind } from './file-kind.js';
 import { tableText } from './table-text.js';
+import { decodeText } from './text-encoding.js';
 import { vectorOf } from './vectors.js';
 
-/** What a DOCX may hold unpacked, and in how many parts. */
-const MAX_UNPACKED = 60 * 1024 * 1024;
-const MAX_PARTS = 5000;
 /** More than any file may have that is nothing but text. */
 const MAX_TEXT = 60 * 1024 * 1024;
 
@@ -31,16 +29,29 @@ interface TextPart {
   hasEOL?: boolean;
 }
 
+/** A folder of the package, as it takes them: with a separator at its end. */
+function pdfFolder(name: string): string {
+  const { resolve } = createRequire(import.meta.url);
+  return join(dirname(resolve('pdfjs-dist/package.json')), name) + sep;
+}
+
 async function pdfText(bytes: Buffer): Promise<string[]> {
-  const { getDocument, VerbosityLevel } = await import('pdfjs-dist/legacy/build/pdf.mjs');
+  const { getDocument, VerbosityLevel, PasswordException } = await import('pdfjs-dist/legacy/build/pdf.mjs');
   const task = getDocument({
     data: new Uint8Array(bytes),
     verbosity: VerbosityLevel.ERRORS,
     disableFontFace: true,
     useSystemFonts: false,
     stopAtErrors: false,
+    // Texts whose fonts are not in the file say only which of the usual tables their letters are numbers in.
+    cMapUrl: pdfFolder('cmaps'),
+    cMapPacked: true,
+    standardFontDataUrl: pdfFolder('standard_fonts'),
   });
-  const document = await task.promise;
+  const document = await task.promise.catch((error: unknown) => {
+    if (error instanceof PasswordException) throw new Error('The file is protected by a password');
+    throw error;
+  });
   const pages: string[] = [];
   let length = 0;
   for (let number = 1; number <= document.numPages && length <= MAX_TEXT; number++) {
@@ -56,76 +67,13 @@ async function pdfText(bytes: Buffer): Promise<string[]> {
   return pages;
 }
 
-/** Adds up what the archive says it holds, and lets yauzl hold it to that, before anything unpacks it whole. */
-function checkArchive(bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    yauzl.fromBuffer(bytes, { lazyEntries: true, validateEntrySizes: true }, (error, archive) => {
-      if (error !== null || archive === undefined) return reject(new Error('The document cannot be opened'));
-      let unpacked = 0;
-      let parts = 0;
-      archive.on('entry', (entry: yauzl.Entry) => {
-        unpacked += entry.uncompressedSize;
-        parts += 1;
-        if (unpacked > MAX_UNPACKED || parts > MAX_PARTS)
-          return reject(new Error('The document is too large unpacked'));
-        if (!/\.(xml|rels)$/i.test(entry.fileName)) return archive.readEntry();
-        archive.openReadStream(entry, (failed, stream) => {
-          if (failed !== null || stream === undefined)
-            return reject(new Error('The document cannot be opened'));
-          let head = '';
-          stream.on('data', (chunk: Buffer) => {
-            if (head.length < 4096) head += chunk.toString('latin1');
-          });
-          stream.on('error', () => reject(new Error('The document cannot be opened')));
-          stream.on('end', () => {
-            // In two-byte encodings every other byte is a NUL.
-            if (/<!(DOCTYPE|ENTITY)/i.test(head.replaceAll('\0', '')))
-              return reject(new Error('The document declares entities'));
-            archive.readEntry();
-          });
-        });
-      });
-      archive.on('error', () => reject(new Error('The document cannot be opened')));
-      archive.on('end', () => resolve());
-      archive.readEntry();
-    });
-  });
-}
-
-/** What mammoth makes of a part of a document. */
-interface DocxPart {
-  type: string;
-  value?: string;
-  children?: DocxPart[];
-}
-
-function docxPartText({ type, value, children = [] }: DocxPart): string {
-  if (type === 'text') return value ?? '';
-  if (type === 'tab') return '\t';
-  if (type === 'break') return '\n';
-  return children.map(docxPartText).join('') + (type === 'paragraph' ? '\n\n' : '');
-}
-
-/** The text is taken from the document on its way to HTML: mammoth's own raw text leaves line breaks out, and joins the words beside them. */
-async function docxText(bytes: Buffer): Promise<string[]> {
-  await checkArchive(bytes);
-  let text = '';
-  const transformDocument = (document: DocxPart): DocxPart => {
-    text = docxPartText(document);
-    return { ...document, children: [] };
-  };
-  const plain = { includeDefaultStyleMap: false, includeEmbeddedStyleMap: false };
-  await mammoth.convertToHtml({ buffer: bytes }, { ...plain, transformDocument });
-  return [text];
-}
-
 /** A text in pieces, for a long one takes more memory in one. */
 const READERS: Record<FileKind, (bytes: Buffer) => Promise<string[]> | string[]> = {
   pdf: pdfText,
   docx: docxText,
   csv: tableText,
-  md: (bytes) => [decodeText(bytes) ?? ''],
-  txt: (bytes) => [decodeText(bytes) ?? ''],
+  md: (bytes) => [decodeText(bytes)],
+  txt: (bytes) => [decodeText(bytes)],
 };
 
 /** @throws Error where there are too many, or none: before the first line */

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { TextDecoder } from 'node:util';
+import { knownEncoding } from './encoding-marks.js';
 
 /** Formats of knowledge files (contract 4.8). */
 export type FileKind = 'pdf' | 'docx' | 'md' | 'csv' | 'txt';
@@ -22,7 +23,10 @@ const HEAD_BYTES = 1024;
 const PIECE_BYTES = 262_144;
 const ARCHIVE = Buffer.from('PK\x03\x04', 'latin1');
 /** What a DOCX's directory names, whatever its main part is called (`word/document2.xml`); names stand in it uncompressed. */
-const DOCX_PARTS = ['word/', '[Content_Types].xml'];
+const DOCX_PARTS = ['word/', '[Content_Types].xml'].map((part) => Buffer.from(part));
+/** What a DOCX with a password is packed into, and how its content is named in there. */
+const COMPOUND = Buffer.from('d0cf11e0a1b11ae1', 'hex');
+const ENCRYPTED_PARTS = [Buffer.from('EncryptedPackage', 'utf16le')];
 const PDF_MARK = '%PDF-';
 
 /** What a file is by its content, read once; the name only tells kinds of text apart. Null: none of the formats. */
@@ -36,16 +40,25 @@ export async function kindOf(
     if (seen === null) {
       const head = chunk.subarray(0, HEAD_BYTES).toString('latin1');
       if (head.trimStart().startsWith(PDF_MARK)) return 'pdf';
-      const isArchive = chunk.subarray(0, 4).equals(ARCHIVE);
+      const parts = packedParts(chunk);
       // Some programs put something before the mark; but what is text altogether is one that tells of PDFs.
-      if (!isArchive && head.includes(PDF_MARK)) otherwise = 'pdf';
-      seen = isArchive ? new PartsSeen(DOCX_PARTS) : new TextSeen(chunk);
+      if (parts === null && head.includes(PDF_MARK)) otherwise = 'pdf';
+      seen = parts === null ? new TextSeen(chunk) : new PartsSeen(parts);
     }
     if (!seen.take(chunk)) return otherwise;
   }
   if (seen === null || !seen.end()) return otherwise;
   return seen instanceof PartsSeen ? 'docx' : textKind(filename);
 }
+
+/** What must stand in a file that begins so, where it is to be a document; null: it is none that is packed. */
+function packedParts(head: Buffer): readonly Buffer[] | null {
+  if (head.subarray(0, ARCHIVE.length).equals(ARCHIVE)) return DOCX_PARTS;
+  return isCompound(head) ? ENCRYPTED_PARTS : null;
+}
+
+/** Whether a file is of the older kind that documents with a password are packed into. */
+export const isCompound = (bytes: Buffer): boolean => bytes.subarray(0, COMPOUND.length).equals(COMPOUND);
 
 /** Chunks that are not long; what was one long one leaves the event loop to others in between. */
 async function* piecesOf(
@@ -80,10 +93,10 @@ function textKind(filename: string): FileKind {
 
 /** Whether all of some texts come by, also across the borders of chunks. */
 class PartsSeen {
-  private readonly missing: Set<string>;
+  private readonly missing: Set<Buffer>;
   private rest = Buffer.alloc(0);
 
-  constructor(private readonly parts: readonly string[]) {
+  constructor(private readonly parts: readonly Buffer[]) {
     this.missing = new Set(parts);
   }
 
@@ -99,58 +112,45 @@ class PartsSeen {
   }
 }
 
-/** Whether all of it is text that an editor could have written. */
+/** Whether all of it is text that an editor could have written, in whatever encoding. */
 class TextSeen {
-  private readonly decoder: TextDecoder;
+  private readonly encoding: string;
+  private decoder: TextDecoder | null;
 
   constructor(head: Buffer) {
-    this.decoder = decoderOf(head);
+    this.encoding = knownEncoding(head) ?? 'utf-8';
+    this.decoder = new TextDecoder(this.encoding, { fatal: true });
   }
 
   take(chunk: Buffer): boolean {
-    return this.fits(() => this.decoder.decode(chunk, { stream: true }));
+    return this.fits(chunk, true);
   }
 
   end(): boolean {
-    return this.fits(() => this.decoder.decode());
+    return this.fits(Buffer.alloc(0), false);
   }
 
-  private fits(decode: () => string): boolean {
+  private fits(chunk: Buffer, stream: boolean): boolean {
+    if (this.decoder === null) return !hasControl(chunk);
     try {
-      return !hasUnprintable(decode());
+      return !hasUnprintable(this.decoder.decode(chunk, { stream }));
     } catch {
-      return false;
+      // Of an older encoding, then, none of which has control characters as a part of others.
+      this.decoder = null;
+      return this.encoding === 'utf-8' && !hasControl(chunk);
     }
   }
 }
 
-/** A NUL or another control character that no text editor writes (tab to carriage return and escape are). */
+/** What no text editor writes: NUL and other control characters (tab to carriage return and escape are). */
+const isControl = (code: number): boolean =>
+  code === 0x7f || (code < 0x20 && (code < 0x09 || code > 0x0d) && code !== 0x1b);
+
+const hasControl = (bytes: Buffer): boolean => bytes.some(isControl);
+
 function hasUnprintable(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x7f || (code < 0x20 && (code < 0x09 || code > 0x0d) && code !== 0x1b)) return true;
-  }
+  for (let at = 0; at < text.length; at++) if (isControl(text.charCodeAt(at))) return true;
   return false;
-}
-
-function decoderOf(head: Buffer): TextDecoder {
-  const mark = head.subarray(0, 2).toString('latin1');
-  const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : 'utf-8';
-  return new TextDecoder(encoding, { fatal: true });
-}
-
-/** UTF-8, or UTF-16 with its mark; null where the bytes are neither. */
-export function decodeText(bytes: Buffer): string | null {
-  try {
-    return decoderOf(bytes).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** A text's bytes in UTF-8: the very same where they are. */
-export function inUtf8(bytes: Buffer): Buffer {
-  return decoderOf(bytes).encoding === 'utf-8' ? bytes : Buffer.from(decodeText(bytes) ?? '');
 }
 
 /** The name's last part without anything that could lead elsewhere. */

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { inUtf8 } from './file-kind.js';
+import { inUtf8 } from './text-encoding.js';
 
 const DELIMITERS = [',', ';', '\t', '|'];
 /** So much of a table is looked at for what parts its cells. */

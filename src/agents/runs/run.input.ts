@@ -38,7 +38,7 @@ const isFields = (value: unknown): value is Fields =>
 
 function refuseOthers(given: Fields, known: ReadonlySet<string>): void {
   for (const name of Object.keys(given))
-    if (!known.has(name)) throw invalid(`Unknown parameter: ${name}`, name);
+    if (!known.has(name) && given[name] !== null) throw invalid(`Unknown parameter: ${name}`, name);
 }
 
 function optionalText(value: unknown, field: string, max: number): string | null {
@@ -70,8 +70,12 @@ function attachmentOf(item: unknown, index: number): AttachmentInput {
   refuseOthers(item, ATTACHMENT_FIELDS);
   const { type, url, name } = item;
   if (type !== 'image' && type !== 'document') throw invalid('Unsupported attachment type', 'attachments');
-  if (typeof url !== 'string' || url === '') throw invalid('url is required', 'url');
-  return { type, url, name: optionalText(name, 'name', MAX_NAME) ?? `${type} ${index + 1}` };
+  if (typeof url !== 'string' || url === '') throw invalid(`attachments[${index}].url is required`, 'url');
+  return {
+    type,
+    url,
+    name: optionalText(name, `attachments[${index}].name`, MAX_NAME) ?? `${type} ${index + 1}`,
+  };
 }
 
 function historyOf(value: unknown): RunInput['history'] {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { ALL_FORMATS, EncodedPacketSink, Input } from 'mediabunny';
+import type { EncodedPacket, InputAudioTrack } from 'mediabunny';
 import { watchedSource } from '../../watched-source.js';
 import { UnreadableAudioError } from '../audio.types.js';
 import { BitReader } from './bit-reader.js';
@@ -70,13 +71,14 @@ export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decod
     const bank = new parts.filterBank(false, 2);
     let decoded = 0;
     let broken = 0;
-    for await (const packet of new EncodedPacketSink(track).packets()) {
+    for await (const packet of packetsOf(track)) {
       const channel = decodeFrame(parts, { config, bank, data: withoutHeader(packet.data) });
       if (channel === null) broken++;
       else decoded++;
       if (broken > 20 && decoded < broken) throw new UnreadableAudioError('broken AAC');
       const { sampleRate } = config;
-      yield { channels: [shownPart(channel ?? new Float32Array(FRAME), packet, sampleRate)], sampleRate };
+      const { from, to } = shownSpan(packet, sampleRate);
+      yield { channels: [(channel ?? new Float32Array(FRAME)).subarray(from, to)], sampleRate };
     }
   } catch (error) {
     if (error instanceof UnreadableAudioError) throw error;
@@ -86,47 +88,110 @@ export async function* decodeAacPackets(bytes: Uint8Array): AsyncGenerator<Decod
   }
 }
 
-/** Without what encoders put before the sound's beginning and behind its end to fill a packet: the file's times are those of the rest. */
-function shownPart(
-  samples: Float32Array,
-  { timestamp, duration }: { timestamp: number; duration: number },
-  sampleRate: number,
-): Float32Array {
-  const end = duration > 0 ? Math.round(duration * sampleRate) : samples.length;
-  return samples.subarray(Math.max(0, Math.round(-timestamp * sampleRate)), end);
+/** So much at most is left out before the sound's beginning. */
+const PRIMING_SECONDS = 1;
+
+interface PlacedPacket {
+  data: Uint8Array;
+  timestamp: number;
+  duration: number;
+  number: number;
+  isLast: boolean;
+}
+
+async function* packetsOf(track: InputAudioTrack): AsyncGenerator<PlacedPacket> {
+  let [number, held]: [number, EncodedPacket | null] = [0, null];
+  const placed = ({ data, timestamp, duration }: EncodedPacket, isLast: boolean): PlacedPacket => {
+    return { data, timestamp, duration, number: number++, isLast };
+  };
+  for await (const packet of new EncodedPacketSink(track).packets()) {
+    if (held !== null) yield placed(held, false);
+    held = packet;
+  }
+  if (held !== null) yield placed(held, true);
+}
+
+/**
+ * Where the sound of a packet is: without what encoders put before the sound's beginning and behind its end to fill a packet. Only there are
+ * the container's times believed: a file of an hour whose packets are said to last a moment is an hour.
+ */
+function shownSpan({ timestamp, duration, number, isLast }: PlacedPacket, sampleRate: number) {
+  const within = (samples: number): number => Math.min(FRAME, Math.max(0, Math.round(samples)));
+  const from = number * FRAME < PRIMING_SECONDS * sampleRate ? within(-timestamp * sampleRate) : 0;
+  return { from, to: isLast && duration > 0 ? within(duration * sampleRate) : FRAME };
+}
+
+/** Samples in an ADTS frame's packet: it may hold up to four blocks. */
+function blocksIn(data: Uint8Array): number {
+  return isAdts(data) ? ((data[6] ?? 0) & 3) + 1 : 1;
+}
+
+/** How long AAC packets sound, whether they can be decoded here or not. @throws UnreadableAudioError */
+export async function secondsOfAac(bytes: Uint8Array): Promise<number> {
+  const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
+  try {
+    const track = await input.getPrimaryAudioTrack();
+    if (track === null) throw new UnreadableAudioError('no audio');
+    const described = (await track.getDecoderConfig())?.description;
+    const rate = coreRate((loaded ??= load()), { described, sampleRate: track.sampleRate });
+    let samples = 0;
+    for await (const packet of packetsOf(track)) {
+      const { from, to } = shownSpan(packet, rate);
+      samples += Math.max(0, to - from) + FRAME * (blocksIn(packet.data) - 1);
+    }
+    return samples / rate;
+  } catch (error) {
+    if (error instanceof UnreadableAudioError) throw error;
+    throw new UnreadableAudioError(error instanceof Error ? error.message : 'broken AAC');
+  } finally {
+    input.dispose();
+  }
+}
+
+type Described = ArrayBufferView | ArrayBufferLike | undefined;
+
+/** What an MP4 says of its AAC: the profile, and the rate of what is decoded; null for a file that says nothing. */
+function readDescription(
+  { rates }: AacParts,
+  described: Described,
+): { profile: number; rate?: number } | null {
+  if (described === undefined) return null;
+  const reader = new BitReader(
+    ArrayBuffer.isView(described)
+      ? new Uint8Array(described.buffer, described.byteOffset, described.byteLength)
+      : new Uint8Array(described),
+  );
+  const profile = reader.read(5);
+  const index = reader.read(4);
+  const rate = index === 15 ? reader.read(24) : rates[index];
+  return rate === undefined ? { profile } : { profile, rate };
+}
+
+function coreRate(parts: AacParts, { described, sampleRate }: { described: Described; sampleRate: number }) {
+  const rate = readDescription(parts, described)?.rate ?? sampleRate;
+  if (!(rate > 0)) throw new UnreadableAudioError('AAC without a rate');
+  return rate;
 }
 
 function configOf(
-  { rates }: AacParts,
-  {
-    described,
-    sampleRate,
-    channels,
-  }: { described: ArrayBufferView | ArrayBufferLike | undefined; sampleRate: number; channels: number },
+  parts: AacParts,
+  { described, sampleRate, channels }: { described: Described; sampleRate: number; channels: number },
 ): AacConfig {
-  let profile = LOW_COMPLEXITY;
-  let rate = sampleRate;
-  if (described !== undefined) {
-    const reader = new BitReader(
-      ArrayBuffer.isView(described)
-        ? new Uint8Array(described.buffer, described.byteOffset, described.byteLength)
-        : new Uint8Array(described),
-    );
-    profile = reader.read(5);
-    const index = reader.read(4);
-    rate = index === 15 ? reader.read(24) : (rates[index] ?? sampleRate);
-    // HE-AAC: its core is AAC-LC at the rate told first.
-    if (profile === 5 || profile === 29) profile = LOW_COMPLEXITY;
-  }
+  const told = readDescription(parts, described)?.profile ?? LOW_COMPLEXITY;
+  // HE-AAC: its core is AAC-LC at the rate told first.
+  const profile = told === 5 || told === 29 ? LOW_COMPLEXITY : told;
+  const rate = coreRate(parts, { described, sampleRate });
   if (profile !== LOW_COMPLEXITY) throw new UnreadableAudioError(`AAC profile ${profile}`);
-  const sampleIndex = Array.from(rates).indexOf(rate);
+  const sampleIndex = Array.from(parts.rates).indexOf(rate);
   if (sampleIndex < 0) throw new UnreadableAudioError(`AAC at ${rate} Hz`);
   return { profile, sampleIndex, sampleRate: rate, chanConfig: channels, frameLength: FRAME };
 }
 
+const isAdts = (data: Uint8Array): boolean => data[0] === 0xff && ((data[1] ?? 0) & 0xf6) === 0xf0;
+
 /** ADTS packets come with their header. */
 function withoutHeader(data: Uint8Array): Uint8Array {
-  if (data[0] !== 0xff || ((data[1] ?? 0) & 0xf6) !== 0xf0) return data;
+  if (!isAdts(data)) return data;
   return data.subarray(((data[1] ?? 0) & 1) === 1 ? 7 : 9);
 }
 

@@ -5,6 +5,7 @@ import { decodeAacPackets } from './aac-packets.js';
 import { decodeAlacPackets } from './alac-packets.js';
 import { asMatroska, MOVED_CODECS } from './matroska.js';
 import type { Probed } from './probe.js';
+import { withTrueSizes } from './true-wave.js';
 
 /** Fed in small pieces: even the best compressed silence then decodes to little at a time. */
 const PIECE_BYTES = 4096;
@@ -57,31 +58,9 @@ export async function* decodeAudio(
   if (frames === 0) throw new UnreadableAudioError('audio without samples');
 }
 
-/** Enough to know a codec's form from a broken packet. */
-const LOOKED_AT_SECONDS = 1;
-
-/** Whether its beginning can be decoded: known codecs too have forms that are not. */
-export async function isReadable(bytes: Uint8Array, probed: Probed): Promise<boolean> {
-  try {
-    for await (const piece of decodeAudio(bytes, probed, LOOKED_AT_SECONDS)) void piece;
-    return true;
-  } catch (error) {
-    if (error instanceof UnreadableAudioError) return false;
-    throw error;
-  }
-}
-
-/** RF64, for files over 4 GB, differs in its first word and in sizes that no decoder here relies on. */
-function plainWave(bytes: Uint8Array): Uint8Array {
-  if (Buffer.from(bytes.subarray(0, 4)).toString('latin1') !== 'RF64') return bytes;
-  const plain = Uint8Array.from(bytes);
-  plain.set(Buffer.from('RIFF', 'latin1'));
-  return plain;
-}
-
 /** What the container's decoder takes. */
 async function plain(bytes: Uint8Array, { contentType }: Probed): Promise<Uint8Array> {
-  if (contentType === 'audio/wav') return plainWave(bytes);
+  if (contentType === 'audio/wav') return withTrueSizes(bytes);
   return contentType === 'audio/mp4' ? await asMatroska(bytes) : bytes;
 }
 

@@ -27,6 +27,9 @@ export const MOVED_CODECS: ReadonlySet<string> = new Set([
   'pcm-u8',
 ]);
 
+/** Seconds between packets, in a copy that only a decoder reads. */
+const STEP = 0.001;
+
 /** The sound of a file in another container, its packets as they are. @throws UnreadableAudioError */
 export async function asMatroska(bytes: Uint8Array): Promise<Uint8Array> {
   const input = new Input({ formats: ALL_FORMATS, source: watchedSource(bytes) });
@@ -39,8 +42,12 @@ export async function asMatroska(bytes: Uint8Array): Promise<Uint8Array> {
     output.addAudioTrack(source);
     await output.start();
     const decoderConfig = (await track.getDecoderConfig()) ?? undefined;
-    for await (const packet of new EncodedPacketSink(track).packets())
-      await source.add(packet, decoderConfig && { decoderConfig });
+    let timestamp = 0;
+    for await (const packet of new EncodedPacketSink(track).packets()) {
+      // Times of its own: those of the file may be any, and decoders do not ask.
+      await source.add(packet.clone({ timestamp, duration: STEP }), decoderConfig && { decoderConfig });
+      timestamp += STEP;
+    }
     await output.finalize();
     return new Uint8Array(target.buffer ?? new ArrayBuffer(0));
   } catch (error) {

@@ -29,7 +29,9 @@ export async function envelopeOf(
   for await (const piece of decodeAudio(bytes, probed, options.maxSeconds)) {
     frame ??= new Frame(piece.sampleRate, options.pitch, envelope);
     frame.take(mixed(piece));
-    options.onProgress(Math.min(100, (envelope.seconds / probed.durationSeconds) * 100));
+    options.onProgress(
+      Math.min(100, (envelope.seconds / Math.max(envelope.seconds, probed.claimedSeconds)) * 100),
+    );
   }
   return envelope;
 }

@@ -60,7 +60,7 @@ export async function transcribe(
         : segments.map(({ text }) => text).join(' '),
     segments,
     language: segments.length === 0 && task.language === null ? UNDETERMINED : language,
-    durationSeconds: probed.durationSeconds,
+    durationSeconds: envelope.seconds,
   };
 }
 

@@ -41,7 +41,8 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
   return (request, response) => {
     // A proxy's absolute form names the same resource.
     if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
-    const path = pathOf(request.url ?? '/');
+    request.url = plainBase(request.url ?? '/');
+    const path = pathOf(request.url);
     observed(request).requestId = requestIdOf(request);
     const isRest = path.startsWith('/api/v1/') || path === '/api/v1';
     // REST tells them with its own headers; a preflight never comes there.
@@ -60,6 +61,12 @@ export function createRouter({ accessLog, cors, health, metrics, files, api }: R
   };
 }
 
+/** Addresses that were put together of parts have doubled slashes before and within the API's path. */
+function plainBase(url: string): string {
+  return url.startsWith('/api/v1') ? url : url.replace(REST_BASE, '/api/v1');
+}
+
+const REST_BASE = /^\/{1,64}api\/{1,64}v1(?=[/?]|$)/;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */

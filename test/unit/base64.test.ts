@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { dataUrlBytes, decodedBase64 } from '../../src/files/index.js';
+
+/** Bytes whose base64 has every digit, and each length of padding. */
+const samples = [256, 257, 258].map((length) =>
+  Buffer.from(Array.from({ length }, (_, at) => (at * 67 + (at >> 3)) & 255)),
+);
+const unpadded = (text: string) => text.replace(/=+$/, '');
+const SPELLINGS: [string, (bytes: Buffer) => string][] = [
+  ['as it is', (bytes) => bytes.toString('base64')],
+  ['without padding', (bytes) => unpadded(bytes.toString('base64'))],
+  ['URL-safe', (bytes) => bytes.toString('base64url')],
+  ['URL-safe with padding', (bytes) => bytes.toString('base64').replaceAll('+', '-').replaceAll('/', '_')],
+  ['with line breaks', (bytes) => bytes.toString('base64').replace(/.{76}/g, '$&\r\n')],
+  ['with a line break after each digit', (bytes) => bytes.toString('base64').replace(/./g, '$&\n')],
+  ['indented', (bytes) => bytes.toString('base64').replace(/.{60}/g, '$&\n    \t')],
+  ['with a line break at its ends', (bytes) => `\n ${bytes.toString('base64')} \r\n`],
+  ['with its padding on a line of its own', (bytes) => bytes.toString('base64').replace(/=+$/, '\n$&')],
+];
+
+describe('base64', () => {
+  it.each(SPELLINGS)('is read %s, bare and in a data: URL', (_, spelled) => {
+    for (const bytes of samples) {
+      expect(decodedBase64(spelled(bytes))?.equals(bytes)).toBe(true);
+      for (const head of ['data:image/png;base64', 'data:;base64', 'DATA:text/plain;charset=x; BASE64'])
+        expect(dataUrlBytes(`${head},${spelled(bytes)}`)?.equals(bytes), head).toBe(true);
+    }
+  });
+
+  it('may be percent-encoded in a data: URL, or have blanks where a form made them', () => {
+    for (const bytes of samples) {
+      const text = bytes.toString('base64');
+      expect(dataUrlBytes(`data:;base64,${encodeURIComponent(text)}`)?.equals(bytes)).toBe(true);
+      expect(dataUrlBytes(`data:;base64,${text.replace(/.{9}/g, '$& ')}`)?.equals(bytes)).toBe(true);
+    }
+  });
+
+  it.each([
+    '',
+    ' ',
+    '\n',
+    '====',
+    'A',
+    'AAAAA',
+    'no picture',
+    'AA=A',
+    'AA==AAAA',
+    'ab+-',
+    'é'.repeat(4),
+    'ŁŁŁŁ',
+    'AAAA\0',
+  ])('is refused where it is none: %j', (text) => expect(decodedBase64(text)).toBeNull());
+
+  it.each(['data:', 'data:image/png;base64', 'data:,%', 'data:;base64,%zz', 'data:;base64,@@@@', 'x:,a'])(
+    'is refused in a broken data: URL: %j',
+    (url) => expect(dataUrlBytes(url)).toBeNull(),
+  );
+});
