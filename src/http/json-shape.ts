@@ -3,9 +3,9 @@ import { invalid } from '../errors.js';
 /** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
 export const MAX_DEPTH = 500;
 /** Far more than any call needs, in all objects of a body together. */
-const MAX_MEMBERS = 200_000;
+export const MAX_MEMBERS = 200_000;
 /** Commas: of members, and of the items of all lists. */
-const MAX_COMMAS = 1_000_000;
+export const MAX_COMMAS = 1_000_000;
 /** Shorter texts are parsed as fast as they are looked through, whatever they hold. */
 const SMALL_BYTES = 64 * 1024;
 
@@ -19,14 +19,14 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 export const tooDeep = () => invalid('JSON is nested too deeply');
-const tooMany = () => invalid('JSON has too many members');
+export const tooMany = () => invalid('JSON has too many members');
 
 /**
  * Refuses a text whose parsing would hold the process for seconds: objects of a million names, millions of lists or levels take long to
  * build, and again to look through. One pass over the bytes; strings are skipped without a look inside. What is no JSON may pass.
  * @throws ApiError invalid_request
  */
-export function checkShape(bytes: Buffer): void {
+export function checkShape(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
   if (bytes.length <= SMALL_BYTES) return;
   let depth = 0;
   let members = 0;
@@ -37,7 +37,7 @@ export function checkShape(bytes: Buffer): void {
       at = endOfString(bytes, at);
       if (at < 0) return;
     } else if (byte === COLON) {
-      if (++members > MAX_MEMBERS) throw tooMany();
+      if (++members > maxMembers) throw tooMany();
     } else if (byte === COMMA) {
       if (++commas > MAX_COMMAS) throw tooMany();
     } else if ((byte | BRACE_BIT) === OPENING) {
