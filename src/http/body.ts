@@ -55,7 +55,7 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
       }
     };
     request.on('data', onData);
-    request.on('end', () => resolve(gathered.bytes));
+    request.on('end', () => resolve(gathered.take()));
     // Every request closes, most of them whole: an error and its stack are made for the others only.
     const onBroken = () => {
       if (!request.complete) reject(malformed());
@@ -66,6 +66,7 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
 }
 
 const FIRST_BYTES = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 /** A body as it comes in, in one piece of memory: gathered in many it would be copied as a whole at its end, which takes long. */
 class GatheredBytes {
@@ -80,8 +81,11 @@ class GatheredBytes {
     this.#memory = Buffer.allocUnsafe(declared);
   }
 
-  get bytes(): Buffer {
-    return this.#memory.subarray(0, this.#size);
+  /** What has come. It is forgotten here: the request's listeners live as long as its answer, which may be a stream. */
+  take(): Buffer {
+    const bytes = this.#memory.subarray(0, this.#size);
+    this.#memory = NOTHING;
+    return bytes;
   }
 
   add(chunk: Buffer): void {

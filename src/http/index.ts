@@ -5,7 +5,7 @@ export { checkJson, checkText, parseJson } from './json-text.js';
 export { RequestBody } from './request-body.js';
 export { Turns } from './turns.js';
 export { eventStreamWish } from './event-stream-wish.js';
-export { checkShape } from './json-shape.js';
+export { checkShape, hasMoreMembers } from './json-shape.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {

@@ -26,7 +26,7 @@ export const tooMany = () => invalid('JSON has too many members');
  * build, and again to look through. One pass over the bytes; strings are skipped without a look inside. What is no JSON may pass.
  * @throws ApiError invalid_request
  */
-export function checkShape(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
+export function checkShape(bytes: Buffer): void {
   if (bytes.length <= SMALL_BYTES) return;
   let depth = 0;
   let members = 0;
@@ -37,13 +37,26 @@ export function checkShape(bytes: Buffer, maxMembers = MAX_MEMBERS): void {
       at = endOfString(bytes, at);
       if (at < 0) return;
     } else if (byte === COLON) {
-      if (++members > maxMembers) throw tooMany();
+      if (++members > MAX_MEMBERS) throw tooMany();
     } else if (byte === COMMA) {
       if (++commas > MAX_COMMAS) throw tooMany();
     } else if ((byte | BRACE_BIT) === OPENING) {
       if (++depth > MAX_DEPTH) throw tooDeep();
     } else if ((byte | BRACE_BIT) === CLOSING) depth -= 1;
   }
+}
+
+/** Whether all objects of a JSON text together have more than so many members. */
+export function hasMoreMembers(bytes: Buffer, most: number): boolean {
+  let members = 0;
+  // Each takes four bytes at least.
+  if (bytes.length <= 4 * most) return false;
+  for (let at = 0; at >= 0 && at < bytes.length; at += 1) {
+    if (bytes[at] === QUOTE) at = endOfString(bytes, at);
+    else if (bytes[at] === COLON && ++members > most) return true;
+    if (at < 0) return false;
+  }
+  return false;
 }
 
 /** Where the string that begins at `from` ends; -1 where it does not. */

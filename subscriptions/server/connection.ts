@@ -5,7 +5,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
 import { errorExtensions, graphqlParamOf } from '../../schema/index.js';
 import { ApiError, toApiError } from '../../src/errors.js';
-import { checkJson, checkShape } from '../../src/http/index.js';
+import { checkJson, hasMoreMembers } from '../../src/http/index.js';
 import type { ByteBudget, Holding } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { organizationOf } from '../../src/sign-in/index.js';
@@ -26,7 +26,7 @@ export const GOING_AWAY = 1001;
 const INIT_TIMEOUT_MS = 3_000;
 const MAX_OPERATIONS = 1000;
 /** More than any operation of a message's length has, and as many as are read in a few milliseconds. */
-const MAX_MESSAGE_MEMBERS = 20_000;
+const MAX_MESSAGE_MEMBERS = 10_000;
 /** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
 const MAX_ID_LENGTH = 255;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
@@ -138,6 +138,9 @@ export class Connection {
     if (this.#state === 'closed') return;
     if (isBinary) return this.close(CloseCode.BadRequest, 'Binary messages are not supported');
     const text = String(data);
+    // Objects of ever new names take long to build.
+    if (hasMoreMembers(Buffer.from(text), MAX_MESSAGE_MEMBERS))
+      return this.close(CloseCode.BadRequest, 'Invalid message received');
     let message: Message;
     try {
       message = parseMessage(text);
@@ -347,7 +350,6 @@ export class Connection {
 /** Strings that PostgreSQL cannot store, and JSON as deep as only an attacker's: null where there is none. */
 function faultOf(message: Message, text: string): ApiError | null {
   try {
-    checkShape(Buffer.from(text), MAX_MESSAGE_MEMBERS);
     // The operation stands one level down, in the message's payload.
     checkJson(message, text, ([, ...path]) => graphqlParamOf(path));
     return null;

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { ApiError } from '../../src/errors.js';
 import { JsonReader } from '../../src/http/json-reader.js';
 import { firstKey, parseJson } from '../../src/http/json-text.js';
+import { Turns } from '../../src/http/turns.js';
 
 /** What a text is read to, a little at a time; or what it is refused for. */
 function inSteps(text: string | Buffer): unknown {
@@ -111,4 +112,65 @@ it('what no call needs is refused while it is read', () => {
     refused: 'JSON has too many members',
   });
   expect(refusal('1'.repeat(10_000))).toMatchObject({ refused: 'Malformed JSON' });
+});
+
+/** Large bodies of every form that a parser may dwell on. */
+const MB = 1024 * 1024;
+const bodies = (): Record<string, string> => ({
+  'one text': `{"query":"${'x'.repeat(36 * MB)}"}`,
+  'a text without an end': `{"query":"${'x'.repeat(36 * MB)}`,
+  quotes: `{"query":"${'\\"'.repeat(18 * MB)}`,
+  backslashes: `{"query":"${'\\\\'.repeat(18 * MB)}`,
+  escapes: `{"query":"${'\\u6f22'.repeat(6 * MB)}"`,
+  'no ASCII': `{"query":"${'漢'.repeat(12 * MB)}"`,
+  blanks: `{"query":${' '.repeat(36 * MB)}`,
+  digits: `{"query":${'1'.repeat(36 * MB)}`,
+  names: `{${Array.from({ length: 150_000 }, (_, at) => `"${at.toString(36)}":1`).join()},`,
+  objects: `[${'{},'.repeat(900_000)}`,
+  lists: `[${'[],'.repeat(900_000)}`,
+  numbers: `[${'1,'.repeat(999_000)}`,
+  'short texts': `[${'"abcdef",'.repeat(900_000)}`,
+});
+
+it('no body takes the event loop for long at a time', () => {
+  for (const [name, text] of Object.entries(bodies())) {
+    const reader = new JsonReader(Buffer.from(text), firstKey);
+    let worst = 0;
+    for (let done = false; !done;) {
+      const before = process.threadCpuUsage();
+      const read = outcome(() => reader.read(performance.now() + 2)) as { value?: boolean };
+      done = read.value !== false;
+      const { user, system } = process.threadCpuUsage(before);
+      worst = Math.max(worst, (user + system) / 1000);
+    }
+    // Of this thread's own time: other load of the machine does not count. The promise is 50 ms, and a collection of garbage may come between.
+    expect(worst, name).toBeLessThan(200);
+  }
+});
+
+it('long works take turns, and others come between their slices', async () => {
+  const turns = new Turns();
+  const order: string[] = [];
+  const work = (name: string) => {
+    let left = 3;
+    return turns.run(() => {
+      order.push(name);
+      return --left === 0;
+    });
+  };
+  const works = Promise.all([work('a'), work('b')]);
+  const others = async () => {
+    for (let turn = 0; turn < 5; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      order.push('-');
+    }
+  };
+  await Promise.all([works, others()]);
+  expect(order.join('')).toMatch(/^a-b-a-b-a-b$|^a-b-a-b-ab$/);
+  await expect(
+    turns.run(() => {
+      throw new Error('refused');
+    }),
+  ).rejects.toThrow('refused');
+  expect(await turns.run(() => true)).toBeUndefined();
 });
