@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   discardBody,
   rateFor,
+  returnIfRefused,
   sendAnswer,
   sendDressed,
   sendOnce,
   setRate,
   visibleError,
 } from '../src/http/index.js';
+import type { RequestBody } from '../src/http/index.js';
 import { mount } from './mount.js';
 import type { Endpoint } from './mount.js';
 import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
@@ -38,15 +40,18 @@ export function createRestHandler(options: RestOptions): RestHandler {
     }
     let call: Call | null = null;
     let rest: RestRequest | null = null;
+    let incoming: RequestBody | null = null;
     try {
       const opened = edge.open(request, response);
       call = opened instanceof Promise ? await opened : opened;
       if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET, HEAD');
-      rest = await readRequest(options, router, { request, call, path, query });
+      incoming = edge.body(request, call);
+      rest = await readRequest(options, router, { request, call, path, query, incoming });
       await serve(options, rest, response);
     } catch (cause) {
       const fault = rest === null ? cause : nameSource(cause, rest);
       const error = visibleError(edge, fault, call?.requestId ?? '');
+      if (call !== null) await returnIfRefused(edge, call, error.status);
       discardBody(request);
       if (response.headersSent) response.destroy();
       else {
@@ -56,6 +61,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
         sendAnswer(response, errorAnswer(error));
       }
     } finally {
+      incoming?.release();
       if (rest?.release) await rest.release();
     }
   };
@@ -63,7 +69,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
 
 /** Steps 3 to 8 of decisions.md 1. @throws ApiError while no byte of the answer was sent */
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
-  const { call, endpoint, path, query, bytes, idempotencyKey: key } = rest;
+  const { call, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;
   const passing = options.guard(endpoint.document.field, rest.context);
   const early = passing && isReadBeside(rest) ? answerOf(options, rest) : null;
@@ -74,8 +80,8 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     throw rest.fault;
   }
   const idempotent =
-    endpoint.route.method === 'POST' && bytes && key !== undefined
-      ? { call, key, method: endpoint.route.method, path, query, body: bytes, singleEffect: true }
+    endpoint.route.method === 'POST' && fingerprint && key !== undefined
+      ? { call, key, method: endpoint.route.method, path, query, body: fingerprint, singleEffect: true }
       : null;
   const asked = isStreaming(options, rest);
   const streams = typeof asked === 'boolean' ? asked : await asked;
@@ -86,11 +92,16 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   }
   edge.dress(response);
   if (streams) return streamChat({ options, rest, response, idempotent });
-  if (endpoint.route.raw === 'run') return streamNewRun({ options, rest, response, idempotent });
-  if (endpoint.route.raw === 'run-events') return streamRun({ options, rest, response });
-  if (idempotent)
+  if (idempotent && endpoint.route.raw !== 'run')
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
-  return streamOperation({ options, rest, response });
+  const leave = options.holdStream(call);
+  try {
+    if (endpoint.route.raw === 'run') await streamNewRun({ options, rest, response, idempotent });
+    else if (endpoint.route.raw === 'run-events') await streamRun({ options, rest, response });
+    else await streamOperation({ options, rest, response });
+  } finally {
+    leave();
+  }
 }
 
 /**

@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { ApiError, fileTooLarge, invalid } from '../src/errors.js';
-import {
-  isMultipart,
-  parseJson,
-  parseMultipart,
-  readBody,
-  readJsonBody,
-  repeated,
-  spoolMultipart,
-} from '../src/http/index.js';
+import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../src/http/index.js';
+import type { MultipartBody, RequestBody, UploadedFile } from '../src/http/index.js';
 import { bind } from './bind.js';
 import type { Endpoint } from './mount.js';
 import { BODY_LIMITS } from './route.types.js';
@@ -43,7 +36,7 @@ export function splitUrl(url: string): { path: string; query: string } {
 export async function readRequest(
   options: RestOptions,
   router: Router<Endpoint>,
-  { request, call, path, query }: Incoming,
+  { request, call, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
   const method = request.method ?? 'GET';
   const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
@@ -58,9 +51,9 @@ export async function readRequest(
   const { 'content-type': contentType = '' } = request.headers;
   const received =
     route.upload && (isMultipart(contentType) || !route.body)
-      ? await receiveUpload(options, route.upload, { request, call })
-      : fieldsOf(route, await receive(request, route));
-  const { bytes, body, fault = null, upload, spooled, release } = received;
+      ? await receiveUpload(options, route.upload, { request, call, incoming })
+      : await receiveFields(route, { request, incoming });
+  const { fingerprint = null, body, fault = null, upload, spooled, release } = received;
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
@@ -71,7 +64,7 @@ export async function readRequest(
     lastEventId: single(lastEventId) || undefined,
     accept: request.headers.accept,
     idempotencyKey: single(idempotencyKey),
-    bytes,
+    fingerprint,
     body,
     isForm: upload !== undefined,
     fault,
@@ -91,24 +84,37 @@ export async function refuseMethod({ edge }: RestOptions, call: Call, allow: str
 }
 
 type Received = Omit<ReceivedExtra, 'body'> & {
-  bytes: Buffer | null;
+  fingerprint?: Buffer | null;
   body: Record<string, unknown> | null;
   fault?: ApiError;
   /** Of what came as a file. */
   release?(): Promise<void>;
 };
 
-function fieldsOf(route: Route, bytes: Buffer | null): Received {
-  const value = bytes && parseJson(bytes);
-  if (bytes && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+const isKeyed = ({ headers }: IncomingMessage): boolean => headers['idempotency-key'] !== undefined;
+
+/** The bytes are forgotten once they are read. */
+async function receiveFields(
+  route: Route,
+  { request, incoming }: Pick<Incoming, 'request' | 'incoming'>,
+): Promise<Received> {
+  const bytes = await receive(request, incoming, route);
+  if (bytes === null) return { body: null };
+  const value = await incoming.parse(bytes);
+  const fingerprint = isKeyed(request) ? await incoming.fingerprint(bytes) : null;
+  return { fingerprint, ...fieldsOf(route, value) };
+}
+
+function fieldsOf(route: Route, value: unknown): Received {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const fault = new ApiError('invalid_request', 'Request body must be a JSON object');
-    return { bytes, body: null, fault };
+    return { body: null, fault };
   }
-  const fields = value as Record<string, unknown> | null;
-  if (route.body) return { bytes, body: fields };
-  const surplus = Object.keys(fields ?? {}).find((name) => fields?.[name] !== null);
+  const fields = value as Record<string, unknown>;
+  if (route.body) return { body: fields };
+  const surplus = Object.keys(fields).find((name) => fields[name] !== null);
   const fault = surplus === undefined ? {} : { fault: invalid(`Unknown parameter: ${surplus}`, surplus) };
-  return { bytes, body: null, ...fault };
+  return { body: null, ...fault };
 }
 
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
@@ -124,31 +130,29 @@ const FORM_BYTES = 1024 * 1024;
 async function receiveUpload(
   options: RestOptions,
   { field, limit }: NonNullable<Route['upload']>,
-  { request, call }: Pick<Incoming, 'request' | 'call'>,
+  { request, call, incoming }: Pick<Incoming, 'request' | 'call' | 'incoming'>,
 ): Promise<Received> {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
   if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
   if (limit === 'knowledge') {
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
+    // The file goes to the disk: only the fields are held.
+    incoming.holding.grow(FORM_BYTES);
     const { fields, file, release } = await spoolMultipart(request, { field, folder, maxBytes, refusal });
     return {
-      bytes: contentOf(fields, file),
+      fingerprint: isKeyed(request) ? contentOf(fields, file) : null,
       body: fields,
       ...twice(field, fields, file),
       ...(file ? { spooled: file } : {}),
       release,
     };
   }
-  const raw = await readBody(request, limit + FORM_BYTES, () =>
-    fileTooLarge(field, Math.floor(limit / FORM_BYTES)),
-  );
-  const { fields, files } = await parseMultipart(raw, contentType);
+  const { fields, files } = await receiveForm({ incoming, contentType, field, limit });
   const upload = files.get(field);
   const others = [...files].filter(([name]) => name !== field);
-  const digest = upload && { filename: upload.filename, sha256: sha256Of(upload.bytes) };
   return {
-    bytes: contentOf(fields, digest ?? null),
+    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, upload) : null,
     // A file of another name is refused as any other unknown or odd parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...twice(field, fields, upload),
@@ -156,7 +160,30 @@ async function receiveUpload(
   };
 }
 
-const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+interface Form {
+  incoming: RequestBody;
+  contentType: string;
+  field: string;
+  limit: number;
+}
+
+async function receiveForm({ incoming, contentType, field, limit }: Form): Promise<MultipartBody> {
+  const raw = await incoming.read(limit + FORM_BYTES, () =>
+    fileTooLarge(field, Math.floor(limit / FORM_BYTES)),
+  );
+  return await parseMultipart(raw, contentType, (bytes, take) => incoming.inPieces(bytes, take));
+}
+
+async function formFingerprint(
+  incoming: RequestBody,
+  fields: Record<string, unknown>,
+  upload: UploadedFile | undefined,
+): Promise<Buffer> {
+  if (upload === undefined) return contentOf(fields, null);
+  const hash = createHash('sha256');
+  await incoming.inPieces(upload.bytes, (piece) => void hash.update(piece));
+  return contentOf(fields, { filename: upload.filename, sha256: hash.digest('hex') });
+}
 
 /** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
 function contentOf(
@@ -177,15 +204,16 @@ const FIELDLESS: Pick<NonNullable<Route['body']>, 'limitBytes' | 'optional'> = {
 /** A body's bytes; null for methods without one. */
 function receive(
   request: IncomingMessage,
+  incoming: RequestBody,
   { method, body: { limitBytes, optional } = FIELDLESS }: Pick<Route, 'method'> & { body?: typeof FIELDLESS },
 ): Promise<Buffer> | Buffer | null {
   if (method === 'GET' || method === 'DELETE') return null;
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (!optional) return readJsonBody(request, limitBytes);
+  if (!optional) return incoming.readJson(limitBytes);
   if (encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
   // A client that streams its body sends one of no bytes in chunks: only its end shows that there is none.
   const isDeclared = request.headers['content-type'] !== undefined || isPacked(request);
-  const read = isDeclared ? readJsonBody(request, limitBytes) : readBody(request, 0, unsupported);
+  const read = isDeclared ? incoming.readJson(limitBytes) : incoming.read(0, unsupported);
   return read.then((bytes) => (bytes.length === 0 ? EMPTY : bytes));
 }
 

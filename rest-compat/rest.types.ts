@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import type { ApiError } from '../src/errors.js';
-import type { HttpEdge, SpooledFile, UploadedFile } from '../src/http/index.js';
+import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../src/http/index.js';
 import type { Endpoint } from './mount.js';
 
 /** One call, as the edge opened it. */
@@ -41,6 +41,8 @@ export interface RestOptions {
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */
   joinRun(call: Call, runId: string): Promise<AsyncIterable<StreamedEvent>>;
+  /** A place among the open streams of the call's key, until the answer is called. @throws ApiError rate_limited */
+  holdStream(call: Call): () => void;
   /** Told of the row that a request was matched to. */
   onRoute?(request: IncomingMessage, pattern: string): void;
   /** The OpenAPI description, served as it is. */
@@ -55,6 +57,7 @@ export interface Incoming {
   path: string;
   /** Without its `?`. */
   query: string;
+  incoming: RequestBody;
 }
 
 /** A request on its way: who calls, which row, what was sent. */
@@ -67,7 +70,8 @@ export interface RestRequest {
   lastEventId: string | undefined;
   accept: string | undefined;
   idempotencyKey: string | undefined;
-  bytes: Buffer | null;
+  /** Of a body under an Idempotency-Key: what it has in common with its retries only. */
+  fingerprint: Buffer | null;
   body: Record<string, unknown> | null;
   /** The body came as multipart/form-data with a file. */
   isForm: boolean;

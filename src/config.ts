@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { OIDC_FIELDS, oidcFaults, oidcOf } from './config/oidc.js';
 import type { OidcConfig } from './config/oidc.js';
@@ -22,6 +23,8 @@ export interface Config {
     corsOrigins: string[];
     /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions.md 4). */
     trustProxy: string[];
+    /** How many bytes of requests are read and held at once, of all callers together. */
+    bodyBudgetBytes: number;
   };
   database: {
     /** Null: the embedded PostgreSQL of `dataDir`. */
@@ -205,6 +208,15 @@ function isHostAndPort(value: string): boolean {
   return Number(port) > 0 && Number(port) <= 65_535;
 }
 
+const MB = 1024 * 1024;
+/** An organisation may hold half of it, and the largest body takes 60 MB, besides what is made of it. */
+const MIN_BODY_BUDGET_MB = 160;
+
+/** A quarter of what JavaScript may take: a body becomes text, values, and the request to an upstream. */
+function defaultBudgetMb(): number {
+  return Math.max(MIN_BODY_BUDGET_MB, Math.floor(getHeapStatistics().heap_size_limit / 4 / MB));
+}
+
 const Environment = z.object({
   PORT: integer(0, 65_535, 4000),
   HOST: z.string().default('127.0.0.1'),
@@ -236,6 +248,7 @@ const Environment = z.object({
   EGRESS_ALLOW: cidrs.default([]),
   CORS_ORIGINS: origins.default([]),
   TRUST_PROXY: proxies.default([]),
+  BODY_BUDGET_MB: integer(MIN_BODY_BUDGET_MB, 1_000_000, defaultBudgetMb()),
   RETENTION_DAYS: integer(1, 36_500, 30),
   SYNC_TIMEOUT_MS: integer(1, 86_400_000, 600_000),
   WORKER_CONCURRENCY: concurrency.default({}),
@@ -326,6 +339,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
       corsOrigins: env.CORS_ORIGINS,
       trustProxy: env.TRUST_PROXY,
+      bodyBudgetBytes: env.BODY_BUDGET_MB * MB,
     },
     database: { url: env.DATABASE_URL ?? null, poolSize: env.DATABASE_POOL_SIZE },
     kafka: kafkaOf(env),

@@ -13,6 +13,7 @@ import type { FileService } from './files/files.types.js';
 import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
+import type { StreamLimits } from './metering/index.js';
 import type { ModelCatalogue } from './models/models.types.js';
 import type { Bus } from './events/events.types.js';
 import type { WebhookService } from './webhooks/index.js';
@@ -35,6 +36,7 @@ export interface Services {
   people: PeopleService;
   authenticator: Authenticator;
   metering: Metering;
+  streams: StreamLimits;
   files: FileService;
   models: ModelCatalogue;
   jobs: JobService;

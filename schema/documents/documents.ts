@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { DocumentNode, GraphQLSchema } from 'graphql';
 import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
+import { isWatching } from './watching.js';
 import { SubscriptionRootRule } from './subscription-root.rule.js';
-import { faultsOfVariables } from './variables.js';
+import { faultsOfVariables, undeclaredVariable } from './variables.js';
 
 /** A GraphQL request as it came. */
 export interface DocumentRequest {
@@ -18,6 +19,8 @@ export type Prepared = { document: DocumentNode } | { errors: readonly GraphQLEr
 export interface Documents {
   /** Parse, limits, validation, variables: what no operation may skip, on HTTP, WebSocket and Server-Sent Events alike. */
   prepare(request: DocumentRequest): Prepared;
+  /** Whether a request subscribes to what happens anyway, and asks for no work: it counts as an opened stream. */
+  watches(request: DocumentRequest): boolean;
 }
 
 /** Documents kept parsed and validated, and the longest text that is kept. */
@@ -55,13 +58,22 @@ export function createDocuments(schema: GraphQLSchema): Documents {
       if ('errors' in prepared) return prepared;
       const refused = checkLimits(schema, prepared.document, request.variables ?? {});
       if (refused) return { errors: [refused] };
+      const undeclared = undeclaredVariable(prepared.document, request);
+      if (undeclared) return { errors: [undeclared] };
       const errors = faultsOfVariables(schema, prepared.document, request);
       return errors.length > 0 ? { errors } : prepared;
+    },
+    watches({ query, operationName }) {
+      if (!query.includes('subscription')) return false;
+      const prepared = find(query);
+      return 'document' in prepared && isWatching(schema, prepared.document, operationName ?? null);
     },
   };
 }
 
 function parseWithin(query: string): Prepared {
+  if (query.length > LIMITS.length)
+    return { errors: [limitError(`Document has more than ${LIMITS.length} characters`)] };
   if (hasTooManyLines(query)) return { errors: [limitError(`Document has more than ${LIMITS.lines} lines`)] };
   let document: DocumentNode;
   try {

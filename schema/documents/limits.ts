@@ -24,6 +24,8 @@ import { guardOf } from '../guard.js';
 
 /** What one operation may ask for; a document over a limit is a 400 before anything runs (trust.md 2, "GraphQL"). */
 export const LIMITS = {
+  /** Characters of the document, comments included; files come as variables. */
+  length: 1_000_000,
   /** Lexer tokens of the document. */
   tokens: 1000,
   /** Lines of the document, those in its texts included. */

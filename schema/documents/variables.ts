@@ -7,10 +7,32 @@ import {
   isNonNullType,
   typeFromAST,
 } from 'graphql';
+import { firstCharacters } from '../../src/characters.js';
 import type { DocumentRequest } from './documents.js';
+import { limitError } from './limits.js';
 
+const SHOWN_OF_NAME = 200;
 /** More faults than a person reads at once are not looked for. */
 const MAX_ERRORS = 20;
+
+/**
+ * The specification of GraphQL lets it be ignored. It would be read, held as long as its operation, and mean nothing: a mistake of its sender
+ * or worse.
+ */
+export function undeclaredVariable(
+  document: DocumentNode,
+  { operationName, variables }: DocumentRequest,
+): GraphQLError | null {
+  const operation = getOperationAST(document, operationName ?? null);
+  if (!operation || variables == null) return null;
+  const declared = new Set(operation.variableDefinitions?.map(({ variable }) => variable.name.value));
+  for (const name in variables)
+    if (!declared.has(name))
+      return limitError(
+        `Variable "$${firstCharacters(name, SHOWN_OF_NAME)}" is not defined by the operation.`,
+      );
+  return null;
+}
 
 /** Ends the coercion of one value. */
 class EnoughErrors extends Error {}

@@ -2,14 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, Progress } from '../../src/http/index.js';
+import type { HttpAnswer, Progress, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
   eventStreamWish,
-  parseJson,
   rateFor,
-  readJsonBody,
   sendAnswer,
   sendOnce,
   setRate,
@@ -41,32 +39,42 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let call: CallContext | null = null;
+    let body: RequestBody | null = null;
     try {
       call = await edge.open(request, response, 'sessions');
-      await serve(request, response, call);
+      body = edge.body(request, call);
+      // What is streamed is all that is kept of the request: the stream may stay open for days.
+      const streamed = await serve({ request, response, call, body });
+      if (streamed) await options.stream({ request: streamed, response, call, holding: body.holding });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
       setRate(response, await rateFor(edge, call, fault));
       discardBody(request);
       sendAnswer(response, refusal(error));
+    } finally {
+      body?.release();
     }
   }
 
-  async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
-    const { method, query, bytes, source } = await read(request);
+  /** Answers, or tells what is to be streamed. */
+  async function serve({ request, response, call, body }: Incoming): Promise<GraphqlRequest | null> {
+    const { method, query, fingerprint, source } = await read(request, body);
     const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
     const key = request.headers['idempotency-key'];
-    if (bytes && key !== undefined) {
+    if (fingerprint && key !== undefined) {
       const place = { method, path: '/graphql', query };
-      const identity = { call, key: String(key), ...place, body: bytes };
-      return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
+      const identity = { call, key: String(key), ...place, body: fingerprint };
+      await sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
+      return null;
     }
+    const streamed = streamedOf(options, request, source);
+    if (streamed !== null) return streamed;
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
-    if (isStreamed(options, request, graphql)) return options.stream({ request: graphql, response, call });
     const given = await run({ request, call, graphql, progress: undefined });
     setRate(response, await rateFor(edge, call));
     sendAnswer(response, given);
+    return null;
   }
 
   async function run(work: Work): Promise<HttpAnswer> {
@@ -100,12 +108,19 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   return { handle, close: () => apollo.close() };
 }
 
+interface Incoming {
+  request: IncomingMessage;
+  response: ServerResponse;
+  call: CallContext;
+  body: RequestBody;
+}
+
 interface Read {
   method: string;
   /** Without its `?`. */
   query: string;
-  /** Of a POST. */
-  bytes: Buffer | null;
+  /** Of a POST with an Idempotency-Key: what its body has in common with its retries only. */
+  fingerprint: Buffer | null;
   source: RequestSource;
 }
 
@@ -118,24 +133,39 @@ interface Work {
 }
 
 /** What a request brings. @throws ApiError for a body that cannot be read, or another method */
-async function read(request: IncomingMessage): Promise<Read> {
+async function read(request: IncomingMessage, body: RequestBody): Promise<Read> {
   const { method = 'GET', url = '/' } = request;
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
-  const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
   const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-  return { method, query, bytes, source: bytes ? { json: parseJson(bytes, paramOf) } : { query } };
+  if (method === 'GET') return { method, query, fingerprint: null, source: { query } };
+  const bytes = await body.readJson(BODY_LIMIT_BYTES);
+  const json = await body.parse(bytes, paramOf);
+  const isKeyed = request.headers['idempotency-key'] !== undefined;
+  return { method, query, fingerprint: isKeyed ? await body.fingerprint(bytes) : null, source: { json } };
 }
 
-/** A subscription of a client that accepts event streams beside JSON. */
-function isStreamed(
+/** A subscription of a client that accepts event streams beside JSON. Its slot is not taken: it may be one of another window. */
+function streamedOf(
   { documents }: GraphqlHandlerOptions,
   request: IncomingMessage,
-  graphql: GraphqlRequest,
-): boolean {
-  if (eventStreamWish(request.headers.accept) !== 'accepted') return false;
-  const prepared = documents.prepare(graphql);
-  if ('errors' in prepared) return false;
-  return getOperationAST(prepared.document, graphql.operationName ?? null)?.operation === 'subscription';
+  source: RequestSource,
+): GraphqlRequest | null {
+  if (eventStreamWish(request.headers.accept) !== 'accepted') return null;
+  const graphql = parsedOrNull(source);
+  const prepared = graphql && documents.prepare(graphql);
+  if (prepared === null || 'errors' in prepared) return null;
+  const { query, operationName, variables } = graphql as GraphqlRequest;
+  const operation = getOperationAST(prepared.document, operationName ?? null);
+  return operation?.operation === 'subscription' ? { query, operationName, variables } : null;
+}
+
+/** Null: it is refused after its slot was taken. */
+function parsedOrNull(source: RequestSource): GraphqlRequest | null {
+  try {
+    return parseRequest(source);
+  } catch {
+    return null;
+  }
 }
 
 /** @param headers of the whole answer: they go with what is done of it */

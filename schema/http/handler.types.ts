@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
-import type { HttpEdge } from '../../src/http/index.js';
+import type { Holding, HttpEdge } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { Services } from '../../src/services.js';
 import type { Documents } from '../documents/index.js';
@@ -13,6 +13,12 @@ export interface GraphqlHandlerOptions {
   services: Services;
   edge: HttpEdge;
   logger: Logger;
-  /** Answers a subscription as Server-Sent Events, for clients that accept them beside JSON. The key's slot was taken. */
-  stream(work: { request: GraphqlRequest; response: ServerResponse; call: CallContext }): Promise<void>;
+  /** Answers a subscription as Server-Sent Events, for clients that accept them beside JSON. No slot was taken. */
+  stream(work: {
+    request: GraphqlRequest;
+    response: ServerResponse;
+    call: CallContext;
+    /** What the request holds. */
+    holding: Holding;
+  }): Promise<void>;
 }

@@ -17,7 +17,7 @@ export class JobResolver {
   @Query(() => JobType, {
     description: 'One job. With `poll` the answer waits up to 30 seconds for the job to finish.',
   })
-  job(
+  async job(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the job.' }) id: string,
     @Arg('poll', () => Boolean, {
@@ -29,7 +29,10 @@ export class JobResolver {
   ): Promise<Job> {
     const { orgId } = call.principal;
     if (!poll) return services.jobs.get(orgId, id);
-    return services.jobs.wait(orgId, id, { timeoutMs: POLL_TIMEOUT_MS, signal: call.signal });
+    const leave = services.streams.hold(call.principal);
+    return await services.jobs
+      .wait(orgId, id, { timeoutMs: POLL_TIMEOUT_MS, signal: call.signal })
+      .finally(leave);
   }
 
   @Scope('usage')

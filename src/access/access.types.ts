@@ -22,6 +22,13 @@ export interface Plan {
   /** Null: webhooks are not available. */
   webhooks: { max: number; customHeaders: boolean } | null;
   maxPendingJobs: number;
+  /**
+   * Of subscriptions, event streams and long polls, counted by each process: `perMinute` are opened by one key, `held` open at once (a WebSocket
+   * is one), and `heldByOrganization` by all keys of an organisation.
+   */
+  streams: { perMinute: number; held: number; heldByOrganization: number };
+  /** How many megabytes of requests a process reads and holds at once for one key. */
+  bodies: { heldMb: number };
 }
 
 export interface PlanCatalogue {

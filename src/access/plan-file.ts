@@ -34,6 +34,8 @@ const PlanSchema = z.strictObject({
   agents: AgentLimits.nullable(),
   webhooks: z.strictObject({ max: limit.min(0), customHeaders: z.boolean() }).nullable(),
   maxPendingJobs: count,
+  streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
+  bodies: z.strictObject({ heldMb: count }),
 });
 
 const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>

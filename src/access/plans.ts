@@ -27,6 +27,9 @@ const NOTHING: PlanData['limits'] = {
   agent_runs: 0,
 };
 
+/** Two hundred watchers of a few things each survive three restarts in a minute (beyond 14.6). */
+const STREAMS: PlanData['streams'] = { perMinute: 1200, held: 2000, heldByOrganization: 6000 };
+
 /** Contract 8.1 to 8.3 and 8.5, decisions.md 3, 4 and 6. */
 export const DEFAULT_PLANS: PlansData = {
   plans: {
@@ -38,6 +41,8 @@ export const DEFAULT_PLANS: PlansData = {
       agents: null,
       webhooks: null,
       maxPendingJobs: 10,
+      streams: STREAMS,
+      bodies: { heldMb: 128 },
     },
     pro_monthly: {
       name: 'Pro Monthly',
@@ -56,6 +61,8 @@ export const DEFAULT_PLANS: PlansData = {
       agents: { maxAgents: 5, maxTools: 4, maxIterations: 10, maxKnowledgeFiles: 5, maxKnowledgeFileMb: 10 },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 100,
+      streams: STREAMS,
+      bodies: { heldMb: 256 },
     },
     business_monthly: {
       name: 'Business Monthly',
@@ -80,6 +87,8 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 500,
+      streams: STREAMS,
+      bodies: { heldMb: 256 },
     },
     cli_pro: {
       name: 'CLI Pro',
@@ -95,6 +104,8 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 500,
+      streams: STREAMS,
+      bodies: { heldMb: 256 },
     },
     cli_team: {
       name: 'CLI Team',
@@ -110,6 +121,8 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 1000,
+      streams: STREAMS,
+      bodies: { heldMb: 256 },
     },
   },
   endpointLimits: {

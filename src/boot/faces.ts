@@ -27,7 +27,7 @@ import { createIdempotency } from '../idempotency/index.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import type { HttpEdge } from '../http/index.js';
+import { createByteBudget, Turns, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
@@ -67,18 +67,21 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
   const documents = createDocuments(schema);
   const strangers = openStrangers(config);
-  const edge = openEdge(options, strangers);
+  const budget = createByteBudget(config.http.bodyBudgetBytes);
+  const edge = openEdge({ ...options, ...strangers, budget });
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
     schema,
     prepare: (request) => documents.prepare(request),
-    takeSlot: (call) => takeKeySlot(services, call),
+    watches: (request) => documents.watches(request),
+    takeSlot: async (call, request) =>
+      documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
-  const streaming = { edge, engine, shared, draining: options.draining };
+  const streaming = { edge, engine, shared, streams: services.streams, draining: options.draining };
   const sse = createGraphqlSseHandler(streaming);
   const stream = createOperationStream(streaming);
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
@@ -99,12 +102,13 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       if (file === null) throw notFound();
       return await services.files.read(call.principal.orgId, file.id);
     },
+    holdStream: ({ principal }) => services.streams.hold(principal),
     onRoute(request, pattern) {
       observed(request).pattern = pattern;
     },
     openapi: printApi(schema, knownUrl(config)),
   });
-  const ws = openWebSocket({ ...options, ...strangers, engine, shared });
+  const ws = openWebSocket({ ...options, ...strangers, budget, engine, shared });
   return {
     api: {
       rest,
@@ -140,17 +144,17 @@ interface Strangers {
   sessions: BrowserSessions;
 }
 
-function openStrangers({ http: { trustProxy, publicUrl, corsOrigins } }: Config): Strangers {
-  const sessions = createBrowserSessions({
-    publicUrl,
-    origins: corsOrigins.filter((origin) => origin !== '*'),
-    lifetime: SESSION_DAYS * 86_400,
-  });
+function openStrangers({ http: { trustProxy, publicUrl } }: Config): Strangers {
+  const sessions = createBrowserSessions({ publicUrl, lifetime: SESSION_DAYS * 86_400 });
   return { addressLimit: createAddressLimit(), clientAddress: createClientAddress(trustProxy), sessions };
 }
 
-function openEdge(options: FaceOptions, strangers: Strangers): HttpEdge {
-  const { foundation, services, closers } = options;
+interface EdgeOptions extends FaceOptions, Strangers {
+  budget: ByteBudget;
+}
+
+function openEdge(options: EdgeOptions): HttpEdge {
+  const { foundation, services, closers, ...strangers } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const idempotency = createIdempotency({ database, processId, logger, signing });
@@ -159,6 +163,7 @@ function openEdge(options: FaceOptions, strangers: Strangers): HttpEdge {
   const peek = createRatePeek(database);
   return createHttpEdge({
     ...strangers,
+    turns: new Turns(),
     authenticator,
     idempotency,
     logger,
@@ -187,18 +192,21 @@ function openSignIn(options: FaceOptions, strangers: Strangers): SignInHandler {
   });
 }
 
-interface WebSocketOptions extends FaceOptions, Strangers {
+interface WebSocketOptions extends EdgeOptions {
   engine: OperationEngine;
   shared: SharedResults;
 }
 
 function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
-  const { foundation, engine, shared, addressLimit, clientAddress, sessions, cors } = options;
+  const { foundation, services, budget, engine, shared, addressLimit, clientAddress, sessions, cors } =
+    options;
   const { authenticator, logger } = foundation;
   const { tracer } = foundation.telemetry;
   const ws = createGraphqlWsServer({
     engine,
     shared,
+    streams: services.streams,
+    budget,
     authenticator,
     logger,
     newRequestId: () => newId('req'),
@@ -206,8 +214,10 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     clientOf,
     strangerRate: (request) => addressLimit.state(clientAddress(request)),
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
-    sessionOf: (request) => (sessions.trusts(request) ? sessions.token(request) : undefined),
-    trustsOrigin: (origin, request) => cors.allows(origin) || sessions.trusts(request),
+    sessionOf: (request) =>
+      request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,
+    // With a key of its own a page of another origin may connect; whatever cookie its browser sends along does not count.
+    allowsOrigin: (origin, request) => cors.allows(origin) || sessions.trusts(request),
   });
   options.closers.add('the WebSocket server', () => ws.close());
   return ws;

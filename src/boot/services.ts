@@ -20,6 +20,7 @@ import {
   createMovingJobs,
   type JobHandler,
 } from '../jobs/index.js';
+import { createStreamLimits } from '../metering/index.js';
 import { createSearch } from '../search/index.js';
 import type { Services } from '../services.js';
 import { createSecretBox, createWebhookService } from '../webhooks/index.js';
@@ -72,6 +73,7 @@ export async function compose(
     plans,
     authenticator,
     metering,
+    streams: createStreamLimits(),
     files,
     models,
     jobs,

@@ -1,14 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import { ApiError, invalid } from '../errors.js';
-import { isDeeper } from '../json.js';
-import { checkShape, MAX_DEPTH, tooDeep } from './json-shape.js';
+import type { Duplex } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { ApiError } from '../errors.js';
+import type { Holding } from './byte-budget.js';
+import { malformed } from './json-text.js';
 
 const tooLarge = () => new ApiError('payload_too_large', 'Request body too large');
 const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
-const malformed = () => invalid('Malformed JSON');
 
 /** @throws ApiError unsupported_media_type unless the body is declared as plain UTF-8 JSON */
 export function requireJson(request: IncomingMessage): void {
@@ -28,31 +26,36 @@ export function whenBodyIsWanted(request: IncomingMessage, tell: () => void): vo
   waiting.set(request, tell);
 }
 
+export interface BodyReading {
+  limitBytes: number;
+  /** Counts what is read: what is declared at once, the rest as it comes. Absent: a short body, of a caller without a key. */
+  holding?: Holding;
+  /** How a larger one is refused. */
+  refusal?: (() => ApiError) | undefined;
+}
+
 /**
  * The body's bytes, never more than the limit: a declared length over it is refused unread, an undeclared one while reading.
- * @throws ApiError payload_too_large
+ * @throws ApiError payload_too_large; rate_limited and unavailable where too much is held already
  */
-export function readBody(
-  request: IncomingMessage,
-  limitBytes: number,
-  refusal: () => ApiError = tooLarge,
-): Promise<Buffer> {
-  const declared = request.headers['content-length'];
-  if (declared !== undefined && Number(declared) > limitBytes) return Promise.reject(refusal());
+export async function readBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
+  const { limitBytes, refusal = tooLarge } = reading;
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > limitBytes) throw refusal();
+  const gathered = new GatheredBytes(reading, declared);
   waiting.get(request)?.();
   waiting.delete(request);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+  return await new Promise((resolve, reject) => {
     const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limitBytes) {
+      try {
+        gathered.add(chunk);
+      } catch (fault) {
         request.off('data', onData);
-        reject(refusal());
-      } else chunks.push(chunk);
+        reject(fault as ApiError);
+      }
     };
     request.on('data', onData);
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on('end', () => resolve(gathered.take()));
     // Every request closes, most of them whole: an error and its stack are made for the others only.
     const onBroken = () => {
       if (!request.complete) reject(malformed());
@@ -62,37 +65,93 @@ export function readBody(
   });
 }
 
+const FIRST_BYTES = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** A body as it comes in, in one piece of memory: gathered in many it would be copied as a whole at its end, which takes long. */
+class GatheredBytes {
+  #memory: Buffer;
+  #size = 0;
+
+  constructor(
+    private readonly reading: BodyReading,
+    declared: number,
+  ) {
+    reading.holding?.grow(declared);
+    this.#memory = Buffer.allocUnsafe(declared);
+  }
+
+  /** What has come. It is forgotten here: the request's listeners live as long as its answer, which may be a stream. */
+  take(): Buffer {
+    const bytes = this.#memory.subarray(0, this.#size);
+    this.#memory = NOTHING;
+    return bytes;
+  }
+
+  add(chunk: Buffer): void {
+    const { limitBytes, refusal = tooLarge } = this.reading;
+    const size = this.#size + chunk.length;
+    if (size > limitBytes) throw refusal();
+    if (size > this.#memory.length) this.#grow(size);
+    chunk.copy(this.#memory, this.#size);
+    this.#size = size;
+  }
+
+  #grow(least: number): void {
+    const { limitBytes, holding } = this.reading;
+    const size = Math.min(limitBytes, Math.max(least, 2 * this.#memory.length, FIRST_BYTES));
+    holding?.grow(size - this.#memory.length);
+    const larger = Buffer.allocUnsafe(size);
+    this.#memory.copy(larger, 0, 0, this.#size);
+    this.#memory = larger;
+  }
+}
+
 const UNPACK = new Map([
-  ['gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['br', promisify(brotliDecompress)],
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
 ] as const);
 
 /**
  * The bytes of a body that must be plain JSON. One that is packed is refused for its encoding; one that would unpack to more than the limit
  * for its size: it is unpacked so far only to tell a bomb from a mistake.
- * @throws ApiError unsupported_media_type, payload_too_large
+ * @throws ApiError unsupported_media_type, and as {@link readBody}
  */
-export function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (request.headers['content-encoding'] !== undefined) return readEncoded(request, limitBytes);
+export function readJsonBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
+  if (request.headers['content-encoding'] !== undefined) return readEncoded(request, reading);
   try {
     requireJson(request);
   } catch (fault) {
     return Promise.reject(fault as ApiError);
   }
-  return readBody(request, limitBytes);
+  return readBody(request, reading);
 }
 
-async function readEncoded(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  const unpack = UNPACK.get(request.headers['content-encoding']?.trim().toLowerCase() as 'gzip');
-  if (unpack) {
-    const packed = await readBody(request, limitBytes);
-    await unpack(packed, { maxOutputLength: limitBytes }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    });
-  }
+async function readEncoded(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
+  const open = UNPACK.get(request.headers['content-encoding']?.trim().toLowerCase() as 'gzip');
+  if (open) await measureUnpacked(await readBody(request, reading), open(), reading);
   requireJson(request);
-  return readBody(request, limitBytes);
+  return await readBody(request, reading);
+}
+
+/** Nothing of it is kept. @throws ApiError payload_too_large */
+async function measureUnpacked(
+  packed: Buffer,
+  unpacking: Duplex,
+  { limitBytes }: BodyReading,
+): Promise<void> {
+  let size = 0;
+  try {
+    unpacking.end(packed);
+    for await (const chunk of unpacking) {
+      size += (chunk as Buffer).length;
+      if (size > limitBytes) break;
+    }
+  } catch {
+    // What cannot be unpacked is no bomb.
+  }
+  if (size > limitBytes) throw tooLarge();
 }
 
 /** So long a refused body is taken and forgotten, so that its sender reads the answer instead of a reset. */
@@ -108,76 +167,4 @@ export function discardBody(request: IncomingMessage): void {
   request.once('close', done);
   request.once('end', done);
   request.resume();
-}
-
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** @throws TypeError unless the bytes are UTF-8 */
-function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new TypeError('not UTF-8');
-  return bytes.toString('utf8', bytes[0] === 0xef && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
-}
-
-/** Escapes through which a valid JSON text can hold what PostgreSQL cannot store. */
-const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
-const PROTO_ESCAPE = /\\u005[fF]/;
-
-/**
- * The JSON value of a body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
- * refuse unknown parameters.
- * @param paramOf the parameter that a path of keys belongs to; by default its first key
- * @throws ApiError invalid_request `Malformed JSON`, or for `\u0000` and lone surrogates in any string, or for more than 500 levels or 200,000
- * members or a million items
- */
-export function parseJson(bytes: Buffer, paramOf: ParamOf = ([first]) => first): unknown {
-  checkShape(bytes);
-  let text: string;
-  let value: unknown;
-  try {
-    text = decode(bytes);
-    value = JSON.parse(text);
-  } catch {
-    throw malformed();
-  }
-  checkJson(value, text, paramOf);
-  return value;
-}
-
-/**
- * What every JSON of a caller is held to, however it came: see {@link parseJson}.
- * @param text what `value` was parsed from
- */
-export function checkJson(value: unknown, text: string, paramOf: ParamOf): void {
-  // Each level takes two characters at least: most bodies need no look.
-  if (text.length > 2 * MAX_DEPTH && isDeeper(value, MAX_DEPTH)) throw tooDeep();
-  // A search for plain text first: nearly no body has escapes, and the patterns look at every character.
-  const escapes = text.includes('\\u');
-  if (escapes && SUSPECT_ESCAPE.test(text)) checkStrings(value, { path: [], paramOf });
-  if (text.includes('__proto__') || (escapes && PROTO_ESCAPE.test(text))) dropProto(value, 0);
-}
-
-/** @throws ApiError invalid_request for a NUL or a lone surrogate */
-export function checkText(text: string, param?: string): void {
-  if (text.includes('\0') || LONE_SURROGATE.test(text))
-    throw invalid('Strings must not contain \\u0000 or lone surrogates', param);
-}
-
-type ParamOf = (path: string[]) => string | undefined;
-
-function checkStrings(value: unknown, place: { path: string[]; paramOf: ParamOf }): void {
-  const { path, paramOf } = place;
-  if (typeof value === 'string') checkText(value, paramOf(path));
-  else if (Array.isArray(value)) for (const item of value) checkStrings(item, place);
-  else if (typeof value === 'object' && value !== null)
-    for (const [key, item] of Object.entries(value)) {
-      checkText(key, paramOf(path));
-      checkStrings(item, { path: path.length < 3 ? [...path, key] : path, paramOf });
-    }
-}
-
-function dropProto(value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > 0 && Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  for (const item of Object.values(value)) dropProto(item, depth + 1);
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { AnswerPart, IdempotencyService } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
+import type { RequestBody } from './request-body.js';
 
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
@@ -17,6 +18,8 @@ export interface HttpEdge {
     response: ServerResponse,
     accepts?: 'keys' | 'sessions',
   ): Promise<CallContext> | CallContext;
+  /** The request's body; `release` it when the request's work is over. */
+  body(request: IncomingMessage, call: CallContext): RequestBody;
   /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
   dress(response: ServerResponse): void;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */

@@ -1,15 +1,11 @@
-export {
-  checkJson,
-  checkText,
-  discardBody,
-  parseJson,
-  readBody,
-  readJsonBody,
-  requireJson,
-  whenBodyIsWanted,
-} from './body.js';
+export { discardBody, readJsonBody, requireJson, whenBodyIsWanted } from './body.js';
+export { createByteBudget } from './byte-budget.js';
+export type { ByteBudget, Holding } from './byte-budget.js';
+export { checkJson, checkText, parseJson } from './json-text.js';
+export { RequestBody } from './request-body.js';
+export { Turns } from './turns.js';
 export { eventStreamWish } from './event-stream-wish.js';
-export { checkShape } from './json-shape.js';
+export { checkShape, hasMoreMembers } from './json-shape.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
 export {

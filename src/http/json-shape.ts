@@ -3,9 +3,9 @@ import { invalid } from '../errors.js';
 /** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
 export const MAX_DEPTH = 500;
 /** Far more than any call needs, in all objects of a body together. */
-const MAX_MEMBERS = 200_000;
+export const MAX_MEMBERS = 200_000;
 /** Commas: of members, and of the items of all lists. */
-const MAX_COMMAS = 1_000_000;
+export const MAX_COMMAS = 1_000_000;
 /** Shorter texts are parsed as fast as they are looked through, whatever they hold. */
 const SMALL_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 export const tooDeep = () => invalid('JSON is nested too deeply');
-const tooMany = () => invalid('JSON has too many members');
+export const tooMany = () => invalid('JSON has too many members');
 
 /**
  * Refuses a text whose parsing would hold the process for seconds: objects of a million names, millions of lists or levels take long to
@@ -44,6 +44,19 @@ export function checkShape(bytes: Buffer): void {
       if (++depth > MAX_DEPTH) throw tooDeep();
     } else if ((byte | BRACE_BIT) === CLOSING) depth -= 1;
   }
+}
+
+/** Whether all objects of a JSON text together have more than so many members. */
+export function hasMoreMembers(bytes: Buffer, most: number): boolean {
+  let members = 0;
+  // Each takes four bytes at least.
+  if (bytes.length <= 4 * most) return false;
+  for (let at = 0; at >= 0 && at < bytes.length; at += 1) {
+    if (bytes[at] === QUOTE) at = endOfString(bytes, at);
+    else if (bytes[at] === COLON && ++members > most) return true;
+    if (at < 0) return false;
+  }
+  return false;
 }
 
 /** Where the string that begins at `from` ends; -1 where it does not. */

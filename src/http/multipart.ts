@@ -1,7 +1,8 @@
 import busboy from 'busboy';
 import { invalid } from '../errors.js';
 import type { ApiError } from '../errors.js';
-import { checkText } from './body.js';
+import type { RequestBody } from './request-body.js';
+import { checkText } from './json-text.js';
 
 /** A file of a multipart body. */
 export interface UploadedFile {
@@ -30,9 +31,14 @@ export function isMultipart(contentType: string | undefined): boolean {
 
 /**
  * A body of multipart/form-data that was read whole.
+ * @param inPieces gives the bytes out little by little
  * @throws ApiError invalid_request `Malformed multipart body` for a truncated or broken one, `<name> must be one file` for a repeated one
  */
-export async function parseMultipart(bytes: Buffer, contentType: string): Promise<MultipartBody> {
+export async function parseMultipart(
+  bytes: Buffer,
+  contentType: string,
+  inPieces: RequestBody['inPieces'],
+): Promise<MultipartBody> {
   // A file may come as text too (base64, a data: URL), as in JSON.
   const parser = openParser(contentType, bytes.length);
   const fields = new FormFields();
@@ -52,7 +58,7 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
     for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit', 'error'] as const)
       parser.on(event, broken);
     parser.on('close', () => resolve(null));
-    parser.end(bytes);
+    inPieces(bytes, (piece) => void parser.write(piece)).then(() => parser.end(), broken);
   });
   if (failure !== null) throw failure;
   return { fields: fields.read(), files };

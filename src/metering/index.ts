@@ -8,3 +8,5 @@ export type * from './metering.types.js';
 export { createRatePeek } from './rate-peek.js';
 export { rateOf, tighter } from './rates.js';
 export { fallbackOf as ledgerFallback } from './settlement.js';
+export { createStreamLimits } from './stream-limits.js';
+export type { StreamLimits } from './stream-limits.js';

@@ -14,7 +14,7 @@ export interface BrowserSessions {
   read(request: IncomingMessage): SessionCredential | undefined;
   /** The cookie's text, from whichever page it comes. */
   token(request: IncomingMessage): string | undefined;
-  /** Whether a page that may act for its reader sent this: one of this installation, or of an origin that the operator names. */
+  /** Whether a page of PUBLIC_URL's own origin sent this, as far as the request tells (beyond 14.2). */
   trusts(request: IncomingMessage): boolean;
   /** `Set-Cookie` for a new session. */
   keep(token: string): string;
@@ -30,8 +30,6 @@ export interface BrowserSessions {
 
 export interface BrowserSessionOptions {
   publicUrl: string;
-  /** Without `*`: whoever answers everybody does not trust everybody with a person's session. */
-  origins: readonly string[];
   /** Seconds. */
   lifetime: number;
 }
@@ -49,8 +47,8 @@ function cookieOf({ headers: { cookie } }: IncomingMessage, name: string): strin
   return undefined;
 }
 
-/** Not told: by no browser, or by one that came by plain http. */
-const OWN_SITES = new Set<string | string[] | undefined>([undefined, 'same-origin', 'none']);
+/** Where a request names no origin. Not told: by no browser, or by one that came by plain http. */
+const OWN_SITES = new Set<string | string[] | undefined>([undefined, 'same-origin']);
 const SCRATCH_SECONDS = 600;
 
 export function createBrowserSessions(options: BrowserSessionOptions): BrowserSessions {
@@ -65,18 +63,13 @@ export function createBrowserSessions(options: BrowserSessionOptions): BrowserSe
   const token = (request: IncomingMessage) => cookieOf(request, name);
   const trusts = ({ headers }: IncomingMessage): boolean => {
     const { origin } = headers;
-    // A GET names no origin: another host of this domain, or another port, may send one too, and with the cookie.
-    if (origin === undefined) return OWN_SITES.has(headers['sec-fetch-site']);
-    if (origin === own.origin || options.origins.includes(origin)) return true;
-    return URL.canParse(origin) && new URL(origin).host === headers.host;
+    return origin === undefined ? OWN_SITES.has(headers['sec-fetch-site']) : origin === own.origin;
   };
   return {
     read(request) {
       const value = token(request);
       if (value === undefined) return undefined;
-      // By plain http no browser says where a GET comes from; a POST of another page always names its origin.
-      const isTold = request.method !== 'GET' || request.headers['sec-fetch-site'] !== undefined;
-      if (!isTold || !trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
+      if (!trusts(request)) throw new ApiError('forbidden', 'Origin not allowed');
       const asked = request.headers['x-organization'];
       return { token: value, orgId: organizationOf(Array.isArray(asked) ? asked.join() : asked) };
     },

@@ -44,7 +44,7 @@ const ok = (body: unknown, cookies: string[] = []): Answer => ({ status: 200, co
 const tell = ({ user, organizations }: SignedIn): SignedIn => ({ user, organizations });
 
 async function bodyOf(request: IncomingMessage): Promise<Body> {
-  const body = parseJson(await readJsonBody(request, BODY_LIMIT_BYTES));
+  const body = parseJson(await readJsonBody(request, { limitBytes: BODY_LIMIT_BYTES }));
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError('invalid_request', 'The body must be an object');
   return body as Body;

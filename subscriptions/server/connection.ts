@@ -4,12 +4,14 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
 import { errorExtensions, graphqlParamOf } from '../../schema/index.js';
-import { ApiError } from '../../src/errors.js';
-import { checkJson } from '../../src/http/index.js';
+import { ApiError, toApiError } from '../../src/errors.js';
+import { checkJson, hasMoreMembers } from '../../src/http/index.js';
+import type { ByteBudget, Holding } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { organizationOf } from '../../src/sign-in/index.js';
+import type { StreamLimits } from '../../src/metering/index.js';
 import type { ClientInfo } from '../../src/vocabulary.js';
-import { runOperation } from './operation.js';
+import { OPERATION_BYTES, runOperation } from './operation.js';
 import { Outgoing } from './outgoing.js';
 import type { Turn } from './outgoing.js';
 import type { OperationEngine, OperationSink } from './operation.types.js';
@@ -17,12 +19,16 @@ import type { SharedResults } from './shared-results.js';
 
 /** Close codes that are ours beside the protocol's (trust.md 2). */
 export const STALLED = 4013;
+/** The protocol's own code of that number says of a second init that there are too many. */
+const TOO_MANY_STREAMS = 4429;
 export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
 /** As of the headers that say the same. */
 const MAX_CLIENT_LENGTH = 200;
 const MAX_OPERATIONS = 1000;
+/** More than any operation of a message's length has, and as many as are read in a few milliseconds. */
+const MAX_MESSAGE_MEMBERS = 10_000;
 /** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
 const MAX_ID_LENGTH = 255;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
@@ -32,6 +38,8 @@ export interface ConnectionDependencies {
   engine: OperationEngine;
   shared: SharedResults;
   turn: Turn;
+  streams: StreamLimits;
+  budget: ByteBudget;
   authenticator: Authenticator;
   logger: Logger;
   newRequestId(): string;
@@ -71,6 +79,7 @@ export class Connection {
   #traceparent: string | undefined;
   #organization: string | undefined;
   #forgetKey: () => void = () => {};
+  #leavePlace: () => void = () => {};
   #draining = false;
   #pingSince: number | null = null;
   readonly #outgoing: Outgoing;
@@ -133,6 +142,9 @@ export class Connection {
     if (this.#state === 'closed') return;
     if (isBinary) return this.close(CloseCode.BadRequest, 'Binary messages are not supported');
     const text = String(data);
+    // Objects of ever new names take long to build.
+    if (hasMoreMembers(Buffer.from(text), MAX_MESSAGE_MEMBERS))
+      return this.close(CloseCode.BadRequest, 'Invalid message received');
     let message: Message;
     try {
       message = parseMessage(text);
@@ -142,7 +154,7 @@ export class Connection {
     if ('id' in message && message.id.length > MAX_ID_LENGTH)
       return this.close(CloseCode.BadRequest, `An id has at most ${MAX_ID_LENGTH} characters`);
     const fault = faultOf(message, text);
-    if (fault === null) this.#handle(message);
+    if (fault === null) this.#handle(message, text.length);
     else this.#refuse(message, fault);
   }
 
@@ -155,12 +167,13 @@ export class Connection {
     this.#send(JSON.stringify({ id: message.id, type: MessageType.Error, payload }));
   }
 
-  #handle(message: Message): void {
+  /** @param length of its text */
+  #handle(message: Message, length: number): void {
     switch (message.type) {
       case MessageType.ConnectionInit:
         return void this.#initialise(message.payload ?? {});
       case MessageType.Subscribe:
-        return void this.#subscribe(message.id, message.payload);
+        return void this.#subscribe(message.id, message.payload, length);
       case MessageType.Complete:
         return this.#cancel(message.id);
       case MessageType.Ping:
@@ -191,12 +204,24 @@ export class Connection {
     this.#client = toldClient(this.#client, told);
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
     if (!principal || this.#isClosed()) return;
+    if (!this.#takePlace(principal)) return;
     const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
       this.close(CloseCode.Unauthorized, 'Unauthorized'),
     );
     this.#forgetKey = forget;
     this.#state = 'ready';
     this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
+  }
+
+  /** False: the connection was closed. */
+  #takePlace(principal: Principal): boolean {
+    try {
+      this.#leavePlace = this.dependencies.streams.hold(principal);
+      return true;
+    } catch (error) {
+      this.close(TOO_MANY_STREAMS, (error as Error).message);
+      return false;
+    }
   }
 
   /** Null: the connection was closed with `code`, or the database is away (1013, try again later). */
@@ -218,7 +243,7 @@ export class Connection {
     }
   }
 
-  async #subscribe(id: string, payload: SubscribePayload): Promise<void> {
+  async #subscribe(id: string, payload: SubscribePayload, length: number): Promise<void> {
     if (this.#state !== 'ready') return this.close(CloseCode.Unauthorized, 'Unauthorized');
     if (this.#operations.has(id)) {
       // A reason has at most 123 bytes, and an id may have more.
@@ -234,12 +259,17 @@ export class Connection {
     // The key is looked at for each operation: its plan may have changed since the connection began.
     const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
     if (!principal || this.#isClosed()) return;
+    const sink = this.#sink(id, operation);
+    const holding = this.#hold(principal, length, sink);
+    if (holding === null) return;
+    const { query, operationName, variables } = payload;
     const run = (traceparent?: string) =>
       runOperation({
         ...this.dependencies,
         call: this.#call(principal, operation.abort.signal, traceparent),
-        request: payload,
-        sink: this.#sink(id, operation),
+        request: { query, operationName, variables },
+        sink,
+        holding,
         onResumable: () => {
           operation.resumable = true;
           this.#closeIfIdle();
@@ -247,9 +277,22 @@ export class Connection {
       });
     const { traced } = this.dependencies;
     const parent = textIn(payload.extensions ?? {}, 'traceparent') ?? this.#traceparent;
-    await (traced === undefined ? run() : traced(parent, run));
+    await (traced === undefined ? run() : traced(parent, run)).finally(() => holding.release());
     if (this.#operations.get(id) === operation) this.#operations.delete(id);
     this.#closeIfIdle();
+  }
+
+  /** What an operation of a message of this length holds. Null: more than its key may hold, and refused. */
+  #hold(principal: Principal, length: number, sink: OperationSink): Holding | null {
+    const holding = this.dependencies.budget.hold(principal);
+    try {
+      holding.grow(length + OPERATION_BYTES);
+      return holding;
+    } catch (error) {
+      const fault = toApiError(error);
+      sink.error([{ message: fault.message, extensions: { ...errorExtensions(fault) } }]);
+      return null;
+    }
   }
 
   #call(principal: Principal, signal: AbortSignal, traceparent: string | undefined): CallContext {
@@ -304,6 +347,7 @@ export class Connection {
     this.#state = 'closed';
     clearTimeout(this.#initTimer);
     this.#forgetKey();
+    this.#leavePlace();
     for (const { abort } of this.#operations.values()) abort.abort();
     this.#operations.clear();
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   createSourceEventStream,
   execute,
@@ -7,10 +8,12 @@ import {
   type ExecutionResult,
 } from 'graphql';
 import { ApiError } from '../../src/errors.js';
+import type { Holding } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
-import type { SharedResults, SharedScope } from './shared-results.js';
+import { SharedScope } from './shared-results.js';
+import type { SharedResults } from './shared-results.js';
 
 export interface OperationRun {
   engine: OperationEngine;
@@ -18,6 +21,8 @@ export interface OperationRun {
   call: CallContext;
   request: OperationRequest;
   sink: OperationSink;
+  /** What the request holds. */
+  holding: Holding;
   /** Called once the operation turns out to be one that its client can resume (a hub's subscription). */
   onResumable?(): void;
 }
@@ -28,7 +33,7 @@ export interface OperationRun {
  */
 export async function runOperation(run: OperationRun): Promise<void> {
   try {
-    await run.engine.takeSlot(run.call);
+    await run.engine.takeSlot(run.call, run.request);
     const prepared = run.engine.prepare(run.request);
     if ('errors' in prepared) return fail(run, prepared.errors);
     const args: ExecutionArgs = {
@@ -62,9 +67,14 @@ async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
   };
   if (run.call.signal.aborted) return stop();
   run.call.signal.addEventListener('abort', stop, { once: true });
-  const { scope, close } = run.shared.open(shareKey(run));
+  const isResumable = 'resumable' in iterator;
+  const { scope, close } = isResumable ? run.shared.open(shareKey(run)) : unshared();
   try {
-    if ('resumable' in iterator) run.onResumable?.();
+    if (isResumable) {
+      // It may stay open for days, and keeps of its request what it needs.
+      run.holding.keep(weightOf(run.request));
+      run.onResumable?.();
+    }
     run.engine.meters?.subscriptions(1);
     await deliver(run, reading, scope).finally(() => run.engine.meters?.subscriptions(-1));
   } finally {
@@ -110,11 +120,29 @@ function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | str
   return 'then' in result ? result.then((whole) => toJson(run, whole)) : toJson(run, result);
 }
 
-/** What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. */
+/** Of what is made for one reader alone, as a chat is. */
+const unshared = (): ReturnType<SharedResults['open']> => ({
+  scope: new SharedScope(),
+  close: () => undefined,
+});
+
+/** About what an open operation takes besides its request. */
+export const OPERATION_BYTES = 8 * 1024;
+
+/** About how many bytes an operation keeps in memory. */
+export function weightOf({ query, variables }: OperationRequest): number {
+  return OPERATION_BYTES + 2 * query.length + 2 * JSON.stringify(variables ?? null).length;
+}
+
+/**
+ * What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. A hash: it is
+ * kept as long as its readers.
+ */
 function shareKey({ request, call }: OperationRun): string {
   const { orgId, scopes, person } = call.principal;
   const reader = [orgId, [...scopes].sort(), person?.role];
-  return JSON.stringify([request.query, request.operationName, request.variables, reader]);
+  const parts = [request.query, request.operationName, request.variables, reader];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
 function toJson({ engine }: OperationRun, result: ExecutionResult): string {

@@ -14,8 +14,10 @@ export interface OperationEngine {
   schema: GraphQLSchema;
   /** Parse, limits, validation. Answers every fault at once where there is one. */
   prepare(request: OperationRequest): { document: DocumentNode } | { errors: readonly GraphQLError[] };
-  /** Takes the operation's slot of its key's window. @throws ApiError */
-  takeSlot(call: CallContext): Promise<void>;
+  /** Whether a request subscribes to what happens anyway, and asks for no work. */
+  watches(request: OperationRequest): boolean;
+  /** Takes the operation's slot of its key's window: of openings, where it only watches. Once. @throws ApiError */
+  takeSlot(call: CallContext, request: OperationRequest): Promise<void>;
   context(call: CallContext): GraphqlContext;
   present(error: GraphQLError): GraphQLFormattedError;
   /** Counts open subscriptions and what they are sent. */

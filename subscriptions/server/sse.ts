@@ -2,20 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, type GraphQLFormattedError } from 'graphql';
 import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
 import { ApiError, invalid } from '../../src/errors.js';
-import type { HttpEdge } from '../../src/http/index.js';
+import type { Holding, HttpEdge, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
-  parseJson,
   rateFor,
-  readJsonBody,
   roomIn,
   sendAnswer,
   setRate,
   visibleError,
 } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
-
+import type { StreamLimits } from '../../src/metering/index.js';
 import { runOperation } from './operation.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import type { SharedResults } from './shared-results.js';
@@ -28,6 +26,7 @@ export interface GraphqlSseDependencies {
   edge: HttpEdge;
   engine: OperationEngine;
   shared: SharedResults;
+  streams: StreamLimits;
   /** Fires when the process stops: streams that can be resumed end then. */
   draining: AbortSignal;
 }
@@ -40,12 +39,12 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
   const stream = createOperationStream(dependencies);
   return async (request, response) => {
     let call: CallContext | null = null;
+    let body: RequestBody | null = null;
     try {
       call = await edge.open(request, response, 'sessions');
-      const operation = await readOperation(request);
-      await edge.takeSlot(call);
-      refuseWhole(dependencies, operation, request);
-      await stream({ request: operation, response, call });
+      body = edge.body(request, call);
+      const operation = await readOperation(request, body);
+      await stream({ request: operation, response, call, holding: body.holding });
     } catch (fault) {
       const error = visibleError(edge, fault, call?.requestId ?? '');
       setRate(response, await rateFor(edge, call, fault));
@@ -53,21 +52,29 @@ export function createGraphqlSseHandler(dependencies: GraphqlSseDependencies): G
       const errors = [{ message: error.message, extensions: errorExtensions(error) }];
       const headers = { 'content-type': 'application/json; charset=utf-8', ...errorHeaders(error) };
       sendAnswer(response, { status: error.status, headers, body: JSON.stringify({ errors }) });
+    } finally {
+      body?.release();
     }
   };
 }
 
-async function readOperation(request: IncomingMessage): Promise<OperationRequest> {
+/** What an operation needs of its request: the stream may stay open for days. */
+async function readOperation(request: IncomingMessage, body: RequestBody): Promise<OperationRequest> {
+  const { query, operationName, variables } = parseGraphqlRequest(await readSource(request, body));
+  return { query, operationName, variables };
+}
+
+async function readSource(
+  request: IncomingMessage,
+  body: RequestBody,
+): Promise<{ query: string } | { json: unknown }> {
   const { method = 'GET', url = '/' } = request;
-  if (method === 'GET')
-    return parseGraphqlRequest({ query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' });
+  if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
   if (request.headers['idempotency-key'] !== undefined) {
     throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
   }
-  return parseGraphqlRequest({
-    json: parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), graphqlParamOf),
-  });
+  return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), graphqlParamOf) };
 }
 
 /**
@@ -76,9 +83,9 @@ async function readOperation(request: IncomingMessage): Promise<OperationRequest
  */
 function refuseWhole(
   { engine }: GraphqlSseDependencies,
-  operation: OperationRequest,
-  { method }: IncomingMessage,
+  { request: operation, call, response }: OperationStreaming,
 ): void {
+  const { method, headers } = response.req;
   const prepared = engine.prepare(operation);
   if ('errors' in prepared) {
     const refused = prepared.errors.find((error) => error.extensions['refused'] === true);
@@ -86,7 +93,12 @@ function refuseWhole(
     return;
   }
   const kind = getOperationAST(prepared.document, operation.operationName ?? null)?.operation;
-  if (method === 'GET' && kind === 'mutation') throw methodNotAllowed('POST');
+  if (method !== 'GET') return;
+  if (kind === 'mutation') throw methodNotAllowed('POST');
+  // By plain http no browser tells which page sends a GET: it may read with the reader's cookie, and charges nobody.
+  const isTold = call.principal.person === undefined || headers['sec-fetch-site'] !== undefined;
+  if (kind === 'subscription' && !isTold && !engine.watches(operation))
+    throw new ApiError('forbidden', 'Origin not allowed');
 }
 
 /** A GET may be repeated and followed by anything that sees a link: it changes nothing. */
@@ -94,23 +106,39 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-/** An operation whose request was read and whose slot was taken, with where its events go. */
+/** An operation whose request was read, with where its events go. */
 export interface OperationStreaming {
   request: OperationRequest;
   response: ServerResponse;
   call: CallContext;
+  /** What the request holds. */
+  holding: Holding;
 }
 
-/** Runs an operation and sends its results as they come. Ends with the operation, or with its reader. */
+/**
+ * Takes an operation's place and slot, runs it, and sends its results as they come. Ends with the operation, or with its reader.
+ * The answer rejects with an ApiError where the whole request is refused.
+ */
 export function createOperationStream(
   dependencies: GraphqlSseDependencies,
 ): (streaming: OperationStreaming) => Promise<void> {
-  return (streaming) => stream(dependencies, streaming);
+  const { engine, streams } = dependencies;
+  return async (streaming) => {
+    const { request, response, call } = streaming;
+    const leave = streams.hold(call.principal);
+    try {
+      await engine.takeSlot(call, request);
+      refuseWhole(dependencies, streaming);
+      await stream(dependencies, streaming);
+    } finally {
+      leave();
+    }
+  };
 }
 
 async function stream(dependencies: GraphqlSseDependencies, streaming: OperationStreaming): Promise<void> {
   const { draining, edge } = dependencies;
-  const { request, response, call } = streaming;
+  const { request, response, call, holding } = streaming;
   const rate = await rateFor(edge, call);
   // With the first sign of life: until then it is not known which window the operation counts against.
   const open = () => {
@@ -131,7 +159,7 @@ async function stream(dependencies: GraphqlSseDependencies, streaming: Operation
   };
   try {
     const sink = createSink(response, open);
-    await runOperation({ ...dependencies, call, request, sink, onResumable });
+    await runOperation({ ...dependencies, call, request, holding, sink, onResumable });
   } finally {
     clearInterval(ping);
     draining.removeEventListener('abort', end);

@@ -15,9 +15,9 @@ const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
 export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
-  /** Whether a browser page of this origin may connect with a cookie. */
-  trustsOrigin(origin: string, request: IncomingMessage): boolean;
-  /** The session of a signed-in browser, where the page may act for its reader. */
+  /** Whether a page of this origin may connect although its browser sends a cookie. */
+  allowsOrigin(origin: string, request: IncomingMessage): boolean;
+  /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
   sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
@@ -106,7 +106,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
 function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
   const { origin, cookie } = request.headers;
   const isForeign =
-    origin !== undefined && cookie !== undefined && !dependencies.trustsOrigin(origin, request);
+    origin !== undefined && cookie !== undefined && !dependencies.allowsOrigin(origin, request);
   return isForeign ? { status: 403, error: 'Origin not allowed' } : null;
 }
 

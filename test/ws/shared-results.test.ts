@@ -13,9 +13,11 @@ function counting() {
   const field = schema.getSubscriptionType()!.getFields()['ticks']!;
   const events = [{ n: 1 }, { n: 2 }];
   let executions = 0;
-  field.subscribe = async function* () {
+  const follow = async function* () {
     yield* events;
   };
+  // As those of a hub: others have one reader, and nothing to share.
+  field.subscribe = () => Object.assign(follow(), { resumable: true });
   field.resolve = (event: { n: number }) => {
     executions++;
     return event.n;
@@ -23,6 +25,7 @@ function counting() {
   const engine: OperationEngine = {
     schema,
     prepare: ({ query }) => ({ document: parse(query) }),
+    watches: () => true,
     takeSlot: () => Promise.resolve(),
     context: (call) => ({ call }) as ReturnType<OperationEngine['context']>,
     present: (error) => error.toJSON(),
@@ -46,6 +49,7 @@ async function subscribe(
     shared,
     call: { principal, signal: new AbortController().signal } as CallContext,
     request: { query },
+    holding: { grow: () => undefined, keep: () => undefined, release: () => undefined },
     sink: {
       next: (result) => void results.push(result.toString()),
       error: (errors) => void results.push(JSON.stringify(errors)),

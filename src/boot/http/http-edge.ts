@@ -4,8 +4,8 @@ import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../errors.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { GoneSignal } from '../../gone-signal.js';
-import { setDress } from '../../http/index.js';
-import type { HttpEdge } from '../../http/index.js';
+import { RequestBody, setDress } from '../../http/index.js';
+import type { ByteBudget, HttpEdge, Turns } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
 import type { CallContext } from '../../metering/call-context.js';
@@ -30,6 +30,8 @@ export interface HttpEdgeDependencies {
   addressLimit: AddressLimit;
   clientAddress: ClientAddress;
   idempotency: IdempotencyService;
+  budget: ByteBudget;
+  turns: Turns;
   logger: Logger;
   rateOf(error: unknown): RateState | null;
   currentRate(call: CallContext): Promise<RateState>;
@@ -72,6 +74,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         return refuse(error);
       }
     },
+    body: (request, { principal }) => new RequestBody(request, principal, dependencies),
     dress,
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
     strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),

@@ -1,0 +1,251 @@
+import { invalid } from '../errors.js';
+import type { ApiError } from '../errors.js';
+import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, tooDeep, tooMany } from './json-shape.js';
+import { checkText, malformed } from './json-text.js';
+import type { ParamOf } from './json-text.js';
+
+/** Bytes of a string, or of blanks, that are looked through between two looks at the clock. */
+const PIECE_BYTES = 128 * 1024;
+/** Tokens that are read between two looks at the clock. */
+const TOKENS = 64;
+/** A file of 25 MB as base64 is shorter. What is longer takes too long to be made a text in one go. */
+const MAX_STRING_BYTES = 36 * 1024 * 1024;
+/** No number says more in more characters. */
+const MAX_NUMBER_LENGTH = 1000;
+/** About what a value takes besides its text. */
+const VALUE_BYTES = 48;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SMALL_U = 0x75;
+const SPACE = 0x20;
+
+/** What may come next. */
+type Expected = 'value' | 'item' | 'first item' | 'key' | 'first key' | 'colon' | 'comma' | 'end';
+
+interface Level {
+  of: unknown[] | Record<string, unknown>;
+  /** Of an object: the name of the member that is being read. */
+  key: string;
+}
+
+/** A string that is longer than a piece. */
+interface OpenString {
+  /** Where its text begins. */
+  start: number;
+  /** Up to where it was looked through. */
+  at: number;
+  /** What was decoded; empty while it has no escape. */
+  pieces: string[];
+  /** Up to where it was decoded. */
+  decoded: number;
+  escaped: boolean;
+}
+
+/**
+ * Reads JSON of many megabytes a little at a time, to the value that JSON.parse would make of it, with the same refusals that a short body
+ * meets (depth, numbers of members and items, NUL and lone surrogates, `__proto__` below the first level left out). JSON.parse would hold
+ * everybody else up for hundreds of milliseconds, and a parser in a thread of its own for as long, when its value comes back.
+ */
+export class JsonReader {
+  value: unknown;
+  /** About what the value takes, besides texts. */
+  weight = 0;
+  readonly #levels: Level[] = [];
+  #expected: Expected = 'value';
+  #open: OpenString | null = null;
+  /** What a well-formed text is refused for. */
+  #fault: ApiError | null = null;
+  #members = 0;
+  #commas = 0;
+
+  /** @param bytes UTF-8, from `at` on */
+  constructor(
+    private readonly bytes: Buffer,
+    private readonly paramOf: ParamOf,
+    private at = 0,
+  ) {}
+
+  /**
+   * Reads on until about `until`. True: {@link value} is there.
+   * @throws ApiError invalid_request
+   */
+  read(until: number): boolean {
+    for (let token = 1; this.#skipBlanks(); token++) {
+      const from = this.at;
+      this.#next();
+      if ((token % TOKENS === 0 || this.at - from >= PIECE_BYTES) && performance.now() >= until) return false;
+    }
+    if (this.at < this.bytes.length) return false;
+    if (this.#expected !== 'end') throw malformed();
+    if (this.#fault !== null) throw this.#fault;
+    return true;
+  }
+
+  /** False at the end, and where there are more blanks than one turn looks at. */
+  #skipBlanks(): boolean {
+    if (this.#open !== null) return true;
+    const limit = Math.min(this.bytes.length, this.at + PIECE_BYTES);
+    for (; this.at < limit; this.at++) {
+      const byte = this.bytes[this.at];
+      if (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return true;
+    }
+    return false;
+  }
+
+  #next(): void {
+    if (this.#open !== null) return this.#readOn(this.#open);
+    const byte = this.bytes[this.at] as number;
+    switch (this.#expected) {
+      case 'colon':
+        if (byte !== 0x3a) throw malformed();
+        if (++this.#members > MAX_MEMBERS) throw tooMany();
+        return this.#step('value');
+      case 'comma':
+        return this.#afterValue(byte);
+      case 'first key':
+      case 'key':
+        if (byte === 0x7d && this.#expected === 'first key') return this.#close();
+        if (byte !== QUOTE) throw malformed();
+        return this.#openString();
+      case 'first item':
+        if (byte === 0x5d) return this.#close();
+        return this.#readValue(byte);
+      case 'end':
+        throw malformed();
+      default:
+        return this.#readValue(byte);
+    }
+  }
+
+  #step(expected: Expected): void {
+    this.#expected = expected;
+    this.at++;
+  }
+
+  #afterValue(byte: number): void {
+    const isList = Array.isArray(this.#levels.at(-1)?.of);
+    if (byte === 0x2c) {
+      if (++this.#commas > MAX_COMMAS) throw tooMany();
+      return this.#step(isList ? 'item' : 'key');
+    }
+    if (byte !== (isList ? 0x5d : 0x7d)) throw malformed();
+    this.#close();
+  }
+
+  #readValue(byte: number): void {
+    if (byte === QUOTE) return this.#openString();
+    if (byte === 0x7b) return this.#openLevel({}, 'first key');
+    if (byte === 0x5b) return this.#openLevel([], 'first item');
+    let end = this.at + 1;
+    while (end - this.at <= MAX_NUMBER_LENGTH && isWordByte(this.bytes[end])) end++;
+    let value: unknown;
+    try {
+      value = JSON.parse(this.bytes.toString('latin1', this.at, end));
+    } catch {
+      throw malformed();
+    }
+    this.at = end;
+    this.#take(value);
+  }
+
+  #openLevel(of: Level['of'], expected: Expected): void {
+    if (this.#levels.push({ of, key: '' }) > MAX_DEPTH) throw tooDeep();
+    this.#step(expected);
+  }
+
+  #close(): void {
+    this.at++;
+    this.#take(this.#levels.pop()?.of);
+  }
+
+  #take(value: unknown): void {
+    this.weight += VALUE_BYTES;
+    const level = this.#levels.at(-1);
+    this.#expected = level === undefined ? 'end' : 'comma';
+    if (level === undefined) this.value = value;
+    else if (Array.isArray(level.of)) level.of.push(value);
+    else if (level.key !== '__proto__') level.of[level.key] = value;
+    else if (this.#levels.length === 1)
+      Object.defineProperty(level.of, level.key, {
+        value,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+  }
+
+  #openString(): void {
+    const start = this.at + 1;
+    this.#readOn({ start, at: start, pieces: [], decoded: start, escaped: false });
+  }
+
+  /** Looks through the next piece of a string. */
+  #readOn(open: OpenString): void {
+    const { bytes } = this;
+    const limit = Math.min(bytes.length, open.at + PIECE_BYTES);
+    let at = open.at;
+    for (; at < limit; at++) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) return this.#endString(open, at);
+      if (byte < SPACE) throw malformed();
+      if (byte === BACKSLASH) {
+        open.escaped = true;
+        at += bytes[at + 1] === SMALL_U ? 5 : 1;
+      }
+    }
+    if (at >= bytes.length) throw malformed();
+    if (at - open.start > MAX_STRING_BYTES) throw invalid('JSON has a string that is too long');
+    // No piece ends within a character.
+    while (((bytes[at] as number) & 0xc0) === 0x80) at++;
+    if (open.escaped) this.#decode(open, at);
+    open.at = this.at = at;
+    this.#open = open;
+  }
+
+  /** @throws ApiError for an escape that is none */
+  #decode(open: OpenString, end: number): void {
+    try {
+      open.pieces.push(JSON.parse(`"${this.bytes.toString('utf8', open.decoded, end)}"`) as string);
+    } catch {
+      throw malformed();
+    }
+    open.decoded = end;
+  }
+
+  #endString(open: OpenString, end: number): void {
+    if (open.escaped) this.#decode(open, end);
+    const text = open.escaped ? open.pieces.join('') : this.bytes.toString('utf8', open.start, end);
+    this.#open = null;
+    this.at = end + 1;
+    const isKey = this.#expected === 'key' || this.#expected === 'first key';
+    // Without escapes there is neither: a text of UTF-8 has no lone surrogates, and a string no control characters.
+    if (open.escaped) this.#check(text, isKey);
+    const level = this.#levels.at(-1);
+    if (!isKey || level === undefined) return this.#take(text);
+    level.key = text;
+    this.#expected = 'colon';
+  }
+
+  /** Who sends what is no JSON is told of that first. */
+  #check(text: string, isKey: boolean): void {
+    if (this.#fault !== null) return;
+    try {
+      checkText(text, this.paramOf(this.#path(isKey)));
+    } catch (fault) {
+      this.#fault = fault as ApiError;
+    }
+  }
+
+  /** The names that lead to what is being read, three at most. */
+  #path(isKey: boolean): string[] {
+    const levels = isKey ? this.#levels.slice(0, -1) : this.#levels;
+    return levels.flatMap(({ of, key }) => (Array.isArray(of) ? [] : [key])).slice(0, 3);
+  }
+}
+
+/** Of a number or a word, as far as JSON has them: the rest JSON.parse refuses. */
+function isWordByte(byte = SPACE): boolean {
+  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || WORD_SIGNS.has(byte);
+}
+const WORD_SIGNS = new Set([...'+-.E'].map((sign) => sign.charCodeAt(0)));

@@ -1,0 +1,36 @@
+/** One piece of work takes the event loop for about so long at a time. */
+const SLICE_MS = 2;
+
+interface Work {
+  /** Works until about `until` (of performance.now()). True: done. */
+  step(until: number): boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Long work of the main thread, in slices: one slice in each turn of the event loop, whatever waits, and the works take turns. So a process
+ * that reads ten large bodies answers everybody else as if it read none, a few milliseconds later.
+ */
+export class Turns {
+  readonly #waiting: Work[] = [];
+
+  /** @param step throws what the work is refused for */
+  run(step: Work['step']): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.push({ step, resolve, reject }) === 1) setImmediate(this.#turn);
+    });
+  }
+
+  readonly #turn = (): void => {
+    const work = this.#waiting.shift();
+    if (work === undefined) return;
+    try {
+      if (work.step(performance.now() + SLICE_MS)) work.resolve();
+      else this.#waiting.push(work);
+    } catch (error) {
+      work.reject(error);
+    }
+    if (this.#waiting.length > 0) setImmediate(this.#turn);
+  };
+}
