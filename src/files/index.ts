@@ -1,3 +1,4 @@
+export { cleanBase64, decodeBase64 } from './base64.js';
 export { contentTypeOf, detectContentType, extensionOf } from './content-types.js';
 export type { FileHandler } from './file-handler.js';
 export { fileReference } from './file.service.js';

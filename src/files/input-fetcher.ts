@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withoutEnding } from '../characters.js';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, fileTooLarge, invalid } from '../errors.js';
+import { decodeBase64 } from './base64.js';
 import { detectContentType } from './content-types.js';
 import type { FetchedInput, FileService, InputFetcher } from './files.types.js';
 import { percentDecoded } from './percent.js';
@@ -53,10 +53,10 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     async fetch(request) {
       const { value } = request;
       const bytes = /^data:/i.test(value)
-        ? decodeDataUrl(request)
+        ? await decodeDataUrl(request)
         : SCHEME.test(value)
           ? await fetchUrl(request)
-          : decodeBase64(value, request);
+          : await bytesOfBase64(value, request);
       return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
     },
   };
@@ -89,26 +89,23 @@ async function download(egress: Egress, request: FetchRequest): Promise<Buffer> 
   }
 }
 
-function decodeDataUrl(request: FetchRequest): Buffer {
+async function decodeDataUrl(request: FetchRequest): Promise<Buffer> {
   const comma = request.value.indexOf(',', 0);
   const head = request.value.slice(0, comma);
   if (comma < 0 || !DATA_URL.test(head)) throw notData(request);
   const payload = request.value.slice(comma + 1);
-  if (/;\s*base64$/i.test(head)) return decodeBase64(payload, request);
+  if (/;\s*base64$/i.test(head)) return await bytesOfBase64(payload, request);
   if (payload.length > request.maxMb * MB * 3) throw tooLarge(request);
-  const bytes = percentDecoded(payload);
+  const bytes = await percentDecoded(payload);
   if (bytes === null) throw notData(request);
   if (bytes.length > request.maxMb * MB) throw tooLarge(request);
   return bytes;
 }
 
-/** Strict: what is no base64 is refused instead of decoded to something else. Line breaks are allowed, as mail programs write them. */
-function decodeBase64(text: string, request: FetchRequest): Buffer {
+async function bytesOfBase64(text: string, request: FetchRequest): Promise<Buffer> {
   if ((text.length * 3) / 4 > request.maxMb * MB * 1.1) throw tooLarge(request);
-  const compact = withoutEnding(text.replace(/[\r\n]+/g, ''), '=');
-  if (compact === '' || compact.length % 4 === 1 || !/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)$/.test(compact))
-    throw notData(request);
-  const bytes = Buffer.from(compact, 'base64');
+  const bytes = await decodeBase64(text);
+  if (bytes === null) throw notData(request);
   if (bytes.length > request.maxMb * MB) throw tooLarge(request);
   return bytes;
 }

@@ -1,7 +1,7 @@
-import { withoutEnding } from '../characters.js';
 import { fileTooLarge, invalid } from '../errors.js';
+import type { ApiError } from '../errors.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
-import { percentDecoded } from '../files/index.js';
+import { cleanBase64, percentDecoded } from '../files/index.js';
 
 /** How bare base64 begins, by the magic bytes of the formats that vision models take. */
 const BASE64_IMAGES: readonly [string, string][] = [
@@ -12,6 +12,8 @@ const BASE64_IMAGES: readonly [string, string][] = [
 ];
 const MAX_MB = 20;
 const MAX_BYTES = MAX_MB * 1_048_576;
+/** Of a request's addresses so many may be files of this installation. */
+const MAX_ADDRESSES = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const DATA_IMAGE = /^data:image\/[a-z0-9.+-]+(;[^,]{0,100})?,/i;
 const BASE64_HEAD = /;\s*base64$/i;
@@ -29,87 +31,95 @@ function typeOfBase64(text: string): string | undefined {
   return BASE64_IMAGES.find(([start]) => text.startsWith(start))?.[1];
 }
 
-/** @throws ApiError payload_too_large */
-function checkSize(base64: string, field: string): void {
-  // Nearly none is so long that what ends it, and line breaks, need be looked at.
-  if ((base64.length * 3) / 4 <= MAX_BYTES) return;
-  const digits = withoutEnding(base64.replace(/\s+/g, ''), '=').length;
-  if (Math.floor((digits * 3) / 4) > MAX_BYTES) throw fileTooLarge(field, MAX_MB);
+/** What became of a picture: its data: URL, or the fault of the field that it stands in. */
+type Prepared = string | ((field: string) => ApiError);
+
+const noUrl: Prepared = (field) => invalid('Invalid URL', field);
+const tooLarge: Prepared = (field) => fileTooLarge(field, MAX_MB);
+const noImage: Prepared = (field) => invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
+
+/** Clean base64 under its detected type: what breaks the digits, and what was declared, goes to no upstream. */
+function asDataUrl(base64: string, otherwise: Prepared): Prepared {
+  const type = typeOfBase64(base64);
+  if (type === undefined) return otherwise;
+  if (Buffer.byteLength(base64, 'base64') > MAX_BYTES) return tooLarge;
+  return `data:${type};base64,${base64}`;
 }
 
 /** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. What is percent-encoded goes there as base64. */
-function dataImage(value: string, field: string): string {
-  if (!DATA_IMAGE.test(value)) throw invalid('Invalid URL', field);
+async function dataImage(value: string): Promise<Prepared> {
+  if (!DATA_IMAGE.test(value)) return noUrl;
   const comma = value.indexOf(',');
-  const isBase64 = BASE64_HEAD.test(value.slice(0, comma));
   const payload = value.slice(comma + 1);
-  const base64 = isBase64 ? payload : (percentDecoded(payload)?.toString('base64') ?? '');
-  const type = typeOfBase64(base64);
-  if (type === undefined) throw invalid(`${field} must be a JPEG, PNG, WebP or GIF image`, field);
-  checkSize(base64, field);
-  return isBase64 ? value : `data:${type};base64,${base64}`;
+  const base64 = BASE64_HEAD.test(value.slice(0, comma))
+    ? await cleanBase64(payload.trim())
+    : ((await percentDecoded(payload))?.toString('base64') ?? '');
+  return base64 === null ? noImage : asDataUrl(base64, noImage);
 }
 
-type OwnImages = ReadonlyMap<string, string | null>;
+async function bareImage(value: string): Promise<Prepared> {
+  const base64 = await cleanBase64(value.trim());
+  return base64 === null ? noUrl : asDataUrl(base64, noUrl);
+}
 
-/** The picture URLs of a request that was not checked yet. */
-function urlsIn(messages: unknown): string[] {
+/** All that stands where pictures stand, in a request that was not checked yet. */
+function imagesIn(messages: unknown): string[] {
   if (!Array.isArray(messages)) return [];
   const found: unknown[] = [];
   for (const message of messages as ({ images?: unknown; content?: unknown } | null)[]) {
-    if (Array.isArray(message?.images)) found.push(...(message.images as unknown[]));
+    if (Array.isArray(message?.images)) for (const image of message.images as unknown[]) found.push(image);
     if (!Array.isArray(message?.content)) continue;
-    for (const part of message.content as ({ image_url?: { url?: unknown } | string } | null)[]) {
-      found.push(typeof part?.image_url === 'string' ? part.image_url : part?.image_url?.url);
+    for (const part of message.content as ({ image_url?: { url?: unknown } | string } | null)[])
+      if (part?.image_url != null)
+        found.push(typeof part.image_url === 'string' ? part.image_url : part.image_url.url);
+  }
+  return found.filter((image): image is string => typeof image === 'string');
+}
+
+/** The request's pictures by what was given for them: those that are files of this installation are read from storage (decisions.md 9). */
+async function prepare(
+  orgId: string,
+  images: readonly string[],
+  files: ImageOptions['files'],
+): Promise<ReadonlyMap<string, Prepared>> {
+  const prepared = new Map<string, Prepared>();
+  let addresses = 0;
+  for (const image of images) {
+    if (prepared.has(image)) continue;
+    if (!SCHEME.test(image)) prepared.set(image, await bareImage(image));
+    else if (/^data:/i.test(image)) prepared.set(image, await dataImage(image));
+    else if (/^https?:/i.test(image) && addresses++ < MAX_ADDRESSES) {
+      const file = await files.resolveOwn(orgId, image);
+      if (file) prepared.set(image, await ownImage(orgId, file, files));
     }
   }
-  return found.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url));
+  return prepared;
 }
 
-/** The request's pictures that are files of this installation, read from storage (decisions.md 9); null for one that is too large. */
-async function ownImages(
-  orgId: string,
-  urls: readonly string[],
-  files: ImageOptions['files'],
-): Promise<OwnImages> {
-  const own = new Map<string, string | null>();
-  for (const url of urls.slice(0, 64)) {
-    const file = own.has(url) ? null : await files.resolveOwn(orgId, url);
-    if (!file) continue;
-    const bytes = file.sizeBytes > MAX_BYTES ? null : await files.read(orgId, file.id);
-    own.set(url, bytes && `data:${file.contentType};base64,${bytes.toString('base64')}`);
-  }
-  return own;
+type OwnFile = NonNullable<Awaited<ReturnType<FileService['resolveOwn']>>>;
+
+async function ownImage(orgId: string, file: OwnFile, files: ImageOptions['files']): Promise<Prepared> {
+  if (file.sizeBytes > MAX_BYTES) return tooLarge;
+  return `data:${file.contentType};base64,${(await files.read(orgId, file.id)).toString('base64')}`;
 }
 
-const NO_OWN: OwnImages = new Map();
-
-/** A reader for the pictures of one request; at once where there are none to be fetched. */
+/** A reader for the pictures of one request; at once where it has none. */
 export function createImageReader(
   orgId: string,
   messages: unknown,
   { inputs, files }: ImageOptions,
 ): ImageReader | Promise<ImageReader> {
-  const urls = urlsIn(messages);
-  if (urls.length === 0) return readerOf(NO_OWN, inputs);
-  return ownImages(orgId, urls, files).then((own) => readerOf(own, inputs));
+  const images = imagesIn(messages);
+  if (images.length === 0) return readerOf(new Map(), inputs);
+  return prepare(orgId, images, files).then((prepared) => readerOf(prepared, inputs));
 }
 
-function readerOf(own: OwnImages, inputs: ImageOptions['inputs']): ImageReader {
+function readerOf(prepared: ReadonlyMap<string, Prepared>, inputs: ImageOptions['inputs']): ImageReader {
   return (value, field) => {
-    const data = own.get(value);
-    if (data === null) throw fileTooLarge(field, MAX_MB);
-    if (data !== undefined) return data;
-    if (SCHEME.test(value)) {
-      if (/^data:/i.test(value)) return dataImage(value, field);
-      inputs.checkForm(value, field);
-      return value;
-    }
-    const type = typeOfBase64(value);
-    const compact = value.trimEnd().replace(/[\r\n]+/g, '');
-    if (type === undefined || !/^[A-Za-z0-9+/]+$/.test(withoutEnding(compact, '=')))
-      throw invalid('Invalid URL', field);
-    checkSize(compact, field);
-    return `data:${type};base64,${compact}`;
+    const image = prepared.get(value);
+    if (typeof image === 'function') throw image(field);
+    if (image !== undefined) return image;
+    inputs.checkForm(value, field);
+    return value;
   };
 }

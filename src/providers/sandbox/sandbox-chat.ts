@@ -159,7 +159,7 @@ class SandboxChunks implements ChatChunks {
 export function createSandboxChat(tokenizer: Tokenizer, eyes?: SandboxEyes): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();
-    const answer = answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
+    const answer = await answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
     await pause(answer.delayMs, call.signal);
     return answer;
   };
