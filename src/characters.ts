@@ -22,9 +22,9 @@ export function firstCharacters(text: string, max: number): string {
   return text.slice(0, end);
 }
 
-/** A text without the run of one character that it ends with, in one look: a pattern such as /=+$/ looks at every run of a hostile text again. */
-export function withoutEnding(text: string, character: string): string {
+/** A text without the run of some characters that it ends with, in one look: a pattern such as /=+$/ looks at every run of a hostile text again. */
+export function withoutEnding(text: string, characters: string): string {
   let end = text.length;
-  while (end > 0 && text[end - 1] === character) end--;
+  while (end > 0 && characters.includes(text[end - 1] as string)) end--;
   return text.slice(0, end);
 }

@@ -6,7 +6,10 @@
 
 /** Longest run of one class of characters that is merged as one piece; longer ones are cut (a token or so off at each cut). */
 const MAX_RUN = 128;
-/** Letters with marks of any script are one class: a run of nothing but marks is one piece of the vocabulary's pattern too. */
+/**
+ * Letters with marks of any script are one class: a run of nothing but marks is one piece of the vocabulary's pattern too.
+ * bounded: of fixed lengths.
+ */
 const LONG_RUN = new RegExp(
   `[\\p{L}\\p{M}]{${MAX_RUN}}|[^\\s\\p{L}\\p{N}]{${MAX_RUN}}|\\s{${MAX_RUN}}`,
   'gu',
