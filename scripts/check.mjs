@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
+import { checkPatterns } from './check-patterns.mjs';
 import { checkContracts } from './contracts.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -74,6 +75,7 @@ const STEPS = [
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
+  ['patterns', async () => ({ faults: await checkPatterns() })],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],

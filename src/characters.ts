@@ -21,3 +21,10 @@ export function firstCharacters(text: string, max: number): string {
   }
   return text.slice(0, end);
 }
+
+/** A text without the run of some characters that it ends with, in one look: a pattern such as /=+$/ looks at every run of a hostile text again. */
+export function withoutEnding(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text[end - 1] as string)) end--;
+  return text.slice(0, end);
+}

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
+import { withoutEnding } from './characters.js';
 import { OIDC_FIELDS, oidcFaults, oidcOf } from './config/oidc.js';
 import type { OidcConfig } from './config/oidc.js';
 import { TOOLS } from './vocabulary.js';
@@ -114,7 +115,7 @@ const baseUrl = (value: string): boolean => {
 };
 
 const httpUrl = url(['http:', 'https:'], 'must be an http or https URL').transform((value) =>
-  value.replace(/\/+$/, ''),
+  withoutEnding(value, '/'),
 );
 const ownUrl = httpUrl.refine(baseUrl, 'must have no user, query or fragment');
 const nonBlank = z.string().refine((value) => value.trim() !== '', 'must not be empty');
@@ -167,12 +168,11 @@ const origins = list.pipe(
 const concurrency = list
   .pipe(
     z.array(
-      z
-        .string()
-        .regex(
-          new RegExp(`^(${TOOLS.join('|')}):[1-9]\\d{0,2}$`),
-          `must be <tool>:<number> with a tool of ${TOOLS.join(', ')}`,
-        ),
+      z.string().regex(
+        // bounded: of words of our own, on a setting of the operator's.
+        new RegExp(`^(${TOOLS.join('|')}):[1-9]\\d{0,2}$`),
+        `must be <tool>:<number> with a tool of ${TOOLS.join(', ')}`,
+      ),
     ),
   )
   .transform(

@@ -45,6 +45,7 @@ const SHOWN_BEFORE = 10;
 
 /** Why a file is no JSON, and in which line: without the text around the place, which V8 quotes and where a key may stand. */
 export function jsonFault({ message }: Error, text: string): string {
+  // bounded: a message of V8, which quotes some twenty characters.
   const quoted = /, (\.\.\.)?"([\s\S]*)"(?:\.\.\.)? is not valid JSON$/.exec(message);
   if (quoted === null) return message;
   const at = text.indexOf(quoted[2] ?? '') + (quoted[1] === undefined ? 0 : SHOWN_BEFORE);

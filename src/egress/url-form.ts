@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { withoutEnding } from '../characters.js';
 import type { AddressPolicy } from './addresses.js';
 
 const MAX_LENGTH = 8192;
@@ -47,5 +48,5 @@ export function parseOutboundUrl(
 function isHostAllowed(written: string, parsed: string, policy: AddressPolicy): boolean {
   if (parsed.startsWith('[')) return policy.permits(parsed.slice(1, -1));
   if (isIP(parsed) === 4) return written === parsed && policy.permits(parsed);
-  return !isLocalName(parsed.replace(/\.+$/, '').toLowerCase());
+  return !isLocalName(withoutEnding(parsed, '.').toLowerCase());
 }

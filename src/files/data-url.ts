@@ -7,12 +7,12 @@ const BASE64 = /;\s*base64\s*$/i;
 export const isDataUrl = (value: string): boolean => /^data:/i.test(value);
 
 /** The bytes that a `data:` URL holds; null where it is none, or broken. Its declared type is nobody's matter: files are judged by content. */
-export function dataUrlBytes(value: string): Buffer | null {
+export async function dataUrlBytes(value: string): Promise<Buffer | null> {
   const comma = value.indexOf(',');
   const head = value.slice(0, comma);
   if (comma < 0 || !HEAD.test(head)) return null;
   const payload = value.slice(comma + 1);
-  if (!BASE64.test(head)) return percentDecoded(payload);
-  const text = payload.includes('%') ? percentDecoded(payload)?.toString('latin1') : payload;
-  return text === undefined ? null : decodedBase64(text, { blanks: true });
+  if (!BASE64.test(head)) return await percentDecoded(payload);
+  const text = payload.includes('%') ? (await percentDecoded(payload))?.toString('latin1') : payload;
+  return text === undefined ? null : await decodedBase64(text, { blanks: true });
 }

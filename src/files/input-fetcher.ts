@@ -51,7 +51,7 @@ export function createInputFetcher({ egress, files }: { egress: Egress; files: F
     },
     async fetch(request) {
       const { value } = request;
-      const bytes = SCHEME.test(value) && !isDataUrl(value) ? await fetchUrl(request) : decode(request);
+      const bytes = SCHEME.test(value) && !isDataUrl(value) ? await fetchUrl(request) : await decode(request);
       return { bytes, contentType: detectContentType(bytes) } satisfies FetchedInput;
     },
   };
@@ -85,14 +85,14 @@ async function download(egress: Egress, request: FetchRequest): Promise<Buffer> 
 }
 
 /** Of a `data:` URL or of bare base64. */
-function decode(request: FetchRequest): Buffer {
+async function decode(request: FetchRequest): Promise<Buffer> {
   const { value, maxMb } = request;
   const isUrl = isDataUrl(value);
   // A byte is three characters where it is percent-encoded, else four are three bytes, with line breaks after some.
   const isPercent = isUrl && !/;\s*base64\s*,/i.test(value.slice(0, 250));
   if ((isPercent ? value.length / 3 : (value.length * 3) / 4 / 1.1) > maxMb * MB + 200)
     throw tooLarge(request);
-  const bytes = isUrl ? dataUrlBytes(value) : decodedBase64(value);
+  const bytes = await (isUrl ? dataUrlBytes(value) : decodedBase64(value));
   if (bytes === null) throw notData(request);
   if (bytes.length > maxMb * MB) throw tooLarge(request);
   return bytes;

@@ -1,11 +1,37 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 const PERCENT = 0x25;
 const BROKEN = /%(?![0-9a-f]{2})/i;
+/** Characters that are looked at before the event loop gets its turn: about two milliseconds. */
+const SLICE = 262_144;
 
 /** Of `0` to `9`, `A` to `F` and `a` to `f`, by their codes. */
 const hexDigit = (code = 0): number => (code & 0xf) + (code >> 6) * 9;
 
+/** Where a slice ends: neither inside a percent sign's digits nor between the halves of a surrogate pair. */
+function sliceEnd(text: string, from: number): number {
+  const end = from + SLICE;
+  if (end >= text.length) return text.length;
+  const percent = text.slice(end - 2, end).indexOf('%');
+  if (percent >= 0) return end - 2 + percent;
+  const code = text.charCodeAt(end - 1);
+  return code >= 0xd800 && code < 0xdc00 ? end - 1 : end;
+}
+
 /** The bytes that a percent-encoded text stands for, characters beyond ASCII as UTF-8; null where a `%` has no two hex digits. */
-export function percentDecoded(text: string): Buffer | null {
+export async function percentDecoded(text: string): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  for (let from = 0, end = 0; from < text.length; from = end) {
+    if (from > 0) await turn();
+    end = sliceEnd(text, from);
+    const part = decoded(text.slice(from, end));
+    if (part === null) return null;
+    parts.push(part);
+  }
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+}
+
+function decoded(text: string): Buffer | null {
   if (BROKEN.test(text)) return null;
   const bytes = Buffer.from(text, 'utf8');
   let length = 0;

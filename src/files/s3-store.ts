@@ -2,6 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { S3mini, S3ServiceError } from 's3mini';
+import { withoutEnding } from '../characters.js';
 import { createRetryingFetch } from '../egress/index.js';
 import { FileStoreError } from './installation.js';
 import type { FileKey, FileStore } from './store.types.js';
@@ -46,7 +47,7 @@ function clientOf({ url, endpoint, region, accessKeyId, secretAccessKey }: S3Set
   const { hostname: bucket } = new URL(url);
   try {
     return new S3mini({
-      endpoint: `${endpoint.replace(/\/+$/, '')}/${bucket}`,
+      endpoint: `${withoutEnding(endpoint, '/')}/${bucket}`,
       region,
       accessKeyId,
       secretAccessKey,
@@ -60,7 +61,7 @@ function clientOf({ url, endpoint, region, accessKeyId, secretAccessKey }: S3Set
 /** Files in a bucket: `<prefix>/<organisation>/<id>.<extension>`. An object is whole or absent, as S3 promises. */
 export function createS3Store(settings: S3Settings): FileStore {
   const client = clientOf(settings);
-  const prefix = new URL(settings.url).pathname.replace(/^\/+|\/+$/g, '');
+  const prefix = withoutEnding(new URL(settings.url).pathname.replace(/^\/+/, ''), '/');
   const place = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   const pathOf = ({ orgId, id, extension }: FileKey): string => place(`${orgId}/${id}.${extension}`);
   return {

@@ -1,4 +1,5 @@
 import { fileTooLarge, invalid } from '../errors.js';
+import type { ApiError } from '../errors.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 import { dataUrlBytes, decodedBase64, detectContentType, isDataUrl } from '../files/index.js';
 
@@ -6,6 +7,8 @@ import { dataUrlBytes, decodedBase64, detectContentType, isDataUrl } from '../fi
 const PICTURES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 const MAX_MB = 20;
 const MAX_BYTES = MAX_MB * 1_048_576;
+/** Of a request's addresses so many may be files of this installation. */
+const MAX_ADDRESSES = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 /** Base64 of a picture that is not too large, line breaks and a head included; of a longer text nothing is decoded. */
 const MAX_CHARACTERS = MAX_BYTES * 3 + 1000;
@@ -25,74 +28,86 @@ export interface ImageOptions {
   files: Pick<FileService, 'resolveOwn' | 'read'>;
 }
 
-/** Judged by content, not by the declared type: an SVG, a program in XML, goes to no upstream. @throws ApiError */
-function asDataUrl(bytes: Buffer, { param, where }: Place): string {
+/** What became of a picture: its data: URL, or the fault of the place that it stands in. */
+type Prepared = string | ((place: Place) => ApiError);
+
+const noUrl: Prepared = ({ param }) => invalid('Invalid URL', param);
+const tooLarge: Prepared = ({ param }) => fileTooLarge(param, MAX_MB);
+const noImage: Prepared = ({ param, where }) =>
+  invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
+
+/** Clean base64 under its detected type, whatever was declared: an SVG, a program in XML, goes to no upstream. */
+function asDataUrl(bytes: Buffer): Prepared {
   const type = detectContentType(bytes);
-  if (type === null || !PICTURES.has(type))
-    throw invalid(`${where} must be a JPEG, PNG, WebP or GIF image`, param);
-  if (bytes.length > MAX_BYTES) throw fileTooLarge(param, MAX_MB);
-  return `data:${type};base64,${bytes.toString('base64')}`;
+  if (type === null || !PICTURES.has(type)) return noImage;
+  return bytes.length > MAX_BYTES ? tooLarge : `data:${type};base64,${bytes.toString('base64')}`;
 }
 
-type OwnImages = ReadonlyMap<string, Buffer | null>;
+/** Of a `data:` URL or of bare base64. */
+async function dataImage(value: string): Promise<Prepared> {
+  if (value.length > MAX_CHARACTERS) return tooLarge;
+  const isUrl = isDataUrl(value);
+  const bytes = await (isUrl ? dataUrlBytes(value) : decodedBase64(value));
+  if (bytes === null || (!isUrl && detectContentType(bytes) === null)) return noUrl;
+  return asDataUrl(bytes);
+}
 
-/** The picture URLs of a request that was not checked yet. */
-function urlsIn(messages: unknown): string[] {
+/** All that stands where pictures stand, in a request that was not checked yet. */
+function imagesIn(messages: unknown): string[] {
   if (!Array.isArray(messages)) return [];
   const found: unknown[] = [];
   for (const message of messages as ({ images?: unknown; content?: unknown } | null)[]) {
-    if (Array.isArray(message?.images)) found.push(...(message.images as unknown[]));
+    if (Array.isArray(message?.images)) for (const image of message.images as unknown[]) found.push(image);
     if (!Array.isArray(message?.content)) continue;
-    for (const part of message.content as ({ image_url?: { url?: unknown } | string } | null)[]) {
-      found.push(typeof part?.image_url === 'string' ? part.image_url : part?.image_url?.url);
+    for (const part of message.content as ({ image_url?: { url?: unknown } | string } | null)[])
+      if (part?.image_url != null)
+        found.push(typeof part.image_url === 'string' ? part.image_url : part.image_url.url);
+  }
+  return found.filter((image): image is string => typeof image === 'string');
+}
+
+/** The request's pictures by what was given for them: those that are files of this installation are read from storage (decisions.md 9). */
+async function prepare(
+  orgId: string,
+  images: readonly string[],
+  files: ImageOptions['files'],
+): Promise<ReadonlyMap<string, Prepared>> {
+  const prepared = new Map<string, Prepared>();
+  let addresses = 0;
+  for (const image of images) {
+    if (prepared.has(image)) continue;
+    if (isDataUrl(image) || !SCHEME.test(image)) prepared.set(image, await dataImage(image));
+    else if (/^https?:/i.test(image) && addresses++ < MAX_ADDRESSES) {
+      const file = await files.resolveOwn(orgId, image);
+      if (file) prepared.set(image, await ownImage(orgId, file, files));
     }
   }
-  return found.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url));
+  return prepared;
 }
 
-/** The request's pictures that are files of this installation, read from storage (decisions.md 9); null for one that is too large. */
-async function ownImages(
-  orgId: string,
-  urls: readonly string[],
-  files: ImageOptions['files'],
-): Promise<OwnImages> {
-  const own = new Map<string, Buffer | null>();
-  for (const url of urls.slice(0, 64)) {
-    const file = own.has(url) ? null : await files.resolveOwn(orgId, url);
-    if (!file) continue;
-    const bytes = file.sizeBytes > MAX_BYTES ? null : await files.read(orgId, file.id);
-    own.set(url, bytes);
-  }
-  return own;
+type OwnFile = NonNullable<Awaited<ReturnType<FileService['resolveOwn']>>>;
+
+async function ownImage(orgId: string, file: OwnFile, files: ImageOptions['files']): Promise<Prepared> {
+  return file.sizeBytes > MAX_BYTES ? tooLarge : asDataUrl(await files.read(orgId, file.id));
 }
 
-const NO_OWN: OwnImages = new Map();
-
-/** A reader for the pictures of one request; at once where there are none to be fetched. */
+/** A reader for the pictures of one request; at once where it has none. */
 export function createImageReader(
   orgId: string,
   messages: unknown,
   { inputs, files }: ImageOptions,
 ): ImageReader | Promise<ImageReader> {
-  const urls = urlsIn(messages);
-  if (urls.length === 0) return readerOf(NO_OWN, inputs);
-  return ownImages(orgId, urls, files).then((own) => readerOf(own, inputs));
+  const images = imagesIn(messages);
+  if (images.length === 0) return readerOf(new Map(), inputs);
+  return prepare(orgId, images, files).then((prepared) => readerOf(prepared, inputs));
 }
 
-function readerOf(own: OwnImages, inputs: ImageOptions['inputs']): ImageReader {
+function readerOf(prepared: ReadonlyMap<string, Prepared>, inputs: ImageOptions['inputs']): ImageReader {
   return (value, place) => {
-    const data = own.get(value);
-    if (data === null) throw fileTooLarge(place.param, MAX_MB);
-    if (data !== undefined) return asDataUrl(data, place);
-    const isData = isDataUrl(value);
-    if (SCHEME.test(value) && !isData) {
-      inputs.checkForm(value, place.param);
-      return value;
-    }
-    if (value.length > MAX_CHARACTERS) throw fileTooLarge(place.param, MAX_MB);
-    const bytes = isData ? dataUrlBytes(value) : decodedBase64(value);
-    if (bytes === null || (!isData && detectContentType(bytes) === null))
-      throw invalid('Invalid URL', place.param);
-    return asDataUrl(bytes, place);
+    const image = prepared.get(value);
+    if (typeof image === 'function') throw image(place);
+    if (image !== undefined) return image;
+    inputs.checkForm(value, place.param);
+    return value;
   };
 }

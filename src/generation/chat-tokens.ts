@@ -10,6 +10,8 @@ const PER_MESSAGE = 4;
 const PER_ANSWER = 3;
 /** Texts up to this length together are counted at once. */
 const QUICK = 32_768;
+/** So many of them are quick. */
+const FEW = 1000;
 
 /**
  * A prompt's tokens: texts by the tokenizer, images by the model's entry. At once where the texts are short.
@@ -50,7 +52,7 @@ export function countTexts(
 ): number | Promise<number> {
   let length = 0;
   for (const text of texts) length += text.length;
-  if (!tokenizer.loaded || length > QUICK) return tokenizer.countAll(texts, limit);
+  if (!tokenizer.loaded || length > QUICK || texts.length > FEW) return tokenizer.countAll(texts, limit);
   let tokens = 0;
   for (const text of texts) tokens += tokenizer.count(text);
   return tokens;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutEnding } from '../characters.js';
 import { jsonFault } from '../json.js';
 import { MODEL_TYPES, TIERS } from '../vocabulary.js';
 import { KINDS, NATIVE_KINDS } from './native/kinds.js';
@@ -269,7 +270,7 @@ function upstreamOf(
   return {
     id: providerId,
     kind,
-    baseUrl: (baseUrl ?? '').replace(/\/+$/, ''),
+    baseUrl: withoutEnding(baseUrl ?? '', '/'),
     apiKey,
     headers,
     timeouts,

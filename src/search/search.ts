@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { withoutEnding } from '../characters.js';
 import { createOperatorAgent } from '../egress/index.js';
 import { brave, searxng, tavily } from './adapters.js';
 import type { SearchAdapter } from './adapters.js';
@@ -21,7 +22,7 @@ export interface SearchSettings {
 }
 
 function adapterOf(settings: SearchSettings): SearchAdapter | null {
-  if (settings.searxngUrl !== null) return searxng(settings.searxngUrl.replace(/\/+$/, ''));
+  if (settings.searxngUrl !== null) return searxng(withoutEnding(settings.searxngUrl, '/'));
   if (settings.braveApiKey !== null) return brave(settings.braveApiKey);
   return settings.tavilyApiKey === null ? null : tavily(settings.tavilyApiKey);
 }

@@ -7,6 +7,7 @@ import { eventually } from './wait.js';
 /** As `npm start` does (docs/adr, 9). */
 const FLAGS = ['--max-semi-space-size=32', '--no-allocation-site-pretenuring'];
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const PROBE = new URL('./loop-probe.mjs', import.meta.url).href;
 const STOP_LIMIT_MS = 35_000;
 
 /** A real process of an installation, started from `dist/`. */
@@ -32,6 +33,8 @@ export interface SpawnOptions {
   role?: 'all' | 'api' | 'worker';
   env?: Record<string, string>;
   port?: number;
+  /** Loads `loop-probe.mjs` first: see `loopHold`. */
+  probe?: boolean;
 }
 
 /**
@@ -51,14 +54,16 @@ export async function spawnPenstock(
     ...options.env,
     PORT: String(port),
   };
-  const child = spawn(process.execPath, [...FLAGS, MAIN], {
+  const probed = options.probe === true;
+  const flags = probed ? [...FLAGS, `--import=${PROBE}`] : FLAGS;
+  const child = spawn(process.execPath, [...flags, MAIN], {
     env: childEnv(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(probed ? (['ipc'] as const) : [])],
     detached: options.ownGroup === true,
   });
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (part: Buffer) => {
+    stream?.on('data', (part: Buffer) => {
       output.push(part.toString());
       if (process.env['TEST_LOG']) process.stderr.write(part);
     });

@@ -3,8 +3,9 @@ import { findDirective } from '../../src/providers/sandbox/directive.js';
 import { sampleOfPattern } from '../../src/providers/sandbox/pattern-sample.js';
 import { LINKS, NOUNS, OPENERS, VERBS } from '../../src/providers/sandbox/prose.js';
 import { createRandom } from '../../src/providers/sandbox/random.js';
-import { sampleOfSchema } from '../../src/providers/sandbox/schema-sample.js';
+import { sampleOfSchema, SchemaTooLargeError } from '../../src/providers/sandbox/schema-sample.js';
 import { createTokenizer } from '../../src/providers/sandbox/tokens.js';
+import { schemas } from '../support/hostile-texts.js';
 import { cleanMessage, errorOfStatus } from '../../src/providers/upstream/upstream-errors.js';
 
 const tokenizer = createTokenizer();
@@ -51,6 +52,90 @@ describe('samples', () => {
     expect(sampleOfPattern(pattern, random)).toMatch(new RegExp(pattern));
   });
 
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `k${at}`);
+  const sampled = (schema: unknown) => sampleOfSchema(schema, createRandom('x'));
+
+  it('follow references as JSON pointers write them', () => {
+    const $defs = {
+      'a/b': { const: 1 },
+      'a%b': { const: 2 },
+      'a~b': { const: 3 },
+      é: { const: 4 },
+      '%ff': { const: 5 },
+    };
+    const list = [{ const: 6 }, { const: 7 }];
+    const properties = {
+      slash: { $ref: '#/$defs/a~1b' },
+      percent: { $ref: '#/$defs/a%25b' },
+      tilde: { $ref: '#/$defs/a~0b' },
+      encoded: { $ref: '#/$defs/%C3%A9' },
+      broken: { $ref: '#/$defs/%ff' },
+      item: { $ref: '#/list/1' },
+    };
+    expect(sampled({ type: 'object', properties, $defs, list })).toEqual({
+      slash: 1,
+      percent: 2,
+      tilde: 3,
+      encoded: 4,
+      broken: 5,
+      item: 7,
+    });
+    for (const $ref of [
+      '#/%ff',
+      '#/%',
+      '#/%e0%a4',
+      '#/__proto__',
+      '#/list/length',
+      '#/constructor/name',
+      'x',
+      '#',
+      '#/',
+    ])
+      expect(() => JSON.stringify(sampled({ $ref }))).not.toThrow();
+    const own = JSON.parse(
+      '{"properties":{"__proto__":{"const":1}},"allOf":[{"__proto__":{"const":2}}]}',
+    ) as unknown;
+    expect(JSON.stringify(sampled(own))).toBe('{"__proto__":1}');
+  });
+
+  it('have all of what several parts of a schema ask for', () => {
+    const parts = [
+      { properties: { a: { const: 1 } }, required: ['a', 'b'] },
+      { properties: { b: { const: 2 } } },
+    ];
+    expect(sampled({ type: 'object', properties: { c: { const: 3 } }, allOf: parts })).toEqual({
+      c: 3,
+      a: 1,
+      b: 2,
+    });
+    const properties = Object.fromEntries(many(4000).map((key) => [key, { type: 'integer' }]));
+    expect(Object.keys(sampled({ type: 'object', properties, required: many(4000) }) as object)).toHaveLength(
+      4000,
+    );
+    const tree = {
+      $ref: '#/$defs/t',
+      $defs: {
+        t: {
+          type: 'object',
+          required: ['v'],
+          properties: { v: { const: 1 }, l: { $ref: '#/$defs/t' }, r: { $ref: '#/$defs/t' } },
+        },
+      },
+    };
+    expect(sampled(tree)).toMatchObject({ v: 1, l: { v: 1 }, r: { v: 1 } });
+  });
+
+  it.each(schemas())('of a schema are made or refused in bounded time: $form', ({ value }) => {
+    const before = process.threadCpuUsage().user;
+    try {
+      expect(JSON.stringify(sampled(value)).length).toBeLessThan(3_000_000);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SchemaTooLargeError);
+    }
+    // Some 20 ms; seconds before there was a bound.
+    expect((process.threadCpuUsage().user - before) / 1000).toBeLessThan(250);
+  });
+
   it('of hostile patterns and schemas end soon', () => {
     sampleOfPattern(`${'('.repeat(200)}a${'){64}'.repeat(200)}`, random);
     sampleOfPattern(`${'('.repeat(300)}^${'){64}'.repeat(300)}`, random);
@@ -58,6 +143,9 @@ describe('samples', () => {
     for (let index = 0; index < 50; index++)
       (wide['properties'] as Record<string, unknown>)[`p${index}`] = { $ref: '#' };
     sampleOfSchema(wide, random);
+    expect(() =>
+      sampleOfSchema({ type: 'object', required: many(3), additionalProperties: { $ref: '#' } }, random),
+    ).toThrow(SchemaTooLargeError);
     sampleOfSchema(
       {
         type: 'array',

@@ -14,6 +14,7 @@ const PIECE = 65_536;
 
 /** What parts the cells: the one that stands most often between the names of the columns. A decimal comma, or a tab in a sentence, is none. */
 function delimiterOf(text: string): string {
+  // bounded: of a table only its head is looked at.
   const [names = ''] = text
     .replace(/"(?:[^"]|"")*"/g, '')
     .replace(/^[\r\n]+/, '')

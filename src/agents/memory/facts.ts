@@ -3,7 +3,7 @@ import { firstCharacters } from '../../characters.js';
 /** Sentences in which people tell about themselves, what they like, need or want kept. */
 const TELLING = [
   /\b(?:i|we)(?:'m| am|'re| are| was| were| have| had|'ve| use| used| like| love| prefer| hate| dislike| need| want| work| live| own| run| study| speak| play| eat| avoid| drive| plan| always| never| usually| moved| started| bought| decided)\b/i,
-  /\b(?:my|our)\s+[\p{L}\p{N}' -]{1,60}?\s+(?:is|are|was|were|has|have|uses?|runs?|lives?|works?|needs?|likes?|prefers?)\b/iu,
+  /\b(?:my|our) [\p{L}\p{N}' -]{1,60}? (?:is|are|was|were|has|have|uses?|runs?|lives?|works?|needs?|likes?|prefers?)\b/iu,
   /\bcall me\b/i,
   /\b(?:remember|note|keep in mind|don't forget|do not forget|for the record|from now on)\b/i,
   // German, French, Spanish, Italian.

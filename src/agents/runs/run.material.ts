@@ -11,7 +11,7 @@ function fromDocuments({ attachments }: RunRow, query: string): Material[] {
   return attachments
     .flatMap((attachment) =>
       attachment.type === 'document'
-        ? attachment.text.split(/\n\s*\n/).map((text, at) => {
+        ? attachment.text.split(/\n[^\S\n]*\n\s*/).map((text, at) => {
             const held = new Set(wordsOf(text).filter((word) => wanted.has(word)));
             return { source: `${attachment.name}, paragraph ${at + 1}`, text, held: held.size };
           })

@@ -147,7 +147,8 @@ async function readable(
 /** The charset of the header, else of the page's own meta element, else UTF-8. */
 function decode(body: Buffer, type: string): string {
   const head = body.subarray(0, 2048).toString('latin1');
-  const named = /charset=["']?([\w-]+)/.exec(type)?.[1] ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
+  const named =
+    /charset=["']?([\w-]+)/.exec(type)?.[1] ?? /<meta[^<>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
   try {
     return new TextDecoder(named ?? 'utf-8').decode(body).replaceAll('\u0000', '');
   } catch {

@@ -6,11 +6,14 @@ const TEXT_SIZE = 10.5;
 
 /** Markdown's marks within a line, taken off. */
 function plain(text: string): string {
-  return text
-    .replace(/!\[([^\]]*)\]\(([^)\s]+)\)/g, '$1 ($2)')
-    .replace(/\[([^\]]+)\]\(([^)\s]+)\)/g, '$1 ($2)')
-    .replace(/(\*\*|__|`)(.+?)\1/g, '$2')
-    .replace(/(^|\s)[*_](\S.*?\S|\S)[*_](?=\s|[.,;:!?)]|$)/g, '$1$2');
+  return (
+    text
+      .replace(/!\[([^[\]]*)\]\(([^()[\]\s]+)\)/g, '$1 ($2)')
+      .replace(/\[([^[\]]+)\]\(([^()[\]\s]+)\)/g, '$1 ($2)')
+      // bounded: of each of the three marks only the last in a line has no other behind it.
+      .replace(/(\*\*|__|`)(.+?)\1/g, '$2')
+      .replace(/(^|\s)[*_](\S.{0,500}?\S|\S)[*_](?=\s|[.,;:!?)]|$)/g, '$1$2')
+  );
 }
 
 /** Without these a text says something else; without a picture (emoji, or the frame around one) it says the same. */
@@ -72,7 +75,7 @@ function setText(
 
 function setLine(page: Page, line: string): void {
   const { document } = page;
-  const heading = /^(#{1,6})\s+(.*)$/.exec(line);
+  const heading = /^(#{1,6})\s+(\S.*)?$/.exec(line);
   if (heading) {
     const size = HEADING_SIZES[(heading[1] ?? '#').length - 1] ?? TEXT_SIZE;
     document.moveDown(0.5);
@@ -82,7 +85,7 @@ function setLine(page: Page, line: string): void {
   }
   const font = { font: REGULAR, size: TEXT_SIZE };
   if (line.trim() === '') return void document.font(REGULAR).fontSize(TEXT_SIZE).moveDown(0.5);
-  const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(.*)$/.exec(line);
+  const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(\S.*)?$/.exec(line);
   if (item === null) return setText(page, plain(line), font);
   const indent = 14 + Math.min(4, Math.floor((item[1] ?? '').length / 2)) * 14;
   setText(page, `${item[2] ?? '•'} ${plain(item[3] ?? '')}`, { ...font, indent });

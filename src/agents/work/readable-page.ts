@@ -28,6 +28,7 @@ const BEFORE_BODY =
 
 /** HTML may leave `<body>` out; the extractor looks in no other place. */
 function withBody(html: string): string {
+  // bounded: a comment ends with the page at the latest, so that no other place in it is tried.
   if (/<(?:body|frameset)[\s/>]/i.test(html.replace(/<!--[\s\S]*?(?:-->|$)/g, ''))) return html;
   BEFORE_BODY.lastIndex = 0;
   let at = 0;
@@ -39,9 +40,9 @@ function withBody(html: string): string {
 function depthOf(html: string): number {
   let depth = 0;
   let deepest = 0;
-  for (const [, slash, name = '', end] of html.matchAll(/<(\/?)([a-z][a-z0-9-]*)[^<>]*?(\/?)>/gi)) {
+  for (const [tag, slash, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9-]*)(?:[^a-z0-9<>-][^<>]*)?>/gi)) {
     if (slash === '/') depth = Math.max(0, depth - 1);
-    else if (end !== '/' && !VOID.test(name) && !/^(p|li|td|tr|th|option|dd|dt)$/i.test(name))
+    else if (!tag.endsWith('/>') && !VOID.test(name) && !/^(p|li|td|tr|th|option|dd|dt)$/i.test(name))
       deepest = Math.max(deepest, ++depth);
   }
   return deepest;

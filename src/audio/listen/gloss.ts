@@ -90,7 +90,17 @@ export interface Gloss {
   known(words: readonly string[]): number;
 }
 
-const PARTS = /^([^\p{L}\p{N}]*)(.*?)([^\p{L}\p{N}]*)$/su;
+const LETTER = /[\p{L}\p{N}]/u;
+
+/** A word between the signs around it: each character is looked at once, however many signs there are. */
+function partsOf(word: string): { before: string; middle: string; after: string } {
+  const first = word.search(LETTER);
+  if (first < 0) return { before: word, middle: '', after: '' };
+  const characters = [...word];
+  const last = characters.findLastIndex((character) => LETTER.test(character));
+  const after = characters.slice(last + 1).join('');
+  return { before: word.slice(0, first), middle: word.slice(first, word.length - after.length), after };
+}
 
 /** Word by word English for what was said in another language. */
 export function glossOf(language: string): Gloss {
@@ -98,12 +108,12 @@ export function glossOf(language: string): Gloss {
   const find = (word: string): string | undefined => dictionary.get(word.toLowerCase().replaceAll('’', "'"));
   return {
     of(word) {
-      const [, before = '', middle = '', after = ''] = PARTS.exec(word) ?? [];
+      const { before, middle, after } = partsOf(word);
       const english = find(middle);
       return english === undefined ? word : `${before}${english}${after}`;
     },
     known(words) {
-      const spoken = words.map((word) => PARTS.exec(word)?.[2] ?? '').filter((word) => word !== '');
+      const spoken = words.map((word) => partsOf(word).middle).filter((word) => word !== '');
       return spoken.filter((word) => find(word) !== undefined).length / Math.max(1, spoken.length);
     },
   };

@@ -66,6 +66,7 @@ const MOST_PIECES = 12;
 export function sentencesOf(text: string): string[] {
   const longest = Math.max(LONGEST, Math.ceil(text.length / MOST_PIECES));
   const pieces: string[] = [];
+  // bounded: a run of anything else always ends in one of the signs, or with the text.
   for (const sentence of text.match(/[^.!?]+(?:[.!?]+["')\]]*\s*|$)|[.!?]+\s*/g) ?? []) {
     const last = pieces.at(-1);
     if (last !== undefined && last.length + sentence.length <= longest)

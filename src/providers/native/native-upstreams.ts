@@ -1,3 +1,4 @@
+import { withoutEnding } from '../../characters.js';
 import { ProvidersFileError } from '../providers.types.js';
 import type { NativeModels } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
@@ -25,7 +26,7 @@ const isSet = (value: string | undefined): value is string => value !== undefine
 /** The address of a kind where no entry names one. */
 export function nativeBaseUrl(kind: NativeKind, env: Variables): string | null {
   const other = env[baseUrlVariable(kind)];
-  return isSet(other) ? other.trim().replace(/\/+$/, '') : KINDS[kind].baseUrl(env);
+  return isSet(other) ? withoutEnding(other.trim(), '/') : KINDS[kind].baseUrl(env);
 }
 
 /** The key of a kind where no entry names one. */

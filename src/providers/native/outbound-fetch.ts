@@ -1,4 +1,5 @@
 import { fetch as undiciFetch } from 'undici';
+import { withoutEnding } from '../../characters.js';
 import { createOperatorAgent } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
@@ -103,12 +104,12 @@ function replacedAddress({ kind, baseUrl }: UpstreamSettings): string | null {
 
 /** Brings a request for a maker's host to the address that stands for it: what follows the path of the one follows that of the other. */
 function moveTo(base: URL, url: URL, usual: string): void {
-  const path = new URL(usual).pathname.replace(/\/+$/, '');
+  const path = withoutEnding(new URL(usual).pathname, '/');
   const below = url.pathname.startsWith(`${path}/`) ? url.pathname.slice(path.length) : url.pathname;
   url.protocol = base.protocol;
   url.host = base.host;
   url.port = base.port;
-  url.pathname = base.pathname.replace(/\/+$/, '') + below;
+  url.pathname = withoutEnding(base.pathname, '/') + below;
 }
 
 /** An answer of which no more is read than can be held: a fault is cut off there, any other fails. */

@@ -1,3 +1,4 @@
+import { withoutEnding } from '../../characters.js';
 import { splitUntrusted } from './untrusted.js';
 
 /** What the sandbox makes out of a user's words: what they are about, and the numbers in them. */
@@ -37,7 +38,7 @@ export function shortened(text: string, length: number): string {
   const points = [...line(text)];
   if (points.length <= length) return points.join('');
   const cut = points.slice(0, length).join('');
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2)).replace(/[\s,;:.]+$/, '')}…`;
+  return `${withoutEnding(cut.slice(0, Math.max(cut.lastIndexOf(' '), length / 2)), ' ,;:.')}…`;
 }
 
 export function questionOf(userText: string): Question {
@@ -47,11 +48,12 @@ export function questionOf(userText: string): Question {
     .replace(/\[Attached image: [^\]]{0,2100}\]/g, '')
     .trim();
   const attached = parts.map((part) => part.text);
-  const url = URL_IN_TEXT.exec(text)?.[0].replace(/[.,;!?]+$/, '') ?? null;
+  const found = URL_IN_TEXT.exec(text)?.[0];
+  const url = found === undefined ? null : withoutEnding(found, '.,;!?');
   return { text, material: [...attached, text].join('\n'), topic: topicOf(text), url };
 }
 
-/** The words without their polite beginning, the order, and what comes after the first clause. */
+/** The words without their polite beginning, the order, and what comes after the first clause. Blanks stand one by one in `line`. */
 function topicOf(text: string): string {
   const words = line(text.replace(URL_IN_TEXT, ' ')).replace(POLITE, '');
   const [head = words] = words.split(/(?<=\p{L}{2})[:;.?!](?:\s|$)|,\s+(?:with|and|in|as)\s/u);
@@ -60,10 +62,10 @@ function topicOf(text: string): string {
     .replace(FORM, '')
     .replace(/^(?:with|about|on|of|for)\s+/i, '')
     .replace(/^(?:the|a|an)\s+/i, '')
-    .replace(/\s+with (?:an? )?(?:pictures?|images?|photos?|illustrations?|charts?)\b.*$/i, '');
-  const plain = subject.replace(/\s+(?:by|until|before|within|in)\s+(?:the\s+)?\d.*$/i, '');
+    .replace(/ with (?:an? )?(?:pictures?|images?|photos?|illustrations?|charts?)\b[^]*/i, '');
+  const plain = subject.replace(/ (?:by|until|before|within|in) (?:the )?\d[^]*/i, '');
   const first = plain
-    .replace(/\s+(?:as|into) (?:a|an) (?:pdf|csv|markdown|document|file|report)\b.*$/i, '')
+    .replace(/ (?:as|into) (?:a|an) (?:pdf|csv|markdown|document|file|report)\b[^]*/i, '')
     .trim();
   return shortened(first === '' ? words : first, MAX_TOPIC);
 }
@@ -71,7 +73,7 @@ function topicOf(text: string): string {
 /** The first letter large: a title. */
 export const titled = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s*[:=]?\s*(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
+const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s?[:=]?\s?(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
 const MAX_POINTS = 50;
 
 /** Numbers one after the other without names: "3, 5 and 8". */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ApiError } from '../../errors.js';
 import type { ChatCall } from '../providers.types.js';
 import { offeredName, planCall, readProgress } from './agent-plan.js';
 import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';
@@ -8,9 +9,9 @@ import { cut, piecesOf, prose } from './prose.js';
 import type { Piece } from './prose.js';
 import { readPrompt } from './prompt.js';
 import type { ReadPrompt } from './prompt.js';
-import { createRandom } from './random.js';
+import { createRandom, seedOf } from './random.js';
 import type { Random } from './random.js';
-import { sampleOfSchema } from './schema-sample.js';
+import { sampleOfSchema, SchemaTooLargeError } from './schema-sample.js';
 import type { Tokenizer } from './tokens.js';
 
 /** The sandbox's answer to one call, worked out before the first token: the same for the same input and seed. */
@@ -112,6 +113,19 @@ function scriptedTool(call: ChatCall, prompt: ReadPrompt, { offered }: AgentProg
   return rehearses || offered.includes(offeredName(scripted.name, offered)) ? scripted : undefined;
 }
 
+/** @throws ApiError invalid_request for a schema that would hold up everybody else */
+function sampleFor(param: string, schema: unknown, random: Random): unknown {
+  try {
+    return sampleOfSchema(schema ?? { type: 'object' }, random);
+  } catch (error) {
+    if (!(error instanceof SchemaTooLargeError)) throw error;
+    throw new ApiError('invalid_request', `${param} holds a schema that is too large for the sandbox`, {
+      param,
+      cause: error,
+    });
+  }
+}
+
 /** The tool that must be called: the directive's, or the one that tool_choice demands. */
 function demandedTool(
   call: ChatCall,
@@ -130,7 +144,7 @@ function demandedTool(
     return null;
   const tool = tools.find((item) => named === undefined || item.function?.name === named)?.function;
   if (typeof tool?.name !== 'string') return null;
-  return { name: tool.name, arguments: sampleOfSchema(tool.parameters ?? { type: 'object' }, random) };
+  return { name: tool.name, arguments: sampleFor('tools', tool.parameters, random) };
 }
 
 /** What an agent would do next: the directive's script, else what the question calls for (only tools that are offered). */
@@ -159,7 +173,7 @@ function demandedJson(call: ChatCall, prompt: ReadPrompt, random: Random): strin
     });
   }
   if (format?.type !== 'json_schema') return null;
-  return JSON.stringify(sampleOfSchema(format.json_schema?.schema ?? { type: 'object' }, random));
+  return JSON.stringify(sampleFor('response_format', format.json_schema?.schema, random));
 }
 
 function stopsOf(body: ChatCall['body']): string[] {
@@ -170,18 +184,18 @@ function stopsOf(body: ChatCall['body']): string[] {
 
 const sum = (pieces: Piece[]): number => pieces.reduce((total, piece) => total + piece.tokens, 0);
 
-function toolAnswer(options: {
+async function toolAnswer(options: {
   call: ChatCall;
   prompt: ReadPrompt;
   tokenizer: Tokenizer;
   seed: string;
   tool: { name: string; arguments: unknown; thought?: string };
-}): Omit<SandboxAnswer, 'delayMs'> {
+}): Promise<Omit<SandboxAnswer, 'delayMs'>> {
   const { call, prompt, tokenizer, tool } = options;
   const { thought = '' } = tool;
   const frame =
     tokenizer.count(tool.name) + TOOL_CALL_FRAME + (thought === '' ? 0 : tokenizer.count(thought));
-  const made = cut(
+  const made = await cut(
     piecesOf(JSON.stringify(tool.arguments).slice(0, call.maxTokens * CHARACTERS_PER_TOKEN), tokenizer),
     Math.max(call.maxTokens - frame, 0),
     [],
@@ -197,11 +211,11 @@ function toolAnswer(options: {
 }
 
 /** Works out the whole answer to a call. The tokenizer must be loaded; `seen` is what the latest message's pictures show. */
-export function answerTo(
+export async function answerTo(
   call: ChatCall,
   { tokenizer, seen }: { tokenizer: Tokenizer; seen: readonly string[] },
-): SandboxAnswer {
-  const seed = JSON.stringify([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
+): Promise<SandboxAnswer> {
+  const seed = await seedOf([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
   const prompt = readPrompt(call.body);
   const random = createRandom(seed);
   const progress = readProgress(call.body);
@@ -209,7 +223,7 @@ export function answerTo(
   const tool = demandedTool(call, { prompt, progress, random }) ?? plannedTool(call, prompt, progress);
   if (tool !== null) {
     const named = { ...tool, name: offeredName(tool.name, progress.offered) };
-    return { ...toolAnswer({ call, prompt, tokenizer, seed, tool: named }), delayMs };
+    return { ...(await toolAnswer({ call, prompt, tokenizer, seed, tool: named })), delayMs };
   }
   const json = demandedJson(call, prompt, random);
   const pieces =
@@ -223,7 +237,7 @@ export function answerTo(
           random,
         })
       : piecesOf(json.slice(0, call.maxTokens * CHARACTERS_PER_TOKEN), tokenizer);
-  const made = cut(pieces, call.maxTokens, stopsOf(call.body));
+  const made = await cut(pieces, call.maxTokens, stopsOf(call.body));
   return {
     prompt,
     pieces: made.pieces,

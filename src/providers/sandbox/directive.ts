@@ -33,6 +33,8 @@ const MAX_WAIT_MS = 3_600_000;
 /** What is longer is no directive, and only so many marks are looked at: a prompt may consist of nothing else. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_MARKS = 64;
+/** Characters that are looked at behind all marks together. */
+const MAX_LOOKED_AT = 4 * MAX_LENGTH;
 
 /** Index after the closing brace of the JSON object that opens at `open`, or -1 where it has none nearby. */
 function objectEnd(text: string, open: number): number {
@@ -98,9 +100,15 @@ function read(json: string): Directive | null {
 /** The first well-formed directive of a text, and the text without it. */
 export function findDirective(text: string): { directive: Directive | null; rest: string } {
   let marks = 0;
-  for (let at = text.indexOf(MARK); at !== -1 && marks < MAX_MARKS; at = text.indexOf(MARK, at + 1)) {
+  let looked = 0;
+  for (
+    let at = text.indexOf(MARK);
+    at !== -1 && marks < MAX_MARKS && looked < MAX_LOOKED_AT;
+    at = text.indexOf(MARK, at + 1)
+  ) {
     marks++;
     const end = objectEnd(text, at + MARK.length - 1);
+    looked += end === -1 ? Math.min(MAX_LENGTH, text.length - at) : end - at;
     if (end === -1) continue;
     const directive = read(text.slice(at + MARK.length - 1, end));
     if (directive) return { directive, rest: `${text.slice(0, at)}${text.slice(end)}`.trim() };

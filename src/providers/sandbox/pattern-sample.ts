@@ -4,6 +4,8 @@ const MAX_REPEAT = 64;
 const MAX_LENGTH = 2000;
 /** Of one pattern; of all patterns of a schema together, see {@link PatternBudget}. */
 const MAX_STEPS = 20_000;
+/** A class of characters is written out to pick one of it. */
+const CHARACTERS_PER_STEP = 8;
 const CLASSES: Record<string, string> = { d: '0123456789', w: 'sandbox', s: ' ', D: 'x', W: '-', S: 'x' };
 
 /** What is left for all patterns of one schema: it may have thousands of hostile ones. */
@@ -22,6 +24,11 @@ class PatternReader {
     private readonly random: Random,
     private readonly budget: PatternBudget,
   ) {}
+
+  private spend(steps: number): void {
+    this.steps += steps;
+    this.budget.steps -= steps;
+  }
 
   private get spent(): boolean {
     return this.steps > MAX_STEPS || this.budget.steps <= 0;
@@ -63,8 +70,7 @@ class PatternReader {
 
   private atom(): string {
     // Nested repetitions of nothing would be read for ever.
-    this.steps++;
-    this.budget.steps--;
+    this.spend(1);
     if (this.spent) this.at = this.source.length;
     const character = this.source[this.at++] ?? '';
     if (character === '^' || character === '$') return '';
@@ -96,6 +102,7 @@ class PatternReader {
       if (low.length === 1 && this.source[this.at] === '-' && this.source[this.at + 1] !== ']') {
         this.at++;
         members += range(low, this.member());
+        this.spend(members.length / CHARACTERS_PER_STEP);
       } else members += low;
     }
     this.at++;

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Random } from './random.js';
 import type { Tokenizer } from './tokens.js';
 
@@ -75,30 +76,39 @@ export function* prose(options: {
   }
 }
 
-/** A text's pieces, for answers that are not prose. */
+/** A text's pieces, for answers that are not prose: cut and counted as they are asked for. */
 export function* piecesOf(text: string, tokenizer: Tokenizer): Generator<Piece, void> {
   yield* tokenizer.split(text);
 }
 
+/** Pieces that are looked at before the event loop gets its turn. */
+const BURST = 2000;
+/** A longer stop sequence is none: each is looked for again with each piece. */
+const MAX_STOP = 1000;
+
 /** Cuts pieces at `max` tokens and at the first stop sequence, as a model does. */
-export function cut(
+export async function cut(
   pieces: Iterable<Piece>,
   max: number,
   stops: readonly string[],
-): { pieces: Piece[]; finish: 'stop' | 'length' } {
+): Promise<{ pieces: Piece[]; finish: 'stop' | 'length' }> {
   const kept: Piece[] = [];
-  const longest = Math.max(0, ...stops.map((stop) => stop.length));
+  const looked = stops.filter((stop) => stop.length <= MAX_STOP);
+  const longest = Math.max(0, ...looked.map((stop) => stop.length));
+  const burst = longest === 0 ? BURST : BURST / 20;
   let tail = '';
   let used = 0;
   for (const piece of pieces) {
     if (used + piece.tokens > max) return { pieces: kept, finish: 'length' };
     used += piece.tokens;
     kept.push(piece);
+    if (kept.length % burst === 0) await turn();
     if (longest === 0) continue;
     tail += piece.text;
-    const found = stops.map((stop) => tail.indexOf(stop)).filter((at) => at !== -1);
+    const found = looked.map((stop) => tail.indexOf(stop)).filter((at) => at !== -1);
     if (found.length > 0) return { pieces: dropEnd(kept, tail.length - Math.min(...found)), finish: 'stop' };
-    if (tail.length > longest * 2 + 64) tail = tail.slice(-longest);
+    // What is before cannot begin a stop sequence any more.
+    tail = tail.slice(Math.max(0, tail.length - longest + 1));
   }
   return { pieces: kept, finish: 'stop' };
 }

@@ -1,5 +1,6 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { abortSignalOf } from '../../gone-signal.js';
+import { ApiError } from '../../errors.js';
 import type { GoneSignal } from '../../gone-signal.js';
 import { newId } from '../../ids.js';
 import { UpstreamError } from '../providers.types.js';
@@ -37,6 +38,17 @@ function failsAfter(answer: SandboxAnswer): number {
   const { fail, failAfterTokens } = answer.prompt.directive;
   if (failAfterTokens !== undefined) return failAfterTokens;
   return fail === undefined ? Number.POSITIVE_INFINITY : 0;
+}
+
+/** Entries of a whole answer: a hundred thousand tokens with twenty alternatives each would be 200 MB of them. */
+const MAX_LOGPROBS = 10_000;
+
+/** @throws ApiError invalid_request where there would be too many; a stream makes them one token at a time */
+function boundLogprobs({ pieces }: SandboxAnswer, { body }: ChatCall): void {
+  const each = 1 + (typeof body['top_logprobs'] === 'number' ? body['top_logprobs'] : 0);
+  if (body['logprobs'] !== true || pieces.length * each <= MAX_LOGPROBS) return;
+  const message = `The sandbox gives at most ${MAX_LOGPROBS} log probabilities in one answer: lower max_tokens or top_logprobs, or stream`;
+  throw new ApiError('invalid_request', message, { param: 'logprobs' });
 }
 
 /** A made-up but repeatable probability for each token, in the convention's shape. */
@@ -159,7 +171,7 @@ class SandboxChunks implements ChatChunks {
 export function createSandboxChat(tokenizer: Tokenizer, eyes?: SandboxEyes): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();
-    const answer = answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
+    const answer = await answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
     await pause(answer.delayMs, call.signal);
     return answer;
   };
@@ -167,6 +179,7 @@ export function createSandboxChat(tokenizer: Tokenizer, eyes?: SandboxEyes): Cha
     async complete(call: ChatCall): Promise<ChatAnswer> {
       const answer = await start(call);
       if (failsAfter(answer) <= answer.completionTokens) throw failure(answer);
+      if (!answer.tool) boundLogprobs(answer, call);
       const choice = {
         index: 0,
         message: messageOf(answer),

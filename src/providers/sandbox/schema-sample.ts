@@ -11,6 +11,11 @@ const MAX_NODES = 5000;
 const MAX_ITEMS = 100;
 const MAX_LENGTH = 5000;
 const MAX_PATTERN_STEPS = 40_000;
+/** References that lead to references. */
+const MAX_HOPS = 32;
+/** What one schema may cost: a step for each part that is looked at and for each few characters that are written (some 20 ms together). */
+const MAX_STEPS = 60_000;
+const CHARACTERS_PER_STEP = 32;
 
 const FORMATS: Record<string, string> = {
   'date-time': '2026-01-01T12:00:00Z',
@@ -34,10 +39,19 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
+/** A schema that would take too long: its parts refer to each other too often, or ask for too much. */
+export class SchemaTooLargeError extends Error {
+  constructor() {
+    super('The schema is too large');
+    this.name = 'SchemaTooLargeError';
+  }
+}
+
 /** Makes one JSON value that a schema accepts. One object for each call, as it counts what it made. */
 class Sampler {
   private nodes = 0;
-  private resolved = 0;
+  private steps = MAX_STEPS;
+  private readonly pointers = new Map<string, Schema>();
   private readonly patterns: PatternBudget = { steps: MAX_PATTERN_STEPS };
 
   constructor(
@@ -45,14 +59,20 @@ class Sampler {
     private readonly random: Random,
   ) {}
 
+  /** @throws SchemaTooLargeError where the schema took its share */
+  private spend(steps: number): void {
+    this.steps -= steps;
+    if (this.steps < 0) throw new SchemaTooLargeError();
+  }
+
   sample(given: unknown, depth: number): unknown {
     if (!isSchema(given)) return 'sandbox';
     this.nodes++;
     const schema = this.resolve(given, depth);
-    if ('const' in schema) return schema['const'];
+    if (Object.hasOwn(schema, 'const')) return this.constant(schema['const']);
     const options = schema['enum'];
     if (Array.isArray(options) && options.length > 0)
-      return options[this.random.int(options.length)] as unknown;
+      return this.constant(options[this.random.int(options.length)] as unknown);
     switch (this.typeOf(schema, depth)) {
       case 'object':
         return this.object(schema, depth);
@@ -70,28 +90,54 @@ class Sampler {
     }
   }
 
+  /** From here on only what must be there is made. */
   private get full(): boolean {
-    return this.nodes > MAX_NODES;
+    return this.nodes > MAX_NODES || this.steps < MAX_STEPS / 2;
+  }
+
+  /** A value of the schema's own, which is written as often as the schema is followed. */
+  private constant(value: unknown): unknown {
+    this.spend(1);
+    if (typeof value === 'string') this.spend(value.length / CHARACTERS_PER_STEP);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) {
+      this.spend(value.length);
+      for (const item of value as unknown[]) this.constant(item);
+      return value as unknown;
+    }
+    for (const [key, item] of Object.entries(value)) {
+      this.spend(key.length / CHARACTERS_PER_STEP);
+      this.constant(item);
+    }
+    return value;
   }
 
   /** Follows $ref and folds allOf and one branch of anyOf/oneOf into one schema. */
   private resolve(given: Schema, depth: number): Schema {
+    this.spend(1);
     // A schema that contains itself as one of its own parts has no end.
-    if (depth > MAX_DEPTH * 2 || this.resolved++ > MAX_NODES * 2) return {};
+    if (depth > MAX_DEPTH * 2) return {};
     let schema = given;
-    for (let hops = 0; typeof schema['$ref'] === 'string' && hops < 32; hops++) {
+    for (let hops = 0; typeof schema['$ref'] === 'string' && hops < MAX_HOPS; hops++) {
       const { $ref, ...rest } = schema;
       schema = { ...this.pointer($ref as string), ...rest };
+      this.spend(1 + membersOf(schema));
     }
     const all = schema['allOf'];
     if (Array.isArray(all)) {
       const { allOf: _, ...rest } = schema;
-      schema = all.filter(isSchema).reduce((sum, part) => merge(sum, this.resolve(part, depth + 1)), rest);
+      const fold = new Fold(rest);
+      for (const part of all as unknown[])
+        if (isSchema(part)) this.spend(fold.add(this.resolve(part, depth + 1)));
+      schema = fold.schema;
     }
     const any = schema['anyOf'] ?? schema['oneOf'];
     if (Array.isArray(any) && any.length > 0) {
       const { anyOf: _a, oneOf: _o, ...rest } = schema;
-      schema = merge(rest, this.resolve(this.branch(any.filter(isSchema), depth), depth + 1));
+      this.spend(any.length / 4);
+      const fold = new Fold(rest);
+      this.spend(fold.add(this.resolve(this.branch(any.filter(isSchema), depth), depth + 1)));
+      schema = fold.schema;
     }
     return schema;
   }
@@ -103,26 +149,27 @@ class Sampler {
     return chosen ?? {};
   }
 
+  /** What a JSON pointer of this document leads to; anything where it leads nowhere. */
   private pointer(ref: string): Schema {
-    if (!ref.startsWith('#')) return {};
+    const known = this.pointers.get(ref);
+    if (known !== undefined) return known;
+    this.spend(ref.length / 4);
+    const found = ref.startsWith('#') ? this.follow(ref.slice(1).split('/').slice(1)) : undefined;
+    const schema = isSchema(found) ? found : {};
+    this.pointers.set(ref, schema);
+    return schema;
+  }
+
+  private follow(parts: readonly string[]): unknown {
     let at: unknown = this.root;
-    for (const part of ref.slice(1).split('/').slice(1)) {
-      const key = decodeURIComponent(part.replace(/%(?![0-9a-f]{2})/gi, '%25'))
-        .replaceAll('~1', '/')
-        .replaceAll('~0', '~');
-      at =
-        isSchema(at) && Object.hasOwn(at, key)
-          ? at[key]
-          : Array.isArray(at)
-            ? (at[Number(key)] as unknown)
-            : undefined;
-    }
-    return isSchema(at) ? at : {};
+    for (const part of parts) at = memberOf(at, keyOf(part));
+    return at;
   }
 
   private typeOf(schema: Schema, depth: number): unknown {
     const type = schema['type'];
     if (Array.isArray(type)) {
+      this.spend(type.length / CHARACTERS_PER_STEP);
       if (depth >= MAX_DEPTH && type.includes('null')) return 'null';
       return type.find((item) => item !== 'null') ?? type[0];
     }
@@ -136,20 +183,24 @@ class Sampler {
 
   private object(schema: Schema, depth: number): Record<string, unknown> {
     const properties = isSchema(schema['properties']) ? schema['properties'] : {};
-    const required = new Set(
-      (Array.isArray(schema['required']) ? schema['required'] : []).filter((key) => typeof key === 'string'),
-    );
+    const names = Array.isArray(schema['required']) ? (schema['required'] as unknown[]) : [];
+    this.spend(names.length);
+    const required = new Set(names.filter((key) => typeof key === 'string'));
     const made: [string, unknown][] = [];
+    const add = (key: string, value: unknown): void => {
+      this.spend(1 + key.length / CHARACTERS_PER_STEP);
+      made.push([key, this.sample(value, depth + 1)]);
+    };
     for (const [key, value] of Object.entries(properties)) {
       if (depth >= MAX_DEPTH) break;
-      if (required.has(key) || (depth < DEEP && !this.full)) made.push([key, this.sample(value, depth + 1)]);
+      this.spend(1);
+      if (required.has(key) || (depth < DEEP && !this.full)) add(key, value);
       required.delete(key);
     }
     const rest = schema['additionalProperties'];
-    if (depth < MAX_DEPTH) for (const key of required) made.push([key, this.sample(rest, depth + 1)]);
+    if (depth < MAX_DEPTH) for (const key of required) add(key, rest);
     const least = Math.min(numberOf(schema['minProperties']) ?? 0, MAX_ITEMS);
-    for (let index = 1; made.length < least; index++)
-      made.push([`sandbox_${index}`, this.sample(rest, depth + 1)]);
+    for (let index = 1; made.length < least && depth < MAX_DEPTH; index++) add(`sandbox_${index}`, rest);
     return Object.fromEntries(made);
   }
 
@@ -161,9 +212,10 @@ class Sampler {
       depth >= DEEP || this.full ? least : Math.max(least, Math.min(most, Math.max(prefix.length, 1)));
     if (depth >= MAX_DEPTH) return [];
     const items: unknown[] = [];
+    const seen = new Set<unknown>();
     for (let index = 0; index < wanted && this.nodes <= MAX_NODES * 2; index++) {
       const item = this.sample(prefix[index] ?? schema['items'] ?? schema['contains'], depth + 1);
-      items.push(schema['uniqueItems'] === true ? distinct(items, item, index) : item);
+      items.push(schema['uniqueItems'] === true ? distinct(seen, item, index) : item);
     }
     return items;
   }
@@ -184,38 +236,111 @@ class Sampler {
 
   private text(schema: Schema): string {
     const pattern = schema['pattern'];
-    if (typeof pattern === 'string') return sampleOfPattern(pattern, this.random, this.patterns);
+    if (typeof pattern === 'string')
+      return this.written(sampleOfPattern(pattern, this.random, this.patterns));
     const format = schema['format'];
     const text =
       (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ??
       this.random.pick(WORDS);
     const least = Math.min(numberOf(schema['minLength']) ?? 0, MAX_LENGTH);
-    return text.padEnd(least, ' sandbox').slice(0, numberOf(schema['maxLength']) ?? undefined);
+    return this.written(text.padEnd(least, ' sandbox').slice(0, numberOf(schema['maxLength']) ?? undefined));
+  }
+
+  private written(text: string): string {
+    this.spend(1 + text.length / CHARACTERS_PER_STEP);
+    return text;
   }
 }
 
-function distinct(items: unknown[], item: unknown, index: number): unknown {
-  if (typeof item === 'number') return item + index;
-  return items.includes(item) && typeof item === 'string' ? `${item} ${index}` : item;
+function distinct(seen: Set<unknown>, item: unknown, index: number): unknown {
+  const other =
+    typeof item === 'number'
+      ? item + index
+      : typeof item === 'string' && seen.has(item)
+        ? `${item} ${index}`
+        : item;
+  seen.add(other);
+  return other;
 }
 
-function merge(first: Schema, second: Schema): Schema {
-  const bothObjects = (key: string): Schema => ({
-    ...(isSchema(first[key]) ? first[key] : {}),
-    ...(isSchema(second[key]) ? second[key] : {}),
-  });
-  const required = [first['required'], second['required']].flatMap((list) =>
-    Array.isArray(list) ? (list as unknown[]) : [],
-  );
-  return {
-    ...first,
-    ...second,
-    ...('properties' in first || 'properties' in second ? { properties: bothObjects('properties') } : {}),
-    ...(required.length > 0 ? { required } : {}),
-  };
+/** How a pointer writes a name: percent-encoded within a URL, `~` and `/` by numbers. What is not so encoded is taken as it stands. */
+function keyOf(part: string): string {
+  let key = part;
+  try {
+    key = decodeURIComponent(part);
+  } catch {
+    // Not UTF-8, or a lone percent sign.
+  }
+  return key.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** A JSON value that fits the schema as far as the sandbox understands it (types, bounds, enums, references, formats, patterns). */
+/** Own members only: a name such as `__proto__` leads nowhere unless the document has it. */
+function memberOf(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+  return (value as Record<string, unknown>)[key];
+}
+
+/** Sets a member whatever its name is: an assignment to `__proto__` would do something else. */
+function setOwn(schema: Schema, key: string, value: unknown): void {
+  if (key !== '__proto__') schema[key] = value;
+  else Object.defineProperty(schema, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function membersOf(schema: Schema): number {
+  let count = 0;
+  for (const _ in schema) count++;
+  return count;
+}
+
+/** Several schemas that all hold, as one: later ones win, but for `properties` and `required`, which add up. Never copies what it has. */
+class Fold {
+  readonly schema: Schema;
+  private required: unknown[] | null = null;
+  private properties: Schema | null = null;
+
+  constructor(first: Schema) {
+    this.schema = { ...first };
+  }
+
+  /** @returns what it cost: a step for each member */
+  add(part: Schema): number {
+    const { properties, required, ...rest } = part;
+    for (const [key, value] of Object.entries(rest)) setOwn(this.schema, key, value);
+    return 1 + membersOf(rest) + this.addProperties(properties) + this.addRequired(required);
+  }
+
+  private addProperties(more: unknown): number {
+    if (!isSchema(more)) return 0;
+    let cost = 0;
+    if (this.properties === null) {
+      const own = this.schema['properties'];
+      this.properties = isSchema(own) ? { ...own } : {};
+      this.schema['properties'] = this.properties;
+      cost = membersOf(this.properties);
+    }
+    for (const [key, value] of Object.entries(more)) {
+      setOwn(this.properties, key, value);
+      cost++;
+    }
+    return cost;
+  }
+
+  private addRequired(more: unknown): number {
+    if (!Array.isArray(more)) return 0;
+    if (this.required === null) {
+      const own = this.schema['required'];
+      this.required = Array.isArray(own) ? [...(own as unknown[])] : [];
+      this.schema['required'] = this.required;
+    }
+    for (const key of more as unknown[]) this.required.push(key);
+    return more.length;
+  }
+}
+
+/**
+ * A JSON value that fits the schema as far as the sandbox understands it (types, bounds, enums, references, formats, patterns).
+ * @throws SchemaTooLargeError
+ */
 export function sampleOfSchema(schema: unknown, random: Random): unknown {
   return new Sampler(isSchema(schema) ? schema : {}, random).sample(schema, 0);
 }

@@ -5,13 +5,19 @@
  */
 
 /** Longest run of one class of characters that is merged as one piece; longer ones are cut (a token or so off at each cut). */
-const MAX_RUN = 400;
+const MAX_RUN = 128;
+/**
+ * Letters with marks of any script are one class: a run of nothing but marks is one piece of the vocabulary's pattern too.
+ * bounded: of fixed lengths.
+ */
 const LONG_RUN = new RegExp(
-  `[\\p{L}\\p{M}]{${MAX_RUN},}|[^\\s\\p{L}\\p{N}]{${MAX_RUN},}|[\\r\\n/]{${MAX_RUN},}|\\s{${MAX_RUN},}`,
+  `[\\p{L}\\p{M}]{${MAX_RUN}}|[^\\s\\p{L}\\p{N}]{${MAX_RUN}}|\\s{${MAX_RUN}}`,
   'gu',
 );
 /** Characters counted before the event loop gets its turn (about 10 ms of ordinary text). */
 const SLICE = 64 * 1024;
+/** What a text costs besides its characters, in characters. */
+const PER_TEXT = 32;
 /** How far before a slice's end a space is looked for: no word is longer. */
 const NEAR = 1023;
 /** Characters after which the library's cache is emptied. */
@@ -45,14 +51,14 @@ export interface Tokenizer {
   split(text: string): { text: string; tokens: number }[];
 }
 
+/** A text in pieces that end behind each long run. One look, as each match has a fixed length. */
 function cutRuns(text: string): string[] {
   if (text.length < MAX_RUN) return [text];
   const parts: string[] = [];
   let from = 0;
-  for (const match of text.matchAll(LONG_RUN)) {
-    parts.push(text.slice(from, match.index));
-    from = match.index + match[0].length;
-    for (let at = 0; at < match[0].length; at += MAX_RUN) parts.push(match[0].slice(at, at + MAX_RUN));
+  for (const { 0: run, index } of text.matchAll(LONG_RUN)) {
+    parts.push(text.slice(from, index + run.length));
+    from = index + run.length;
   }
   parts.push(text.slice(from));
   return parts;
@@ -75,6 +81,8 @@ class LazyTokenizer implements Tokenizer {
   private loading: Promise<void> | null = null;
   private readonly memo = new Map<string, number>();
   private counted = 0;
+  /** Characters since the event loop had its turn, of all calls: many short texts one after the other are a long one. */
+  private sinceTurn = 0;
 
   get loaded(): boolean {
     return this.encoding !== null;
@@ -100,15 +108,14 @@ class LazyTokenizer implements Tokenizer {
   async countAll(texts: readonly string[], limit: number): Promise<number> {
     if (!this.loaded) await this.load();
     let total = 0;
-    let sinceYield = 0;
     for (const text of texts) {
       for (let from = 0; from < text.length && total <= limit;) {
         const end = sliceEnd(text, from);
         total += this.count(from === 0 && end === text.length ? text : text.slice(from, end));
-        sinceYield += end - from;
+        this.sinceTurn += end - from + PER_TEXT;
         from = end;
-        if (sinceYield >= SLICE) {
-          sinceYield = 0;
+        if (this.sinceTurn >= SLICE) {
+          this.sinceTurn = 0;
           await new Promise((resume) => setImmediate(resume));
         }
       }

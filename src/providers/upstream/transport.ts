@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { withoutEnding } from '../../characters.js';
 import type { GoneSignal } from '../../gone-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
@@ -63,7 +64,7 @@ export class Transport {
 
   constructor(private readonly options: TransportOptions) {
     const url = new URL(options.baseUrl);
-    this.basePath = url.pathname.replace(/\/+$/, '');
+    this.basePath = withoutEnding(url.pathname, '/');
     this.query = url.search;
     this.secrets = options.secrets;
     this.headers = Object.entries({

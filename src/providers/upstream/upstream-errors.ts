@@ -36,7 +36,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '[removed]');
   return clean
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')
-    .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[removed]')
+    .replace(/\b[a-z][a-z0-9+.-]{0,30}:\/\/\S+/gi, '[removed]')
     .replace(/\b(?:bearer|basic)\s+\S+/gi, '[removed]')
     .replace(/\b(?:sk|pk|key|gsk|xai|api)[-_][\w*-]{6,}/gi, '[removed]')
     .replace(/[\w+/=*-]{32,}/g, (word) => (isCredential(word) ? '[removed]' : word))

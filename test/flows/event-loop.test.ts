@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LIMITED_ENDPOINTS } from '../../src/vocabulary.js';
+import { makeAgent } from '../support/agents.js';
+import { createInstallation, type Installation } from '../support/installation.js';
+import { harmlessCalls, loopAttacks, type Attacker } from '../support/loop-attacks.js';
+import { loopHold, type LoopHold } from '../support/loop-delay.js';
+import { spawnPenstock } from '../support/spawned.js';
+
+/** The promise is 50 ms of an ordinary machine; this one may be busy, and a collection of garbage counts too. */
+const LIMIT_MS = 200;
+
+/** No quota and no window keeps an attack from where it hurts. */
+const ENDLESS = {
+  plans: {
+    business_monthly: {
+      rate: { rpm: 100_000, burst: 100_000 },
+      limits: Object.fromEntries(
+        [
+          ...['credits', 'image_generations', 'image_edits', 'video_seconds', 'stt_seconds', 'tts_chars'],
+          ...['music_tracks', 'agent_runs'],
+        ].map((bucket) => [bucket, -1]),
+      ),
+      maxPendingJobs: 100_000,
+    },
+  },
+  endpointLimits: Object.fromEntries(
+    LIMITED_ENDPOINTS.map((name) => [name, { limit: 100_000, windowSeconds: 60 }]),
+  ),
+};
+
+let installation: Installation;
+let attacker: Attacker;
+
+beforeAll(async () => {
+  installation = await createInstallation({ plans: ENDLESS });
+  const server = await spawnPenstock(installation, { probe: true });
+  const { key } = await installation.createOrg({ plan: 'business_monthly' });
+  attacker = { server, key, agentId: await makeAgent(server, key, { memory_enabled: true }) };
+}, 120_000);
+
+afterAll(async () => {
+  await attacker.server.close();
+  await installation.close();
+});
+
+test('nothing that a caller sends holds the event loop', { timeout: 600_000 }, async () => {
+  const attacks = loopAttacks().filter(({ field }) => field.includes(process.env['LOOP_FIELD'] ?? ''));
+  // What is loaded and compiled with the first calls is no caller's doing.
+  for (const { send } of harmlessCalls()) await send(attacker);
+  const rows: (LoopHold & { attack: string; status: number })[] = [];
+  for (const { field, form, send } of attacks) {
+    await loopHold(attacker.server);
+    const status = await send(attacker).catch(() => 599);
+    rows.push({ attack: `${field}: ${form}`, status, ...(await loopHold(attacker.server)) });
+  }
+  const worst = rows.toSorted((a, b) => b.worstMs - a.worstMs);
+  if (process.env['LOOP_TABLE'])
+    for (const { attack, status, worstMs, p99Ms, worstWallMs } of worst)
+      console.log([worstMs.toFixed(0), p99Ms.toFixed(1), worstWallMs.toFixed(0), status, attack].join('\t'));
+  expect(worst.filter(({ worstMs }) => worstMs > LIMIT_MS)).toEqual([]);
+  expect(rows.filter(({ status }) => status >= 500)).toEqual([]);
+});
