@@ -39,6 +39,7 @@ export const MIGRATION_NAMES = [
   '0034_given_up_units',
   '0035_told_takeovers',
   '0036_people',
+  '0037_fair_places',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

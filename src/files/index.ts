@@ -6,7 +6,7 @@ export { fileReference } from './file.service.js';
 export { openFiles } from './files.js';
 export type { Files, FilesOptions } from './files.js';
 export type { FetchedInput, FileService, InputFetcher, StoredFile } from './files.types.js';
-export { createInputFetcher, inputDeadline } from './input-fetcher.js';
+export { createInputFetcher, inputDeadline, withinInputTime } from './input-fetcher.js';
 export { FileStoreError } from './installation.js';
 export { removeForgottenFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';

@@ -15,6 +15,23 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 /** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions.md 1). */
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
 
+/**
+ * Reads the inputs of one call: its caller has an answer 30 s from now (decisions.md 1), whatever they wait for.
+ * @throws ApiError unavailable where they could not be read in that time
+ */
+export async function withinInputTime<T>(
+  signal: AbortSignal,
+  read: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const over = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
+  try {
+    return await read(AbortSignal.any([signal, over]));
+  } catch (error) {
+    if (!over.aborted || signal.aborted || error instanceof ApiError) throw error;
+    throw new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1, cause: error });
+  }
+}
+
 /** What is left for an input. @throws ApiError invalid_request where it is nothing */
 function timeFor(request: FetchRequest): number {
   if (request.deadline === undefined) return TOTAL_TIMEOUT_MS;

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { CallContext } from '../metering/call-context.js';
 import type { Model } from '../models/models.types.js';
+import { actFor } from '../processes/index.js';
 import { UpstreamError } from '../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../providers/index.js';
 import { createChatAdmission } from './chat-admission.js';
@@ -70,7 +71,8 @@ function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>
   const answered = parts.router.route(chat.model, caller, (provider, target) => {
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    return attempt(provider.chat, upstreamCall(live, target));
+    const { chat: upstream } = provider;
+    return actFor(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
   });
   return answered.then(
     (found) => receive(parts, live, found),

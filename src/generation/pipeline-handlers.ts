@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.js';
 import type { JobHandler } from '../jobs/jobs.types.js';
 import type { ModelCatalogue } from '../models/models.types.js';
+import { SANDBOX_ID, waitAhead } from '../providers/index.js';
 import type { GenerationKind } from './generation.types.js';
 
 /** What a worker runs for each kind of generation. */
@@ -23,7 +24,22 @@ export function jobHandlersOf(
         });
       // The price stays the one that was reserved.
       const priced = { ...model, multiplier: context.job.multiplier };
-      return await kind.run(context, context.job.inputParams, priced);
+      const { inputParams } = context.job;
+      const words = model.upstream?.providerId === SANDBOX_ID ? directedWords(inputParams) : '';
+      const work = async () => await kind.run(context, inputParams, priced);
+      return await waitAhead(words, { signal: context.signal, onProgress: context.progress }, work);
     },
   }));
+}
+
+/** Where a kind's sandbox looks for its directive. */
+function directedWords({
+  prompt,
+  new_background: background,
+  input,
+  model_inputs: inputs,
+}: Record<string, unknown>) {
+  const words =
+    prompt ?? background ?? input ?? (inputs as Record<string, unknown> | undefined)?.['directive'];
+  return typeof words === 'string' ? words : '';
 }

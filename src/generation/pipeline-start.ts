@@ -8,6 +8,7 @@ import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from './generation.types.js';
 import type { GenerationOptions } from './pipeline.types.js';
 import { checkRequest } from './pipeline-checks.js';
+import { readInputs } from './input-reading.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
@@ -49,10 +50,11 @@ export function createStarter(
       fileIds: [],
     };
     const slots = new CallSlots();
-    if (kind.prepare === undefined)
-      return await admitJob(options, call, { draft, slots, windows: { endpoint } });
+    const { prepare } = kind;
+    if (prepare === undefined) return await admitJob(options, call, { draft, slots, windows: { endpoint } });
     await admitCall(metering, call, { endpoint, slots });
-    const work = kind.prepare(call, checked.input, { jobId: draft.jobId });
+    const { input } = checked;
+    const work = readInputs(call, (reading) => prepare.call(kind, reading, input, { jobId: draft.jobId }));
     const prepared = { ...draft, ...(await work.catch((error: unknown) => failed(kind, error))) };
     return await admitJob(options, call, { draft: prepared, slots, windows: {} });
   };

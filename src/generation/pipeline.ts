@@ -3,6 +3,7 @@ import type { Job } from '../jobs/jobs.types.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { Tool } from '../vocabulary.js';
 import type { GenerationAnswer, GenerationService } from './generation.types.js';
+import { readInputs } from './input-reading.js';
 import { acceptedAnswer, completedAnswer, unansweredError, unfinishedError } from './pipeline-answer.js';
 import { checkRequest } from './pipeline-checks.js';
 import { createStarter } from './pipeline-start.js';
@@ -52,7 +53,9 @@ export function createGenerationService(options: GenerationOptions): GenerationS
       const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
       if (!checked.ok) throw checked.fault;
       const { model } = checked;
-      const input = (await kind.measure?.(call, checked.input)) ?? checked.input;
+      const input =
+        (await readInputs(call, async (reading) => await kind.measure?.(reading, checked.input))) ??
+        checked.input;
       return { model: model.id, modelTier: model.tier, amounts: kind.price(input, model) };
     },
     async answerOf(job) {

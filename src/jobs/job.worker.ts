@@ -2,6 +2,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from 'pino';
 import type { Database, DedicatedSql } from '../database/database.types.js';
 import { newId } from '../ids.js';
+import { FairPlaces } from '../processes/index.js';
+import type { Place } from '../processes/index.js';
 import type { Tool } from '../vocabulary.js';
 import type { JobHandler } from './jobs.types.js';
 import { takeJobs } from './moves/claim.js';
@@ -14,7 +16,7 @@ import { createProgressReporter } from './progress.js';
 import type { ProgressReporter } from './progress.js';
 import { RunningJob } from './running-job.js';
 
-/** Takes jobs and runs their handlers, up to its concurrency for each tool. */
+/** Takes jobs and runs their handlers, up to its concurrency for each tool, and the reserve of its places beyond. */
 export interface JobWorker {
   readonly id: string;
   /** Jobs in hand. */
@@ -46,6 +48,8 @@ export interface JobWorkerOptions {
 
 /** How long a stopping worker lets its jobs run (decisions.md 9). */
 const GRACE_MS = 25_000;
+/** So often, at most, a worker without a free place looks for jobs of organisations that have none. */
+const NEWCOMERS_EVERY_MS = 100;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
   return new Worker(options);
@@ -55,6 +59,7 @@ class Worker implements JobWorker {
   readonly id = newId('wrk');
   private readonly running = new Map<string, RunningJob>();
   private readonly handlers: Map<Tool, JobHandler>;
+  private readonly places: Map<Tool, FairPlaces>;
   private readonly progress: ProgressReporter;
   private readonly complete: ReturnType<typeof createCompletion>;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -63,6 +68,8 @@ class Worker implements JobWorker {
   private stopping = false;
   private claiming: Promise<void> | null = null;
   private wanted = false;
+  private lookedForNewcomersAt = Number.NEGATIVE_INFINITY;
+  private newcomers: NodeJS.Timeout | null = null;
   /** Heard while a claim's answer was on its way: it may hold these jobs. */
   private readonly cancelledMeanwhile = new Set<string>();
   private renewedAt = 0;
@@ -74,6 +81,7 @@ class Worker implements JobWorker {
     const { database, handlers, logger } = options;
     this.leaseMs = options.leaseMs ?? 30_000;
     this.handlers = new Map(handlers.map((handler) => [handler.tool, handler]));
+    this.places = new Map(handlers.map((handler) => [handler.tool, this.placesFor(handler)]));
     this.progress = createProgressReporter({ sql: database.system, workerId: this.id, logger });
     this.complete = createCompletion(database, this.id);
   }
@@ -85,7 +93,7 @@ class Worker implements JobWorker {
   start(): void {
     const { hints } = this.options.database;
     this.offs.push(
-      hints.on('job_pending', (tool) => this.freeSlots().some((slot) => slot.tool === tool) && this.wake()),
+      hints.on('job_pending', (tool) => this.wakeFor(tool as Tool)),
       hints.on('job_cancel', (id) => this.cancel(id)),
     );
     // Workers that started together drift apart, so that their sweeps share the work.
@@ -99,6 +107,7 @@ class Worker implements JobWorker {
 
   async stop({ graceMs = GRACE_MS }: { graceMs?: number } = {}): Promise<void> {
     this.stopping = true;
+    if (this.newcomers !== null) clearTimeout(this.newcomers);
     for (const off of this.offs.splice(0)) off();
     await this.claiming;
     const grace = new AbortController();
@@ -133,15 +142,45 @@ class Worker implements JobWorker {
     this.running.get(id)?.stop('cancelled');
   }
 
+  private placesFor({ tool, concurrency }: JobHandler): FairPlaces {
+    const places = this.options.concurrency?.[tool] ?? concurrency;
+    return new FairPlaces({ places, onFree: () => this.wakeFor(tool) });
+  }
+
+  /** What can be claimed; the reserve for newcomers is looked at only so often, since one organisation's backlog finds it closed each time. */
   private freeSlots(): ClaimSlot[] {
-    const taken = new Map<Tool, number>();
-    for (const { job } of this.running.values()) taken.set(job.tool, (taken.get(job.tool) ?? 0) + 1);
+    const looks = performance.now() - this.lookedForNewcomersAt >= NEWCOMERS_EVERY_MS;
     const slots: ClaimSlot[] = [];
-    for (const { tool, concurrency, timeLimitMs } of this.handlers.values()) {
-      const free = (this.options.concurrency?.[tool] ?? concurrency) - (taken.get(tool) ?? 0);
-      if (free > 0) slots.push({ tool, free, timeLimitMs });
+    for (const { tool, timeLimitMs } of this.handlers.values()) {
+      const { free = 0, reserve = 0 } = this.places.get(tool)?.room ?? {};
+      const forNewcomers = looks ? reserve : 0;
+      if (free + forNewcomers > 0) slots.push({ tool, free, forNewcomers, timeLimitMs });
     }
+    if (looks && slots.length > 0) this.lookedForNewcomersAt = performance.now();
     return slots;
+  }
+
+  private isFree(tool: Tool): boolean {
+    return (this.places.get(tool)?.room.free ?? 0) > 0;
+  }
+
+  private wakeFor(tool: Tool): void {
+    const { free = 0, reserve = 0 } = this.places.get(tool)?.room ?? {};
+    if (free > 0) this.wake();
+    if (reserve > 0) this.wakeForNewcomers();
+  }
+
+  /** At once after a quiet time. */
+  private wakeForNewcomers(): void {
+    if (this.newcomers !== null || this.stopping) return;
+    const dueMs = this.lookedForNewcomersAt + NEWCOMERS_EVERY_MS - performance.now();
+    this.newcomers = setTimeout(
+      () => {
+        this.newcomers = null;
+        this.wake();
+      },
+      Math.max(0, Math.ceil(dueMs)),
+    );
   }
 
   /** Claims soon; hints that come while a claim is under way cause one more. */
@@ -165,11 +204,17 @@ class Worker implements JobWorker {
         this.wanted = false;
         const slots = this.freeSlots();
         if (slots.length === 0) return;
-        const { jobs, held } = takeJobs(connection, { workerId: this.id, slots, leaseMs: this.leaseMs });
+        const resting = [...this.running.values()].filter(({ rests }) => rests).map(({ job }) => job.id);
+        const { jobs, held } = takeJobs(connection, {
+          workerId: this.id,
+          slots,
+          resting,
+          leaseMs: this.leaseMs,
+        });
         const attempts = (await jobs).map((job) => this.begin(job, held));
         if (!(await held)) await this.forsake(attempts);
         // Another worker may have held candidates that it then left: as long as there is something, look again.
-        else if (attempts.length > 0) this.wanted = true;
+        else if (attempts.length > 0 && slots.some(({ tool }) => this.isFree(tool))) this.wanted = true;
       }
     } catch (error) {
       logger.warn({ err: error }, 'claiming jobs failed; the next sweep tries again');
@@ -184,6 +229,13 @@ class Worker implements JobWorker {
     throw new Error('the claim was lost before it was committed');
   }
 
+  /** The claim chose it by the rules of the places. */
+  private placeFor({ tool, orgId }: ClaimedJob['job']): Place {
+    const places = this.places.get(tool);
+    if (places === undefined) throw new Error(`claimed a job of tool ${tool} without places`);
+    return places.take(orgId);
+  }
+
   private begin(claimed: ClaimedJob, held: Promise<boolean>): RunningJob {
     const { database, logger } = this.options;
     const handler = this.handlers.get(claimed.job.tool);
@@ -193,6 +245,7 @@ class Worker implements JobWorker {
       claimed,
       held,
       handler,
+      place: this.placeFor(claimed.job),
       workerId: this.id,
       sql: database.system,
       logger,
@@ -204,7 +257,6 @@ class Worker implements JobWorker {
     void attempt.ended.then(() => {
       this.progress.forget(attempt.job);
       if (this.running.get(attempt.job.id) === attempt) this.running.delete(attempt.job.id);
-      this.wake();
     });
     return attempt;
   }
@@ -212,7 +264,10 @@ class Worker implements JobWorker {
   private async sweep(): Promise<void> {
     try {
       const { pending, orders } = await sweepJobs(this.options.database.system);
-      if (pending) this.wake();
+      if (pending) {
+        this.wake();
+        this.wakeForNewcomers();
+      }
       if (orders) await this.withdrawLeft();
     } catch (error) {
       this.options.logger.warn({ err: error }, 'the sweep of jobs failed; the next one tries again');

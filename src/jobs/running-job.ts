@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { actFor } from '../processes/index.js';
+import type { Place } from '../processes/index.js';
 import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import type { ErrorCode } from '../errors.js';
@@ -19,6 +21,8 @@ export interface AttemptOptions {
   /** Whether the claim was committed: the handler runs before that is known, and nothing is written before it. */
   held: Promise<boolean>;
   handler: JobHandler;
+  /** The worker's place that the attempt holds. */
+  place: Place;
   workerId: string;
   sql: Sql;
   logger: Logger;
@@ -56,6 +60,11 @@ export class RunningJob {
     return this.reason;
   }
 
+  /** It waits for time alone: its place is others' meanwhile. */
+  get rests(): boolean {
+    return !this.options.place.held;
+  }
+
   /** Whether others see the attempt: before that there is no lease to renew. */
   get isHeld(): boolean {
     return this.committed;
@@ -84,6 +93,7 @@ export class RunningJob {
     } finally {
       clearTimeout(timer);
       this.over = true;
+      this.options.place.release();
       logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
     }
   }
@@ -99,7 +109,7 @@ export class RunningJob {
       else void this.options.held.then((held) => held && report());
     };
     const context = { job, signal: abort.signal, progress, orders: this.orders };
-    const work = (async () => handler.run(context))();
+    const work = actFor(job.orgId, async () => await handler.run(context), this.options.place);
     const deaf = (async (): Promise<never> => {
       await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
       await Promise.race([work, sleep(DEAF_MS, undefined, { ref: false })]);

@@ -1,17 +1,21 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
+import { actingFor } from './acting-for.js';
+import { FairPlaces } from './fair-places.js';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
 const IDLE_MS = 20_000;
+/** Tasks of an organisation that may wait: each may hold a file in memory. */
+const WAITING_OF_ONE = 100;
 
 export interface ProcessPoolOptions {
   /** The bundled file that the processes run; it calls `answerTasks`. */
   entry: string;
   /** Its arguments. */
   args?: readonly string[];
-  /** Most processes at once. */
+  /** Processes at once; half as many more, at least one, come for organisations that have none while others' work takes long. */
   size: number;
   /** Nothing else of the server's environment: it holds secrets. */
   environment?: Record<string, string>;
@@ -52,26 +56,39 @@ interface Worker {
 }
 
 /**
- * A few processes that come when there is work and go when there has been none for a while. One task at a time in each; aborting a task
- * kills the process that runs it.
+ * A few processes that come when there is work and go when there has been none for a while. One task at a time in each, in turns of the
+ * organisations that the tasks are done for; aborting a task kills the process that runs it.
  */
 export class ProcessPool {
+  /** Tasks that have a place, for which a process has yet to end. */
   private readonly waiting: Waiting[] = [];
+  private readonly places: FairPlaces;
   private readonly resting: Worker[] = [];
   private readonly workers = new Set<Worker>();
   private closed = false;
   private nextId = 1;
 
-  constructor(private readonly options: ProcessPoolOptions) {}
+  constructor(private readonly options: ProcessPoolOptions) {
+    this.places = new FairPlaces({ places: options.size, waitingOfOne: WAITING_OF_ONE });
+  }
 
   /**
    * A task whose process dies is done anew by another, once: whoever killed that process (the system, short of memory; an operator) said
    * nothing about the task; one that ends two is at fault.
-   * @throws TaskError what the task threw; the signal's reason; ProcessDiedError where it took too long, or ended its process twice
+   * @throws TaskError what the task threw; the signal's reason; ProcessDiedError where it took too long, or ended its process twice;
+   * ApiError unavailable where too many tasks of the organisation wait already
    */
-  run(task: object, options: TaskOptions = {}): Promise<unknown> {
-    if (this.closed) return Promise.reject(new Error('The process pool is closed'));
-    if (options.signal?.aborted === true) return Promise.reject(options.signal.reason as Error);
+  async run(task: object, options: TaskOptions = {}): Promise<unknown> {
+    const place = await this.places.acquire(actingFor(), options.signal);
+    try {
+      options.signal?.throwIfAborted();
+      return await this.placed(task, options);
+    } finally {
+      place.release();
+    }
+  }
+
+  private placed(task: object, options: TaskOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const entry: Waiting = {
         ...{ task, options, resolve, reject },
@@ -90,7 +107,9 @@ export class ProcessPool {
 
   close(): void {
     this.closed = true;
-    for (const { reject } of this.waiting.splice(0)) reject(new Error('The process pool is closed'));
+    const reason = new Error('The process pool is closed');
+    this.places.close(reason);
+    for (const { reject } of this.waiting.splice(0)) reject(reason);
     for (const worker of this.workers) this.end(worker, 'SIGKILL');
   }
 
@@ -104,7 +123,7 @@ export class ProcessPool {
 
   private next(): void {
     while (this.waiting.length > 0) {
-      const worker = this.resting.pop() ?? (this.workers.size < this.options.size ? this.start() : undefined);
+      const worker = this.resting.pop() ?? (this.workers.size < this.places.most ? this.start() : undefined);
       if (worker === undefined) return;
       this.work(worker, this.waiting.shift()!);
     }

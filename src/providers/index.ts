@@ -25,4 +25,4 @@ export type * from './speech.types.js';
 export type * from './transcription.types.js';
 export { PLAIN_SETTINGS } from './video.types.js';
 export type * from './video.types.js';
-export { followDirective } from './sandbox/directed.js';
+export { followDirective, waitAhead } from './sandbox/directed.js';

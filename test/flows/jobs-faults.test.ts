@@ -46,7 +46,8 @@ const sql = () => test.database.system;
 const claimAs = (workerId: string, options: { free?: number; leaseMs?: number } = {}) =>
   claimJobs(sql(), {
     workerId,
-    slots: [{ tool: 'image', free: options.free ?? 1, timeLimitMs: 600_000 }],
+    slots: [{ tool: 'image', free: options.free ?? 1, forNewcomers: 0, timeLimitMs: 600_000 }],
+    resting: [],
     leaseMs: options.leaseMs ?? 30_000,
   });
 

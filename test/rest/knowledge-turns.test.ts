@@ -41,7 +41,9 @@ interface Claimed {
 async function claim(readers: number): Promise<Claimed[]> {
   const { database } = penstock.services;
   const connections = await Promise.all(Array.from({ length: readers }, () => database.dedicated()));
-  const rows = await Promise.all(connections.map((one) => one.query<Claimed>(CLAIM, ['wrk_test', 90_000])));
+  const rows = await Promise.all(
+    connections.map((one) => one.query<Claimed>(CLAIM, ['wrk_test', 90_000, false])),
+  );
   await Promise.all(connections.map((one) => one.close()));
   return rows.flat();
 }

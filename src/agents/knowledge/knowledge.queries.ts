@@ -66,22 +66,30 @@ const OPEN = `(f.status = 'pending' OR (f.status = 'processing' AND f.lease_unti
 /** More than workers take files at the same moment: some of the candidates are theirs. */
 const CANDIDATES = 100;
 
+/** In a worker's hands. */
+const WORKED = `(f.status = 'processing' AND f.lease_until >= clock_timestamp())`;
+
 /**
- * Takes one waiting file: each organisation's oldest before anybody's second, and of those the one of the organisation that was served
- * longest ago. So nobody's pile keeps the others waiting, and workers that ask at the same moment take files of different ones. Turns are kept
- * where those of jobs are: they outlive the files, and are found whatever an organisation has of them.
+ * Takes one waiting file, in fair shares: each counts as the first, second, … of its organisation, those that are being read included, and the
+ * first of each come before the second of anybody; of equals, the one of the organisation that was served longest ago. So nobody's pile keeps
+ * the others waiting, and workers that ask at the same moment take files of different ones. `$3`: only of organisations of which none is
+ * being read. Turns are kept where those of jobs are: they outlive the files, and are found whatever an organisation has of them.
  *
  * The fence guards every later write of this attempt. The file is chosen in a CTE, which is run once: a plan may run a subquery again for each
  * row of the table, and each time it skips what this statement holds and takes the next.
  */
 export const CLAIM = {
   name: 'knowledge_claim',
-  text: `WITH waiting AS (
-      SELECT f.id, f.org_id, f.created_at, row_number() OVER (PARTITION BY f.org_id ORDER BY f.created_at, f.id) AS nth
-      FROM knowledge_files f WHERE ${OPEN}
+  text: `WITH worked AS MATERIALIZED (
+      SELECT f.org_id, count(*) AS files FROM knowledge_files f WHERE ${WORKED} GROUP BY f.org_id
+    ), waiting AS (
+      SELECT f.id, f.org_id, f.created_at,
+        COALESCE(w.files, 0) + row_number() OVER (PARTITION BY f.org_id ORDER BY f.created_at, f.id) AS nth
+      FROM knowledge_files f LEFT JOIN worked w ON w.org_id = f.org_id WHERE ${OPEN} AND (NOT $3::boolean OR w.files IS NULL)
     ), candidates AS MATERIALIZED (
       SELECT w.id, w.created_at, w.nth, t.served
       FROM waiting w LEFT JOIN job_turns t ON t.tool = 'knowledge' AND t.org_id = w.org_id
+      WHERE NOT $3::boolean OR w.nth = 1
       ORDER BY w.nth, t.served NULLS FIRST, w.created_at, w.id LIMIT ${CANDIDATES}
     ), next AS MATERIALIZED (
       SELECT f.id, f.org_id FROM candidates c JOIN knowledge_files f ON f.id = c.id
@@ -93,6 +101,12 @@ export const CLAIM = {
     UPDATE knowledge_files f SET status = 'processing', attempt = f.attempt + 1, fence = f.fence + 1, worker_id = $1,
       lease_until = clock_timestamp() + $2 * interval '1 ms', updated_at = clock_timestamp()
     FROM next WHERE f.id = next.id RETURNING f.id, f.org_id, f.agent_id, f.file_id, f.filename, f.content_type, f.fence`,
+};
+
+/** Those of the files that are still to be read: one that was deleted frees its reader. */
+export const STILL = {
+  name: 'knowledge_still',
+  text: `SELECT id FROM knowledge_files WHERE id = ANY ($1) AND status = 'processing'`,
 };
 
 /** Whether there is anything for the two below. */

@@ -6,6 +6,7 @@ import type { FileService, FileSource } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
 import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
+import { FairPlaces } from '../../processes/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { FIND_OWN_AGENT } from '../agent.queries.js';
 import type {
@@ -19,12 +20,14 @@ import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
 import { COLUMNS, COPY, INSERT, NOTIFY, toKnowledgeFile } from './knowledge.queries.js';
 import type { KnowledgeRow } from './knowledge.queries.js';
-import { ReadingPlaces } from './reading-places.js';
 import { Retrieval } from './retrieval.js';
 
 const MB = 1024 * 1024;
 /** What a duplicate's caller waits for: a second or two. Further files are read again by the workers. */
 const MAX_COPIED_PASSAGES = 1_000;
+/** Documents that are read at a time for runs. */
+const READERS = 4;
+const WAITING_OF_ONE = 100;
 
 export interface KnowledgeOptions {
   database: Database;
@@ -38,7 +41,8 @@ export function createKnowledgeService(options: KnowledgeOptions): KnowledgeServ
 
 class Knowledge implements KnowledgeService {
   private readonly retrieval: Retrieval;
-  private readonly places = new ReadingPlaces();
+  /** Each is a process of up to 440 MB. */
+  private readonly readers = new FairPlaces({ places: READERS, waitingOfOne: WAITING_OF_ONE });
 
   constructor(private readonly options: KnowledgeOptions) {
     this.retrieval = new Retrieval(options.database);
@@ -145,11 +149,16 @@ class Knowledge implements KnowledgeService {
     const { orgId, bytes, filename, signal } = document;
     const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
+    const place = await this.readers.acquire(orgId, signal);
     try {
-      return await this.places.use(orgId, signal, () => extractText({ bytes, kind, signal }, maxCharacters));
+      return await extractText({ bytes, kind, signal }, maxCharacters);
     } catch (error) {
+      // Its caller has gone, or waits no longer.
+      signal.throwIfAborted();
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;
+    } finally {
+      place.release();
     }
   }
 

@@ -3,14 +3,20 @@ import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
 import type { FileService } from '../../files/files.types.js';
 import { newId } from '../../ids.js';
+import { FairPlaces } from '../../processes/index.js';
+import type { Place } from '../../processes/index.js';
 import { ExtractionError, extractPassages } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
-import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK, STORE } from './knowledge.queries.js';
+import { CLAIM, COMPLETE, EXPIRE, FAIL, GIVE_BACK, LOOK, STILL, STORE } from './knowledge.queries.js';
 
 /** Longer than extraction may take (extract.ts); a lost worker's file is taken up again after it. */
 const LEASE_MS = 90_000;
 const SWEEP_MS = 5000;
+/** How soon a file that was deleted frees its reader. */
+const STILL_MS = 1000;
+/** Files that are read at a time, with one more in reserve: each takes a process of up to 440 MB. */
+const READERS = 1;
 
 interface Claimed {
   id: string;
@@ -22,7 +28,7 @@ interface Claimed {
 
 export interface KnowledgeWorker {
   start(): void;
-  /** Gives the file in hand back to pending. */
+  /** Gives the files in hand back to pending. */
   stop(): Promise<void>;
 }
 
@@ -32,7 +38,7 @@ export interface KnowledgeWorkerOptions {
   logger: Logger;
 }
 
-/** pending → processing → completed | failed: one file at a time, its text read in a process of its own. */
+/** pending → processing → completed | failed: each file's text is read in a process of its own, few at a time. */
 export function createKnowledgeWorker(options: KnowledgeWorkerOptions): KnowledgeWorker {
   return new Worker(options);
 }
@@ -40,33 +46,46 @@ export function createKnowledgeWorker(options: KnowledgeWorkerOptions): Knowledg
 class Worker implements KnowledgeWorker {
   private readonly id = newId('wrk');
   private readonly stopping = new AbortController();
-  private timer: NodeJS.Timeout | null = null;
+  private readonly places = new FairPlaces({ places: READERS, onFree: () => this.wake() });
+  /** Files in hand, with what stops their reading. */
+  private readonly reading = new Map<string, { gone: AbortController; ended: Promise<void> }>();
+  private readonly timers: NodeJS.Timeout[] = [];
   private off: (() => void) | null = null;
-  private working: Promise<void> | null = null;
+  private claiming: Promise<void> | null = null;
   private again = false;
 
   constructor(private readonly options: KnowledgeWorkerOptions) {}
 
   start(): void {
     this.off = this.options.database.hints.on('knowledge', () => this.wake());
-    this.timer = setInterval(() => void this.sweep(), SWEEP_MS);
-    this.timer.unref();
+    this.timers.push(
+      setInterval(() => void this.sweep(), SWEEP_MS).unref(),
+      setInterval(() => void this.stopDeleted(), STILL_MS).unref(),
+    );
     this.wake();
   }
 
   async stop(): Promise<void> {
     this.stopping.abort();
     this.off?.();
-    if (this.timer !== null) clearInterval(this.timer);
-    await this.working;
+    for (const timer of this.timers.splice(0)) clearInterval(timer);
+    await this.claiming;
+    await Promise.all([...this.reading.values()].map(({ ended }) => ended));
   }
 
   private wake(): void {
     this.again = true;
     if (this.stopping.signal.aborted) return;
-    this.working ??= this.drain().finally(() => {
-      this.working = null;
+    this.claiming ??= this.drain().finally(() => {
+      this.claiming = null;
+      // A hint that came while the last look ended is not lost.
+      if (this.again && this.hasRoom()) this.wake();
     });
+  }
+
+  private hasRoom(): boolean {
+    const { free, reserve } = this.places.room;
+    return free + reserve > 0;
   }
 
   private async sweep(): Promise<void> {
@@ -81,14 +100,43 @@ class Worker implements KnowledgeWorker {
     const { system } = this.options.database;
     try {
       await system.query(EXPIRE);
-      while (!this.stopping.signal.aborted) {
+      while (this.again && !this.stopping.signal.aborted && this.hasRoom()) {
         this.again = false;
-        const [claimed] = await system.query<Claimed>(CLAIM, [this.id, LEASE_MS]);
-        if (claimed !== undefined) await this.read(claimed);
-        else if (!this.again) return;
+        const onlyNewcomers = this.places.room.free === 0;
+        const [claimed] = await system.query<Claimed>(CLAIM, [this.id, LEASE_MS, onlyNewcomers]);
+        if (claimed === undefined) continue;
+        this.begin(claimed, this.places.take(claimed.org_id));
+        this.again = true;
       }
     } catch (error) {
+      this.again = false;
       this.options.logger.warn({ err: error }, 'knowledge files could not be claimed');
+    }
+  }
+
+  private begin(claimed: Claimed, place: Place): void {
+    const gone = new AbortController();
+    const { logger } = this.options;
+    const ended = this.read(claimed, AbortSignal.any([gone.signal, this.stopping.signal]))
+      .catch((error: unknown) =>
+        logger.warn({ err: error }, 'the end of a knowledge file could not be written'),
+      )
+      .finally(() => {
+        this.reading.delete(claimed.id);
+        place.release();
+      });
+    this.reading.set(claimed.id, { gone, ended });
+  }
+
+  private async stopDeleted(): Promise<void> {
+    const ids = [...this.reading.keys()];
+    if (ids.length === 0) return;
+    try {
+      const rows = await this.options.database.system.query<{ id: string }>(STILL, [ids]);
+      const still = new Set(rows.map(({ id }) => id));
+      for (const id of ids) if (!still.has(id)) this.reading.get(id)?.gone.abort();
+    } catch (error) {
+      this.options.logger.debug({ err: error }, 'knowledge files in hand could not be looked at');
     }
   }
 
@@ -100,13 +148,13 @@ class Worker implements KnowledgeWorker {
     });
   }
 
-  private async read(claimed: Claimed): Promise<void> {
+  private async read(claimed: Claimed, signal: AbortSignal): Promise<void> {
     const { database, files, logger } = this.options;
     const { system } = database;
     try {
       const bytes = await files.read(claimed.org_id, claimed.file_id).catch(throwAsAway);
       const kind = kindFrom(claimed.content_type);
-      const passages = await extractPassages({ bytes, kind, signal: this.stopping.signal });
+      const passages = await extractPassages({ bytes, kind, signal });
       await this.complete(claimed, passages);
     } catch (error) {
       // The database was away: that is no fault of the file's. Where it still is, the lease runs out.

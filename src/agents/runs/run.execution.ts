@@ -6,6 +6,8 @@ import { ApiError } from '../../errors.js';
 import type { FileService } from '../../files/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { actFor } from '../../processes/index.js';
+import type { Place } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { KnowledgeService, MemoryService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
@@ -49,6 +51,12 @@ export interface Workshop {
   turn(): Promise<void>;
 }
 
+/** Where one run is worked on. */
+export interface RunPlace extends Workshop {
+  /** The worker's place that it holds. */
+  place: Place;
+}
+
 const TOOL_TIMEOUT_MS = 60_000;
 const MAX_PASSAGES = 5;
 const MAX_MEMORIES = 8;
@@ -68,11 +76,16 @@ export class RunExecution {
   constructor(
     private readonly options: ExecutionOptions,
     private readonly run: RunRow,
-    private readonly workshop: Workshop,
+    private readonly workshop: RunPlace,
   ) {
     this.hold = { workerId: workshop.workerId, orgId: run.org_id, id: run.id, fence: run.fence };
     this.observe = options.observe ?? UNOBSERVED;
-    this.ended = this.observed();
+    this.ended = actFor(run.org_id, async () => await this.observed(), workshop.place);
+  }
+
+  /** It waits for time alone: its place is others' meanwhile. */
+  get rests(): boolean {
+    return !this.workshop.place.held;
   }
 
   /** Stops at the next boundary of a round. */

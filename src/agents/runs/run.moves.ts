@@ -5,7 +5,7 @@ import type { NewStep, RunState } from './run.types.js';
 import { storedJson } from '../../json.js';
 
 const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, text });
-const CLAIM = named('claim', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4::bigint)');
+const CLAIM = named('claim_fairly', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4, $5::bigint, $6)');
 const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id');
 const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
 const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
@@ -38,12 +38,21 @@ export interface Work {
   tokens: number;
 }
 
+export interface RunClaim {
+  workerId: string;
+  /** Places for everybody, and beyond them for organisations of whose runs none is being worked on. */
+  room: { free: number; reserve: number };
+  /** Runs in the worker's hands that hold no place: they do not count as being worked on. */
+  resting: string[];
+  leaseMs: number;
+  limitMs: number;
+}
+
 export async function claimRuns(
   sql: Sql,
-  options: { workerId: string; slots: number; leaseMs: number; limitMs: number },
+  { workerId, room: { free, reserve }, resting, leaseMs, limitMs }: RunClaim,
 ): Promise<RunRow[]> {
-  const { workerId, slots, leaseMs, limitMs } = options;
-  return await sql.query<RunRow>(CLAIM, [workerId, slots, leaseMs, limitMs]);
+  return await sql.query<RunRow>(CLAIM, [workerId, free, reserve, leaseMs, limitMs, resting]);
 }
 
 /** Prolongs leases. Answers the ids that are still the worker's. */

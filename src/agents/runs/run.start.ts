@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../errors.js';
+import { withinInputTime } from '../../files/index.js';
 import { admitCall, isTierAllowed } from '../../generation/index.js';
 import { orKeyLost } from '../../idempotency/index.js';
 import { newId } from '../../ids.js';
@@ -58,10 +59,10 @@ export function createRunStarter(
     let attachments: RunAttachment[] = [];
     if (checked.input.attachments.length > 0) {
       await admitCall(metering, call, {});
-      attachments = await readAttachments(options, call, {
-        runId: draft.runId,
-        attachments: checked.input.attachments,
-      });
+      const given = { runId: draft.runId, attachments: checked.input.attachments };
+      attachments = await withinInputTime(call.signal, (signal) =>
+        readAttachments(options, { ...call, signal }, given),
+      );
     }
     await admitCall(metering, call, {
       operation: {

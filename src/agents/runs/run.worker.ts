@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../../access/access.types.js';
 import { newId } from '../../ids.js';
+import { FairPlaces } from '../../processes/index.js';
+import type { Place } from '../../processes/index.js';
 import { RunExecution } from './run.execution.js';
 import { isDatabaseAway } from './run.fault.js';
 import type { ExecutionOptions, Workshop } from './run.execution.js';
@@ -17,7 +19,7 @@ export interface RunWorker {
 
 /** The times are settable for tests of faults. */
 export interface RunWorkerOptions extends ExecutionOptions {
-  /** Runs at a time; default 32: they wait for models most of the time. */
+  /** Places for runs, with half as many in reserve; default 32: they wait for models most of the time. */
   concurrency?: number;
   leaseMs?: number;
   heartbeatMs?: number;
@@ -29,6 +31,8 @@ const GRACE_MS = 25_000;
 const TIME_LIMIT_MS = 1_800_000;
 /** Who heard nothing of the database for this long does not judge leases before their holders had as long to renew them. */
 const SILENCE_MS = 10_000;
+/** Runs of an organisation that may wait for time alone without a place: each is in memory with what it was given. */
+const RESTING_OF_ONE = 32;
 const GIVE_BACK_RETRY_MS = 300;
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
@@ -41,6 +45,7 @@ class Worker implements RunWorker {
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly offs: (() => void)[] = [];
   private readonly leaseMs: number;
+  private readonly places: FairPlaces;
   private readonly workshop: Workshop;
   private stopping = false;
   private claiming: Promise<void> | null = null;
@@ -52,6 +57,11 @@ class Worker implements RunWorker {
 
   constructor(private readonly options: RunWorkerOptions) {
     this.leaseMs = options.leaseMs ?? 30_000;
+    this.places = new FairPlaces({
+      places: options.concurrency ?? 32,
+      restingOfOne: RESTING_OF_ONE,
+      onFree: () => this.wake(),
+    });
     const writer = createRunWriter(options.database.system);
     const callerOf = shared((keyId) => options.authenticator.refresh({ keyId } as Principal));
     this.workshop = { workerId: this.id, writer, callerOf, turn: createTurns() };
@@ -99,27 +109,32 @@ class Worker implements RunWorker {
     this.claiming = this.claim().finally(() => {
       this.claiming = null;
       // A hint that came while the last look ended is not lost.
-      if (this.wanted && this.free() > 0) this.wake();
+      if (this.wanted && this.hasRoom()) this.wake();
     });
   }
 
-  private free(): number {
-    return (this.options.concurrency ?? 32) - this.running.size;
+  private hasRoom(): boolean {
+    const { free, reserve } = this.places.room;
+    return free + reserve > 0;
   }
 
   private async claim(): Promise<void> {
     const { database, logger } = this.options;
     try {
-      while (this.wanted && !this.stopping && this.free() > 0) {
+      while (this.wanted && !this.stopping && this.hasRoom()) {
         this.wanted = false;
         const claimed = await claimRuns(database.system, {
           workerId: this.id,
-          slots: this.free(),
+          room: this.places.room,
+          resting: [...this.running.values()].filter(({ rests }) => rests).map(({ hold }) => hold.id),
           leaseMs: this.leaseMs,
           limitMs: TIME_LIMIT_MS,
         });
-        for (const row of claimed) this.begin(new RunExecution(this.options, row, this.workshop));
-        if (claimed.length > 0) this.wanted = true;
+        for (const row of claimed) {
+          const place = this.places.take(row.org_id);
+          this.begin(new RunExecution(this.options, row, { ...this.workshop, place }), place);
+        }
+        if (claimed.length > 0 && this.places.room.free > 0) this.wanted = true;
       }
     } catch (error) {
       this.wanted = false;
@@ -127,14 +142,14 @@ class Worker implements RunWorker {
     }
   }
 
-  private begin(execution: RunExecution): void {
+  private begin(execution: RunExecution, place: Place): void {
     const { id } = execution.hold;
     if (this.running.size === 0) this.renewedAt = performance.now();
     this.running.set(id, execution);
     void execution.ended.then(async (outcome) => {
       if (outcome === 'left') await this.giveBack(execution);
       if (this.running.get(id) === execution) this.running.delete(id);
-      this.wake();
+      place.release();
     });
   }
 

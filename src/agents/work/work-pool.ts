@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { actingFor, FairPlaces } from '../../processes/index.js';
 import { WorkRefusal } from './work-refusal.js';
 import type { ChartDrawing, ChartInput, ReadablePage, WorkReply, WorkTask } from './work.types.js';
 
@@ -22,7 +23,9 @@ export class WorkError extends Error {
   }
 }
 
+/** One more comes for an organisation that has none of them. */
 const MAX_THREADS = 2;
+const WAITING_OF_ONE = 100;
 const DEADLINE_MS = 15_000;
 const IDLE_MS = 30_000;
 const MEMORY_MB = 256;
@@ -76,29 +79,38 @@ function faultOf(reply: WorkReply): Error {
 }
 
 class Pool {
+  private readonly places = new FairPlaces({ places: MAX_THREADS, waitingOfOne: WAITING_OF_ONE });
+  /** Tasks that have a place, for which a thread has yet to end. */
   private readonly waiting: Task[] = [];
   private readonly resting: Thread[] = [];
   private readonly threads = new Set<Thread>();
   private closed = false;
   private nextId = 1;
 
-  run(task: WorkTask, signal: AbortSignal): Promise<WorkReply> {
-    if (this.closed) return Promise.reject(new WorkError('stopping'));
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ task, signal, resolve, reject });
-      this.next();
-    });
+  async run(task: WorkTask, signal: AbortSignal): Promise<WorkReply> {
+    const place = await this.places.acquire(actingFor(), signal);
+    try {
+      signal.throwIfAborted();
+      return await new Promise((resolve, reject) => {
+        this.waiting.push({ task, signal, resolve, reject });
+        this.next();
+      });
+    } finally {
+      place.release();
+    }
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    for (const { reject } of this.waiting.splice(0)) reject(new WorkError('stopping'));
+    const reason = new WorkError('stopping');
+    this.places.close(reason);
+    for (const { reject } of this.waiting.splice(0)) reject(reason);
     await Promise.all([...this.threads].map((thread) => this.end(thread)));
   }
 
   private next(): void {
     while (this.waiting.length > 0) {
-      const thread = this.resting.pop() ?? (this.threads.size < MAX_THREADS ? this.start() : undefined);
+      const thread = this.resting.pop() ?? (this.threads.size < this.places.most ? this.start() : undefined);
       if (thread === undefined) return;
       const task = this.waiting.shift();
       if (task === undefined || task.signal.aborted) {

@@ -7,16 +7,21 @@ import type { Job } from '../jobs.types.js';
 const CLAIMED = `SELECT ${JOB_COLUMNS}, orders,
     extract(epoch FROM deadline - clock_timestamp())::double precision * 1000 AS remaining_ms`;
 const CLAIM = {
-  name: 'jobs_claim',
-  text: `${CLAIMED} FROM penstock_jobs_claim($1, $2, $3, $4::bigint[], $5)`,
+  name: 'jobs_claim_fairly',
+  text: `${CLAIMED} FROM penstock_jobs_claim($1, $2, $3, $4, $5::bigint[], $6, $7)`,
 };
-const TAKE = { name: 'jobs_take', text: `${CLAIMED} FROM penstock_jobs_take($1, $2, $3, $4::bigint[], $5)` };
+const TAKE = {
+  name: 'jobs_take_fairly',
+  text: `${CLAIMED} FROM penstock_jobs_take($1, $2, $3, $4, $5::bigint[], $6, $7)`,
+};
 const TAKEN = 'SELECT penstock_jobs_taken()';
 
 /** What a worker can take of one tool. */
 export interface ClaimSlot {
   tool: Tool;
   free: number;
+  /** Places beyond, for organisations of whose jobs none is being worked on. */
+  forNewcomers: number;
   timeLimitMs: number;
 }
 
@@ -31,18 +36,22 @@ export interface ClaimedJob {
 export interface Claiming {
   workerId: string;
   slots: ClaimSlot[];
+  /** Jobs in the worker's hands that hold no place: they do not count as being worked on. */
+  resting: string[];
   leaseMs: number;
 }
 
 type ClaimedRow = JobRow & { remaining_ms: number; orders: Record<string, string> | null };
 
-function valuesOf({ workerId, slots, leaseMs }: Claiming) {
+function valuesOf({ workerId, slots, resting, leaseMs }: Claiming) {
   return [
     workerId,
     slots.map(({ tool }) => tool),
     slots.map(({ free }) => free),
+    slots.map(({ forNewcomers }) => forNewcomers),
     slots.map(({ timeLimitMs }) => timeLimitMs),
     leaseMs,
+    resting,
   ];
 }
 
@@ -50,7 +59,7 @@ function toClaimed(row: ClaimedRow): ClaimedJob {
   return { job: toJob(row), remainingMs: row.remaining_ms, orders: row.orders ?? {} };
 }
 
-/** pending → processing, round-robin over organisations within each tool, with a lease and a new fence. */
+/** pending → processing, for those first who have the fewest in work within each tool, with a lease and a new fence. */
 export async function claimJobs(sql: Sql, claiming: Claiming): Promise<ClaimedJob[]> {
   const rows = await sql.query<ClaimedRow>(CLAIM, valuesOf(claiming));
   return rows.map(toClaimed);

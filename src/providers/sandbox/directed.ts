@@ -1,11 +1,16 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { atRest } from '../../processes/index.js';
 import { UpstreamError } from '../providers.types.js';
 import { findDirective } from './directive.js';
-import { pause } from './sandbox-chat.js';
+import { pause, REST_MS } from './sandbox-chat.js';
 
 /** A directive's delay counts as this much of the whole. */
 const DELAY_SHARE = 80;
 const TICK_MS = 100;
 const NEVER = new AbortController().signal;
+
+/** The delay is over that the words of this work ask for. */
+const waited = new AsyncLocalStorage<boolean>();
 
 export interface Directed {
   /** The text without its directive. */
@@ -27,13 +32,39 @@ export async function followDirective(
 ): Promise<Directed> {
   const { directive, rest } = findDirective(text);
   const delayMs = directive?.delayMs ?? 0;
-  const start = performance.now();
-  for (let left = delayMs; left > 0; left = delayMs - (performance.now() - start)) {
-    onProgress?.(((delayMs - left) / delayMs) * DELAY_SHARE);
-    await pause(Math.min(left, Math.max(TICK_MS, delayMs / 50)), signal);
-  }
+  if (!waited.getStore()) await waitFor(delayMs, signal, onProgress);
   if (directive?.fail !== undefined)
     throw new UpstreamError(`Sandbox directive: ${directive.fail}`, { status: null, retryable: false });
   const from = delayMs > 0 ? DELAY_SHARE : 0;
   return { rest, report: (percent) => onProgress?.(from + ((100 - from) * percent) / 100) };
+}
+
+/**
+ * Waits for what a directive asks before the work begins, so that nothing is held meanwhile: neither a worker's place nor the files of a job.
+ * What the work then does with the same words waits no more.
+ * @throws UpstreamError aborted
+ */
+export async function waitAhead<T>(
+  text: string,
+  { signal, onProgress }: { signal: AbortSignal; onProgress(percent: number): void },
+  work: () => Promise<T>,
+): Promise<T> {
+  const delayMs = findDirective(text).directive?.delayMs ?? 0;
+  await waitFor(delayMs, signal, onProgress);
+  return await waited.run(delayMs > 0, work);
+}
+
+async function waitFor(
+  delayMs: number,
+  signal: AbortSignal,
+  onProgress: ((percent: number) => void) | undefined,
+): Promise<void> {
+  const start = performance.now();
+  const wait = async (): Promise<void> => {
+    for (let left = delayMs; left > 0; left = delayMs - (performance.now() - start)) {
+      onProgress?.(((delayMs - left) / delayMs) * DELAY_SHARE);
+      await pause(Math.min(left, Math.max(TICK_MS, delayMs / 50)), signal);
+    }
+  };
+  await (delayMs < REST_MS ? wait() : atRest(wait, signal));
 }

@@ -3,6 +3,7 @@ import { abortSignalOf } from '../../gone-signal.js';
 import { ApiError } from '../../errors.js';
 import type { GoneSignal } from '../../gone-signal.js';
 import { newId } from '../../ids.js';
+import { atRest } from '../../processes/index.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError } from '../upstream/upstream-errors.js';
@@ -15,12 +16,17 @@ import type { SandboxEyes } from './vision.js';
 /** Pieces handed out before the event loop gets its turn. */
 const BURST = 64;
 
+/** Longer waits leave a worker's place to others; to give it up and take it again for less costs more than it brings. */
+export const REST_MS = 250;
+
 /** Waits, unless the caller goes. @throws UpstreamError aborted */
-export async function pause(ms: number, signal: GoneSignal): Promise<void> {
-  if (signal.aborted) throw abortedError();
+export async function pause(ms: number, gone: GoneSignal): Promise<void> {
+  if (gone.aborted) throw abortedError();
   if (ms <= 0) return;
+  const signal = abortSignalOf(gone);
+  const wait = (): Promise<void> => sleep(ms, undefined, { signal });
   try {
-    await sleep(ms, undefined, { signal: abortSignalOf(signal) });
+    await (ms < REST_MS ? wait() : atRest(wait, signal));
   } catch (error) {
     throw signal.aborted ? abortedError() : error;
   }
