@@ -5,14 +5,13 @@ import {
   createRouter,
   openAnswer,
   outputBound,
-  parseChunk,
   tokenRate,
   wholeTokens,
 } from '../../generation/index.js';
 import { newId } from '../../ids.js';
 import { toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { UpstreamError } from '../../providers/index.js';
+import { parseChunk, UpstreamError } from '../../providers/index.js';
 import type { ProviderRegistry, Tokenizer } from '../../providers/index.js';
 import { RunFault } from '../runs/run.fault.js';
 import type { EndedOperation } from '../runs/run.moves.js';
@@ -139,7 +138,7 @@ async function stream(
   const { chunks, first, calls, usage } = value;
   try {
     reader.answer.usage = usage;
-    reader.take(first);
+    for (const chunk of first) reader.take(chunk);
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
       reader.take(parseChunk(raw, calls));
   } catch (error) {

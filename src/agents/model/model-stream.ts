@@ -1,4 +1,5 @@
-import type { Chunk } from '../../generation/index.js';
+import { laterUsage } from '../../providers/index.js';
+import type { Chunk } from '../../providers/index.js';
 
 /** A tool call as the model asked for it: `arguments` is JSON text, perhaps broken. */
 export interface AskedCall {
@@ -15,7 +16,7 @@ export interface ModelAnswer {
   calls: AskedCall[];
   finish: 'stop' | 'length' | 'tool_calls' | 'content_filter';
   /** As reported, or null. */
-  usage: unknown;
+  usage: Record<string, unknown> | null;
 }
 
 /** Gathers a streamed answer. */
@@ -29,9 +30,8 @@ export class AnswerReader {
   /** @param maxCharacters more than the model was allowed to say is a broken upstream's */
   constructor(private readonly maxCharacters: number) {}
 
-  take({ parsed }: Chunk): void {
-    const { usage } = parsed;
-    if (typeof usage === 'object' && usage !== null) this.answer.usage = usage;
+  take({ parsed, usage }: Chunk): void {
+    this.answer.usage = laterUsage(this.answer.usage, usage);
     const [choice] = parsed.choices;
     if (choice === undefined) return;
     const finish = choice.finish_reason;

@@ -7,6 +7,9 @@ import type {
   ChatObject,
   ChatProvider,
 } from '../providers.types.js';
+import { assembledAnswer, isEventStream } from '../convention/assembled.js';
+import { toolNames } from '../convention/said.js';
+import { usageIn } from '../convention/usage.js';
 import { ChunkExchange } from './chunk-exchange.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
@@ -28,20 +31,30 @@ function bodyOf(call: ChatCall, stream: boolean, dialect: ChatDialect | undefine
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
 export type ChatDialect = (body: ChatBody & { model: string }) => Record<string, unknown>;
 
-function parseAnswer(bytes: Buffer): ChatAnswer {
+/** By what it is, whatever its headers call it: some upstreams always stream. */
+function parseAnswer(bytes: Buffer, body: ChatBody): ChatAnswer {
   const text = textOf(bytes);
+  if (isEventStream(text)) {
+    const answer = assembledAnswer(bytes, toolNames(body));
+    return { text: JSON.stringify(answer), parsed: answer };
+  }
   let parsed: unknown;
   try {
     parsed = parseShallow(text);
   } catch {
     throw brokenAnswer('broken JSON');
   }
-  const { choices, error } = (parsed ?? {}) as Partial<ChatObject>;
+  // Some gateways put each answer into a list.
+  const [only] = Array.isArray(parsed) && parsed.length === 1 ? (parsed as unknown[]) : [];
+  const { choices, error } = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
   if (error != null) throw brokenAnswer(`an error with status 200${kindOfError(error)}`);
   if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
   const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
   if (failed !== undefined) throw brokenAnswer(`a choice that failed${kindOfError(failed.error)}`);
-  return { text, parsed: parsed as ChatObject };
+  const answer = (only ?? parsed) as ChatObject;
+  const usage = usageIn(answer);
+  const whole = usage === null || usage === answer['usage'] ? answer : { ...answer, usage };
+  return { text: only === undefined ? text.trim() : JSON.stringify(only), parsed: whole };
 }
 
 /** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
@@ -49,7 +62,9 @@ export function createOpenAiCompatibleChat(transport: Transport, dialect?: ChatD
   return {
     complete(call: ChatCall): Promise<ChatAnswer> {
       const body = bodyOf(call, false, dialect);
-      return transport.postForBytes(CHAT_PATH, body, { signal: call.signal }).then(parseAnswer);
+      return transport
+        .postForBytes(CHAT_PATH, body, { signal: call.signal })
+        .then((bytes) => parseAnswer(bytes, call.body));
     },
     stream(call: ChatCall): Promise<ChatChunks> {
       const body = bodyOf(call, true, dialect);

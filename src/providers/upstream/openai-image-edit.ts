@@ -3,6 +3,7 @@ import { inputOf } from '../predictions/model-fields.js';
 import type { ModelFields } from '../predictions/model-fields.js';
 import { multipartOf } from './multipart.js';
 import { readImages } from './openai-image.js';
+import { textOf } from './transport.js';
 import type { OpenAiImageOptions } from './openai-image.js';
 
 /** These know sizes by shape and transparency, and always answer base64. */
@@ -58,7 +59,7 @@ export function createOpenAiCompatibleImageEditor(
         signal,
         idempotencyKey: orders?.key,
       });
-      const [edited] = await readImages(text.toString('utf8'), options, signal);
+      const [edited] = await readImages(textOf(text), options, signal);
       return edited as Uint8Array;
     },
   };

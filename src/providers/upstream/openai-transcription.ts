@@ -7,6 +7,7 @@ import type {
 } from '../transcription.types.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
+import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 
@@ -46,7 +47,7 @@ export function createOpenAiCompatibleTranscription({
         signal: call.signal,
         idempotencyKey: call.orders?.key,
       });
-      return read(text.toString('utf8'), call);
+      return read(textOf(text), call);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { isFailure } from '../convention/finish-reasons.js';
 import { UpstreamError } from '../providers.types.js';
 import { tellsOfCode, withoutPaths } from './inner-workings.js';
 
@@ -54,7 +55,7 @@ function isCredential(word: string): boolean {
 function messageOf(body: string): string | null {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    parsed = JSON.parse(body.replace(/^\ufeff/, ''));
   } catch {
     return null;
   }
@@ -127,7 +128,7 @@ export function abortedError(): UpstreamError {
 export function isFailedChoice(choice: unknown): boolean {
   if (typeof choice !== 'object' || choice === null) return false;
   const { error, finish_reason: reason } = choice as Record<string, unknown>;
-  return error != null || reason === 'error';
+  return error != null || isFailure(reason);
 }
 
 /** What kind of error an upstream's own object is, as far as that holds nothing but its kind: for the operator's log. */
