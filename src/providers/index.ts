@@ -13,6 +13,7 @@ export type { Directive } from './sandbox/directive.js';
 export { createRandom } from './sandbox/random.js';
 export { pause } from './sandbox/sandbox-chat.js';
 export { spliceObject } from './upstream/json-splice.js';
+export { RefusedFields } from './upstream/optional-fields.js';
 export { Transport } from './upstream/transport.js';
 export { abortedError, brokenAnswer } from './upstream/upstream-errors.js';
 export { bringsSomething, deliveredText, parseChunk } from './convention/chunk.js';
