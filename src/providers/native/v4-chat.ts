@@ -5,6 +5,8 @@ import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { checkChatFeatures, featureOptions, formatFor } from './chat-features.js';
+import { withoutBlankTexts } from './blank-texts.js';
+import { CarriedParts } from './carried-parts.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -23,7 +25,7 @@ export interface V4ChatOptions {
   egress?: Egress | undefined;
 }
 
-function messageOf(content: readonly LanguageModelV4Content[]): Record<string, unknown> {
+function messageOf(content: readonly LanguageModelV4Content[], kind: NativeKind): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>
     content.map((part) => (part.type === type ? part.text : '')).join('');
   const calls = content.flatMap((part) =>
@@ -43,6 +45,7 @@ function messageOf(content: readonly LanguageModelV4Content[]): Record<string, u
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...new CarriedParts(kind).content(content).field(),
   };
 }
 
@@ -59,13 +62,16 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
     const signal = abortSignalOf(call.signal);
-    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf({ ...call, signal });
+    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(kind, {
+      ...call,
+      signal,
+    });
     const format = formatFor(kind, { responseFormat, tools, toolChoice });
     return {
       ...options,
       ...format,
       ...(await featureOptions(kind, call, format)),
-      prompt: await withPictures(withToldTools(kind, prompt, format), ready, {
+      prompt: await withPictures(withoutBlankTexts(kind, withToldTools(kind, prompt, format)), ready, {
         egress,
         signal,
       }),
@@ -88,7 +94,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
         choices: [
           {
             index: 0,
-            message: messageOf(made.content),
+            message: messageOf(made.content, kind),
             finish_reason: finishReasonOf(made.finishReason),
             logprobs: null,
           },
@@ -103,7 +109,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
       const { stream } = await guarded(call, async (ready) =>
         ready.doStream(await optionsOf(ready, { ...call, signal })),
       );
-      const chunks = new V4Chunks(stream, { call, secrets, abort: () => controller.abort() });
+      const chunks = new V4Chunks(stream, { kind, call, secrets, abort: () => controller.abort() });
       return await chunks.open();
     },
   };

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { TypeValidationError } from '@ai-sdk/provider';
+import { JSONParseError, TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
+import { CarriedParts } from './carried-parts.js';
+import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
 
 interface StreamOptions {
+  kind: NativeKind;
   call: ChatCall;
   secrets: readonly string[];
   abort(): void;
@@ -26,6 +29,14 @@ function isNewEvent(error: unknown): boolean {
   return typeof value.type === 'string' && !KNOWN_EVENT.test(value.type);
 }
 
+/** An event that says nothing: a sign of life that no package knows. */
+function saysNothing(error: unknown): boolean {
+  if (JSONParseError.isInstance(error)) return !error.text.trimStart().startsWith('{');
+  if (!TypeValidationError.isInstance(error)) return false;
+  const { value } = error as { value: unknown };
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+}
+
 /** An end that the provider did not tell: packages call it by these names, or by the one of a reason unknown to them, without the reason. */
 function isCutOff(reason: LanguageModelV4FinishReason): boolean {
   const { unified, raw } = reason;
@@ -40,6 +51,7 @@ export class V4Chunks implements ChatChunks {
   private readonly waiting: string[] = [];
   /** Position of each tool call in the answer, and whether its arguments came in pieces. */
   private readonly tools = new Map<string, { index: number; streamed: boolean }>();
+  private readonly carried: CarriedParts;
   private opened = false;
   private finished = false;
 
@@ -48,6 +60,7 @@ export class V4Chunks implements ChatChunks {
     private readonly options: StreamOptions,
   ) {
     this.reader = stream.getReader();
+    this.carried = new CarriedParts(options.kind);
   }
 
   /** Waits for the first chunk. @throws UpstreamError */
@@ -97,6 +110,7 @@ export class V4Chunks implements ChatChunks {
   }
 
   private take(part: LanguageModelV4StreamPart): void {
+    this.carried.stream(part);
     switch (part.type) {
       case 'stream-start': {
         const { modelId, body } = this.options.call;
@@ -115,7 +129,7 @@ export class V4Chunks implements ChatChunks {
         if (part.providerExecuted !== true) this.wholeTool(part);
         return;
       case 'error':
-        if (isNewEvent(part.error)) return;
+        if (isNewEvent(part.error) || saysNothing(part.error)) return;
         throw this.faultOf(part.error);
       case 'finish':
         return this.finish(part);
@@ -154,7 +168,9 @@ export class V4Chunks implements ChatChunks {
     if (isCutOff(part.finishReason)) throw brokenAnswer('a stream that broke off');
     this.finished = true;
     this.waiting.push(
-      this.chunk([{ index: 0, delta: {}, finish_reason: finishReasonOf(part.finishReason) }]),
+      this.chunk([
+        { index: 0, delta: this.carried.field(), finish_reason: finishReasonOf(part.finishReason) },
+      ]),
     );
     const usage = usageOf(part.usage);
     if (usage !== null) this.waiting.push(this.chunk([], { usage }));
