@@ -26,18 +26,24 @@ export function isWhole(given: string): boolean {
 export function nameRest(soFar: string, piece: string, names: readonly string[]): string {
   if (soFar === '' || piece === '') return piece;
   const isBegun = (name: string): boolean => names.some((known) => known.startsWith(name));
+  if (piece === soFar && names.includes(soFar)) return '';
   if (isBegun(soFar + piece) || !piece.startsWith(soFar)) return piece;
   return names.length === 0 || isBegun(piece) || piece === soFar ? piece.slice(soFar.length) : piece;
+}
+
+/** Whether a name may still be the beginning of a longer one. */
+export function mayGoOn(name: string, names: readonly string[]): boolean {
+  return name !== '' && names.some((known) => known.length > name.length && known.startsWith(name));
 }
 
 /**
  * What a part adds to a call's arguments: some upstreams end with all of them once more, or say all of them so far in every part. An object
  * does not begin again inside itself, unless a value may stand there.
- * @param again the part says the call's name again
+ * @param again the part says other things again too
  */
 export function argumentsRest(soFar: string, piece: string, again: boolean): string {
   if (soFar === '' || piece.length < soFar.length || !piece.startsWith(soFar)) return piece;
   if (!soFar.trimStart().startsWith('{')) return piece;
-  const mayGoOn = /[:,[]\s*$/.test(soFar.slice(-16));
-  return mayGoOn && !(again && isWhole(piece)) ? piece : piece.slice(soFar.length);
+  const mayStand = /[:,[]\s*$/.test(soFar.slice(-16));
+  return mayStand && !again ? piece : piece.slice(soFar.length);
 }

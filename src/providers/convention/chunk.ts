@@ -41,12 +41,14 @@ const MARK = '\ufeff';
 function mendedChoice(choice: Fields, position: number, calls: StreamedCalls): Choice {
   const { index: given, delta, finish_reason: reason } = choice;
   const index = Number.isSafeInteger(given) ? (given as number) : position;
-  const said = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
+  const isEnd = finishes(reason);
+  const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
+  const said = isEnd ? calls.ended(plain, index) : plain;
   return {
     ...withoutUsage(choice),
     index,
     delta: said,
-    finish_reason: finishes(reason) ? finishReason(reason, calls.has(index)) : null,
+    finish_reason: isEnd ? finishReason(reason, calls.has(index)) : null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { newId } from '../../ids.js';
-import { callPieces, nameRest, argumentsRest, isWhole } from './call-pieces.js';
+import { argumentsRest, callPieces, isWhole, mayGoOn, nameRest } from './call-pieces.js';
 import { argumentsText, isFields } from './said.js';
 
 type Fields = Record<string, unknown>;
@@ -26,12 +26,19 @@ function begun(call: Fields, taken: Set<string>): Fields {
   });
 }
 
-/** The object with its `tool_calls` exchanged; itself where none of them had to be. */
-function withCalls(given: Fields, mend: (call: Fields) => Fields): Fields {
-  const { tool_calls: calls } = given;
+/** The object with its `tool_calls` exchanged; itself where none of them had to be. Null takes one out. */
+function withCalls(given: Fields, mend: (call: Fields) => Fields | null): Fields {
+  const { tool_calls: calls, ...others } = given;
   if (!Array.isArray(calls)) return given;
   const mended = calls.map((call: unknown) => (isFields(call) ? mend(call) : call));
-  return mended.every((call, at) => call === calls[at]) ? given : { ...given, tool_calls: mended };
+  if (mended.every((call, at) => call === calls[at])) return given;
+  const left = mended.filter((call) => call !== null);
+  return left.length === 0 ? others : { ...given, tool_calls: left };
+}
+
+/** What a part says of its call besides id, type and function. */
+function othersOf({ id: _id, type: _type, index: _index, function: _function, ...others }: Fields): Fields {
+  return others;
 }
 
 /** A whole message with its calls as the convention has them; itself where they are. */
@@ -45,6 +52,10 @@ class OpenCall {
   /** So far. */
   name = '';
   arguments = '';
+  /** Its parts tell all of the arguments so far. */
+  private tellsAll = false;
+  /** Its first part, while its name may come in more pieces: clients take a name in one. */
+  held: Fields | null = null;
 
   constructor(
     /** The index that its reader knows it by. */
@@ -59,7 +70,8 @@ class OpenCall {
     const { name, arguments: given, ...more } = asked;
     const { name: saidName, arguments: said } = callPieces(asked);
     const named = nameRest(this.name, saidName, names);
-    const argued = argumentsRest(this.arguments, said, saidName !== '');
+    const argued = argumentsRest(this.arguments, said, saidName !== '' || this.tellsAll);
+    this.tellsAll ||= argued !== said;
     this.name += named;
     this.arguments += argued;
     if (begins) return withMembers(asked, { arguments: argued });
@@ -84,7 +96,8 @@ class NumberedCalls {
 
   constructor(private readonly names: readonly string[]) {}
 
-  mended(part: Fields): Fields {
+  /** The part as it goes on to the reader; null: it waits for more of its call. */
+  mended(part: Fields): Fields | null {
     const { index } = part;
     const id = textIn(part['id']);
     const numbered = Number.isSafeInteger(index);
@@ -95,7 +108,11 @@ class NumberedCalls {
     if (id !== '') this.byId.set(id, call);
     this.last = call;
     const asked = call.rest(part['function'], this.names, begins);
-    if (begins) return withMembers(begun(part, this.ids), { index: call.number });
+    if (begins) {
+      const first = withMembers(begun(part, this.ids), { index: call.number });
+      return this.heldBack(call, first);
+    }
+    if (call.held !== null) return this.heldBack(call, { ...call.held, ...othersOf(part) });
     // Said once: clients join what they are told again.
     const { id: _id, type: _type, ...more } = part;
     const isBare = !('id' in part) && !('type' in part);
@@ -103,6 +120,28 @@ class NumberedCalls {
       index: call.number,
       ...(asked === undefined ? {} : { function: asked }),
     });
+  }
+
+  /** Calls whose names got no further. */
+  flush(): Fields[] {
+    return [...this.byIndex.values()].flatMap((call) =>
+      call.held === null ? [] : [this.released(call, call.held)],
+    );
+  }
+
+  /** The first part of a call with all that was said of it, once its name is whole. */
+  private heldBack(call: OpenCall, first: Fields): Fields | null {
+    if (call.arguments === '' && mayGoOn(call.name, this.names)) {
+      call.held = first;
+      return null;
+    }
+    return call.held === null ? first : this.released(call, first);
+  }
+
+  private released(call: OpenCall, first: Fields): Fields {
+    call.held = null;
+    const asked = isFields(first['function']) ? first['function'] : {};
+    return { ...first, function: { ...asked, name: call.name, arguments: call.arguments } };
   }
 
   private begin(wanted: number, id: string): OpenCall {
@@ -161,6 +200,14 @@ export class StreamedCalls {
     const calls = this.choices.get(choice) ?? new NumberedCalls(this.names);
     this.choices.set(choice, calls);
     return withCalls(given, (part) => calls.mended(part));
+  }
+
+  /** What is left of a choice's calls at its end, in its last delta. */
+  ended(delta: Fields, choice: number): Fields {
+    const left = this.choices?.get(choice)?.flush() ?? [];
+    if (left.length === 0) return delta;
+    const { tool_calls: calls } = delta;
+    return { ...delta, tool_calls: [...left, ...(Array.isArray(calls) ? (calls as unknown[]) : [])] };
   }
 
   /** The convention's older form, which has room for one call. */
