@@ -1,99 +1,18 @@
-import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeAgent, runAgent } from '../support/agents.js';
-import { chunk, completion, DONE_EVENT, event, startFakeUpstream } from '../support/fake-upstream.js';
-import type { FakeUpstream, Reply } from '../support/fake-upstream.js';
-import { startPenstock } from '../support/server.js';
-import type { TestServer } from '../support/server.js';
+import { chunk, completion, DONE_EVENT, event } from '../support/fake-upstream.js';
+import type { Reply } from '../support/fake-upstream.js';
+import { finish, ODD_BODY, startOddUpstream, WAYS } from '../support/odd-upstream.js';
+import type { OddUpstream } from '../support/odd-upstream.js';
 
-let upstream: FakeUpstream;
-let penstock: TestServer;
-let client: OpenAI;
-let key: string;
+let odd: OddUpstream;
 let agent: string;
-
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  const acme = {
-    id: 'acme',
-    kind: 'openai-compatible',
-    baseUrl: upstream.baseUrl,
-    retry: { retries: 0, backoffMs: 1 },
-    models: ['chat', 'spare'].map((name) => ({
-      id: `acme/${name}`,
-      upstreamId: name,
-      type: 'chat',
-      tier: 'basic',
-    })),
-  };
-  penstock = await startPenstock({
-    providers: { providers: [acme], fallbacks: { 'acme/chat': ['acme/spare'] } },
-    plans: {
-      plans: { business_monthly: { rate: { rpm: 6000, burst: 6000 }, limits: { credits: 100_000 } } },
-      endpointLimits: { chat: { limit: 5000, windowSeconds: 60 } },
-    },
-  });
-  ({ key } = await penstock.createOrg({ plan: 'business_monthly' }));
-  client = new OpenAI({ apiKey: key, baseURL: `${penstock.origin}/api/v1`, maxRetries: 0 });
-  agent = await makeAgent(penstock, key, { model: 'acme/chat', tools: ['create_document'] });
+  odd = await startOddUpstream();
+  agent = await makeAgent(odd.penstock, odd.key, { model: 'acme/chat', tools: ['create_document'] });
 });
-afterAll(async () => {
-  await penstock?.close();
-  await upstream?.close();
-});
+afterAll(() => odd?.close());
 
-const TOOLS = ['get_weather', 'go', 'haha', 'go_on'].map((name) => ({
-  type: 'function' as const,
-  function: { name },
-}));
-const body = { model: 'acme/chat', messages: [{ role: 'user' as const, content: 'Hi' }], tools: TOOLS };
-
-interface Said {
-  content: string | null;
-  calls: { id: string; name: string; arguments: string }[];
-  finish: string | null;
-  tokens: number[];
-}
-
-type Whole = OpenAI.Chat.Completions.ChatCompletion;
-
-function saidIn({ choices, usage }: Whole): Said {
-  const [choice] = choices;
-  return {
-    content: choice!.message.content,
-    calls: (choice!.message.tool_calls ?? []).map((call) => {
-      const { name, arguments: given } = (call as { function: { name: string; arguments: string } }).function;
-      return { id: call.id, name, arguments: given };
-    }),
-    finish: choice!.finish_reason,
-    tokens: [usage!.prompt_tokens, usage!.completion_tokens, usage!.total_tokens],
-  };
-}
-
-/** By the convention's own client, each way. */
-const WAYS: Record<string, (reply: Reply) => Promise<Said>> = {
-  async streamed(reply) {
-    upstream.queue(reply);
-    const stream = client.chat.completions.stream(body);
-    return saidIn(await stream.finalChatCompletion());
-  },
-  async whole(reply) {
-    upstream.queue(reply);
-    return saidIn(await client.chat.completions.create(body));
-  },
-};
-
-/** What clients do that join all they are told. */
-async function joined(reply: Reply): Promise<string> {
-  upstream.queue(reply);
-  let text = '';
-  for await (const part of await client.chat.completions.create({ ...body, stream: true }))
-    for (const call of part.choices[0]?.delta.tool_calls ?? [])
-      text += `${call.id ?? ''}${call.type ?? ''}${call.function?.name ?? ''}${call.function?.arguments ?? ''}`;
-  return text;
-}
-
-const finish = (reason: unknown = 'stop') => chunk({}, { finish_reason: reason });
 const words = [
   chunk({ role: 'assistant', content: 'one' }),
   chunk({ content: ' two' }),
@@ -126,8 +45,8 @@ const SILENT = [
   'retry: 10',
 ].map((text) => `${text}\n\n`);
 
-describe.each(Object.keys(WAYS))('an answer that is %s', (way) => {
-  const ask = WAYS[way]!;
+describe.each(WAYS)('an answer that is %s', (way) => {
+  const ask = (reply: Reply) => odd.ask(way, reply);
 
   test.each(SILENT)('is whole where an event says nothing: %j', async (silent) => {
     const whole = [...words, finish(), event({ choices: [], usage: usage() }), DONE_EVENT];
@@ -274,116 +193,10 @@ describe.each(Object.keys(WAYS))('an answer that is %s', (way) => {
   test.each(['ERROR', 'error', 'insufficient_system_resource'])(
     'that was given up (%s) before it began is a fallback’s',
     async (word) => {
-      upstream.queue({ chunks: [chunk({ role: 'assistant', content: '' }), finish(word)] });
+      odd.upstream.queue({ chunks: [chunk({ role: 'assistant', content: '' }), finish(word)] });
       expect(await ask({ body: completion('Spare') })).toMatchObject({ content: 'Spare', finish: 'stop' });
     },
   );
-
-  type Part = Record<string, unknown>;
-  const part = (name: unknown, given: unknown, more: Part = {}): Part => ({
-    index: 0,
-    id: 'c1',
-    type: 'function',
-    function: { name, arguments: given },
-    ...more,
-  });
-  const bare = (given: unknown, more: Part = {}): Part => ({
-    index: 0,
-    function: { arguments: given },
-    ...more,
-  });
-  const weather = [{ id: 'c1', name: 'get_weather', arguments: '{"city":"Rome"}' }];
-  const CALLS: [string, Part[], Said['calls']][] = [
-    [
-      'that say id and name in each',
-      [part('get_weather', '{"city"'), part('get_weather', ':'), part('get_weather', '"Rome"}')],
-      weather,
-    ],
-    [
-      'that say an empty id and name',
-      [part('get_weather', ''), part('', '{"city":', { id: '' }), part('', '"Rome"}', { id: '' })],
-      weather,
-    ],
-    [
-      'that say null for id and name',
-      [part('get_weather', ''), part(null, '{"city":', { id: null }), part(null, '"Rome"}', { id: null })],
-      weather,
-    ],
-    [
-      'with a name in pieces',
-      [part('get_', ''), bare('', { function: { name: 'weather' } }), bare('{"city":"Rome"}')],
-      weather,
-    ],
-    [
-      'with a name in pieces and its id in each',
-      [part('get', ''), part('_weather', ''), part('', '{"city":"Rome"}')],
-      weather,
-    ],
-    [
-      'with all of a name so far',
-      [part('get_', ''), part('get_weather', ''), bare('{"city":"Rome"}')],
-      weather,
-    ],
-    [
-      'with a name that is one piece twice',
-      [part('ha', ''), part('ha', ''), part('haha', '{}')],
-      [{ id: 'c1', name: 'haha', arguments: '{}' }],
-    ],
-    [
-      'with a name that begins another',
-      [part('go', ''), part('go', ''), part('go', '{}')],
-      [{ id: 'c1', name: 'go', arguments: '{}' }],
-    ],
-    [
-      'with all arguments once more',
-      [part('get_weather', '{"city"'), bare(':"Rome"}'), part('get_weather', '{"city":"Rome"}')],
-      weather,
-    ],
-    [
-      'with all arguments so far',
-      ['{"ci', '{"city":', '{"city":"Ro', '{"city":"Rome"}'].map((given) => part('get_weather', given)),
-      weather,
-    ],
-    [
-      'with a name that begins another, and without arguments',
-      [part('go', '')],
-      [{ id: 'c1', name: 'go', arguments: '' }],
-    ],
-    ['with arguments as an object', [part('get_weather', { city: 'Rome' })], weather],
-    [
-      'with an object inside an object of one name',
-      [part('get_weather', '{"a":'), bare('{"a":'), bare('{"a":1}}}')],
-      [{ id: 'c1', name: 'get_weather', arguments: '{"a":{"a":{"a":1}}}' }],
-    ],
-    [
-      'of one index and new ids',
-      [part('get_weather', '{}'), part('go', '{', { id: 'c2' }), part('go', '}', { id: 'c2' })],
-      [
-        { id: 'c1', name: 'get_weather', arguments: '{}' },
-        { id: 'c2', name: 'go', arguments: '{}' },
-      ],
-    ],
-    [
-      'without an index, by turns',
-      [
-        part('get_weather', '{', { index: undefined }),
-        part('go', '{', { index: undefined, id: 'c2' }),
-        { id: 'c1', function: { arguments: '}' } },
-        { id: 'c2', function: { arguments: '}' } },
-      ],
-      [
-        { id: 'c1', name: 'get_weather', arguments: '{}' },
-        { id: 'c2', name: 'go', arguments: '{}' },
-      ],
-    ],
-  ];
-  test.each(CALLS)('has each call once where it comes in parts %s', async (_what, parts, calls) => {
-    const reply = { chunks: [...parts.map((one) => chunk({ tool_calls: [one] })), finish(), DONE_EVENT] };
-    expect(await ask(reply)).toMatchObject({ calls, finish: 'tool_calls', content: null });
-    const once = calls.map((call) => `${call.id}function${call.name}${call.arguments}`).join('');
-    const text = await joined(reply);
-    expect([...text].sort().join('')).toBe([...once].sort().join(''));
-  });
 
   test.each(['application/json', 'text/event-stream', 'text/plain'])(
     'is judged by what it is, not by its type (%s)',
@@ -427,7 +240,7 @@ describe.each(Object.keys(WAYS))('an answer that is %s', (way) => {
     ['a reason of failure', finish('error')],
   ] as const;
   test.each(CUT)('is a fallback’s where %s follows a role and silence', async (_what, tail) => {
-    upstream.queue({
+    odd.upstream.queue({
       chunks: [
         chunk({ role: 'assistant', content: '', refusal: null, tool_calls: [] }),
         'data: null\n\n',
@@ -435,7 +248,7 @@ describe.each(Object.keys(WAYS))('an answer that is %s', (way) => {
       ],
     });
     expect(await ask({ body: completion('Spare') })).toMatchObject({ content: 'Spare' });
-    expect(upstream.requests.at(-1)?.body['model']).toBe('spare');
+    expect(odd.upstream.requests.at(-1)?.body['model']).toBe('spare');
   });
 });
 
@@ -448,7 +261,7 @@ test('an agent reads an upstream that is odd in every way at once', async () => 
       ],
     });
   for (const silent of SILENT) {
-    upstream.queue(
+    odd.upstream.queue(
       {
         chunks: [
           silent,
@@ -473,7 +286,7 @@ test('an agent reads an upstream that is odd in every way at once', async () => 
         ],
       },
     );
-    const run = await runAgent(penstock, key, agent, { input: 'Write' });
+    const run = await runAgent(odd.penstock, odd.key, agent, { input: 'Write' });
     expect(run.last).toMatchObject({ type: 'done', output: 'Written.' });
     expect(run.steps.find(({ type }) => type === 'tool_result')?.tool_output).toMatchObject({ title: 'A' });
   }
@@ -485,12 +298,17 @@ test.each([
   [{ functions: [], function_call: 'auto' }, {}],
   [{ tools: [], tool_choice: 'required' }, { tool_choice: 'required' }],
 ])('an empty list of tools is not sent on: %j', async (asked, sent) => {
-  upstream.queue({ body: completion('Hello') });
-  const { status } = await penstock.rest('POST', '/chat/completions', {
-    key,
-    body: { model: 'acme/chat', messages: body.messages, ...asked },
+  odd.upstream.queue({ body: completion('Hello') });
+  const { status } = await odd.penstock.rest('POST', '/chat/completions', {
+    key: odd.key,
+    body: { model: 'acme/chat', messages: ODD_BODY.messages, ...asked },
   });
   expect(status).toBe(200);
-  const { model: _model, messages: _messages, max_tokens: _cap, ...rest } = upstream.requests.at(-1)!.body;
+  const {
+    model: _model,
+    messages: _messages,
+    max_tokens: _cap,
+    ...rest
+  } = odd.upstream.requests.at(-1)!.body;
   expect(rest).toEqual(sent);
 });

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+} from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
@@ -49,6 +54,32 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: NativeKind)
   };
 }
 
+/** @throws UpstreamError where the maker made none, or left out what was asked for */
+function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: NativeKind): ChatAnswer {
+  refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
+  if (isFailed(made.finishReason)) throw brokenAnswer('an error');
+  // Google's package takes an error with status 200, and any other object, for one.
+  if (made.content.length === 0 && made.finishReason.raw === undefined)
+    throw brokenAnswer('nothing, nor why');
+  const usage = usageOf(made.usage);
+  const parsed: ChatObject = {
+    id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
+    object: 'chat.completion',
+    created: Math.floor((made.response?.timestamp?.getTime() ?? Date.now()) / 1000),
+    model: call.modelId,
+    choices: [
+      {
+        index: 0,
+        message: messageOf(made.content, kind),
+        finish_reason: finishReasonOf(made.finishReason),
+        logprobs: null,
+      },
+    ],
+    ...(usage === null ? {} : { usage }),
+  };
+  return { text: JSON.stringify(parsed), parsed };
+}
+
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
 export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): ChatProvider {
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
@@ -80,28 +111,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
       const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
-      refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
-      if (isFailed(made.finishReason)) throw brokenAnswer('an error');
-      // Google's package takes an error with status 200, and any other object, for one.
-      if (made.content.length === 0 && made.finishReason.raw === undefined)
-        throw brokenAnswer('nothing, nor why');
-      const usage = usageOf(made.usage);
-      const parsed: ChatObject = {
-        id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
-        object: 'chat.completion',
-        created: Math.floor((made.response?.timestamp?.getTime() ?? Date.now()) / 1000),
-        model: call.modelId,
-        choices: [
-          {
-            index: 0,
-            message: messageOf(made.content, kind),
-            finish_reason: finishReasonOf(made.finishReason),
-            logprobs: null,
-          },
-        ],
-        ...(usage === null ? {} : { usage }),
-      };
-      return { text: JSON.stringify(parsed), parsed };
+      return answerOf(made, call, kind);
     },
     async stream(call: ChatCall): Promise<ChatChunks> {
       const controller = new AbortController();

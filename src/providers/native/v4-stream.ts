@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { JSONParseError, TypeValidationError } from '@ai-sdk/provider';
+import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
@@ -27,14 +27,6 @@ function isNewEvent(error: unknown): boolean {
   const { value } = error as { value: unknown };
   if (typeof value !== 'object' || value === null || 'error' in value || !('type' in value)) return false;
   return typeof value.type === 'string' && !KNOWN_EVENT.test(value.type);
-}
-
-/** An event that says nothing: a sign of life that no package knows. */
-function saysNothing(error: unknown): boolean {
-  if (JSONParseError.isInstance(error)) return !error.text.trimStart().startsWith('{');
-  if (!TypeValidationError.isInstance(error)) return false;
-  const { value } = error as { value: unknown };
-  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
 
 /** An end that the provider did not tell: packages call it by these names, or by the one of a reason unknown to them, without the reason. */
@@ -129,7 +121,7 @@ export class V4Chunks implements ChatChunks {
         if (part.providerExecuted !== true) this.wholeTool(part);
         return;
       case 'error':
-        if (isNewEvent(part.error) || saysNothing(part.error)) return;
+        if (isNewEvent(part.error)) return;
         throw this.faultOf(part.error);
       case 'finish':
         return this.finish(part);
