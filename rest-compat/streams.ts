@@ -14,6 +14,8 @@ import {
 import { bindOrRefuse } from './request.js';
 import { errorAnswer } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
+import { opened } from './late-stream.js';
+import type { OpenedStream } from './late-stream.js';
 import { carry, errorEvent } from './stream.js';
 
 const TOO_LARGE = errorEvent(new ApiError('server_error', 'The answer was too large to be joined'));
@@ -62,7 +64,7 @@ export async function streamChat(work: Streaming & { idempotent: IdempotentReque
 
 async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void> {
   const { options, rest, response } = work;
-  let events: AsyncIterable<unknown>;
+  let events: OpenedStream;
   try {
     events = await chatEvents(work);
   } catch (fault) {
@@ -80,18 +82,18 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
   await (whole ? run.finish(head) : run.abandon(500));
 }
 
-function chatEvents({ rest }: Streaming): Promise<AsyncIterable<unknown>> {
+function chatEvents({ rest }: Streaming): Promise<OpenedStream> {
   if (rest.endpoint.stream === null) throw new Error('the row has no stream document');
-  return rest.endpoint.stream.subscribe({}, rest.context);
+  return opened(rest.endpoint.stream.subscribe({}, rest.context), rest.call);
 }
 
 async function carryChat(
   work: Streaming,
   recorder: AnswerRecorder | null,
-  started?: AsyncIterable<unknown>,
+  started?: OpenedStream,
 ): Promise<boolean> {
   const { options, rest, response } = work;
-  const events = started ?? (await chatEvents(work));
+  const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
   return carry({
     response,
@@ -102,7 +104,7 @@ async function carryChat(
     fail: (fault) =>
       new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
     outlivesReader: recorder !== null,
-    options: { copy: recorder ? (text) => recorder.write(text) : undefined },
+    options: { copy: recorder ? (text) => recorder.write(text) : undefined, pingAtOnce: isLate },
   });
 }
 

@@ -1,36 +1,16 @@
 import { newId } from '../ids.js';
 import { storedText } from '../json.js';
-import { spliceObject } from '../providers/index.js';
+import {
+  finishReason,
+  generatedTexts,
+  isFields,
+  spliceObject,
+  withPlainContent,
+  withWholeCalls,
+} from '../providers/index.js';
 import type { ChatObject } from '../providers/index.js';
-import { withWholeCalls } from './chat-calls.js';
-import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
 type Fields = Record<string, unknown>;
-
-/** The convention's finish reasons (decisions.md 6, "Chat"), and what other upstreams call them. */
-const FINISH_REASONS: Record<string, string> = {
-  stop: 'stop',
-  length: 'length',
-  tool_calls: 'tool_calls',
-  content_filter: 'content_filter',
-  function_call: 'tool_calls',
-  max_tokens: 'length',
-  model_length: 'length',
-  safety: 'content_filter',
-};
-
-/** Whether a choice says that it ends: some upstreams write an empty string, or the word null, where the convention has null. */
-export function finishes(reason: unknown): boolean {
-  return reason != null && reason !== '' && reason !== 'null';
-}
-
-export function finishReason(reason: unknown): string {
-  return (
-    (typeof reason === 'string' && Object.hasOwn(FINISH_REASONS, reason)
-      ? FINISH_REASONS[reason]
-      : undefined) ?? 'stop'
-  );
-}
 
 const hasCalls = (message: Fields): boolean =>
   isFields(message['function_call']) ||
@@ -48,20 +28,20 @@ function fits(choice: unknown, index: number): boolean {
     message['role'] === 'assistant' &&
     contentFits &&
     withWholeCalls(message) === message &&
-    typeof reason === 'string' &&
-    FINISH_REASONS[reason] === reason
+    reason === finishReason(reason, hasCalls(message)) &&
+    !('usage' in choice) &&
+    !('usage' in message)
   );
 }
 
 function mended(choice: unknown, index: number): Fields {
-  const given = isFields(choice) ? choice : {};
-  const message = isFields(given['message']) ? withWholeCalls(withPlainContent(given['message'])) : {};
+  const { usage: _, ...given } = isFields(choice) ? choice : {};
+  const { usage: _usage, ...message } = isFields(given['message'])
+    ? withWholeCalls(withPlainContent(given['message']))
+    : {};
   // Null beside calls, whatever was said there (decisions.md 6, "Chat"); it was counted before.
   const content = hasCalls(message) ? null : (message['content'] ?? '');
-  const reason =
-    !finishes(given['finish_reason']) && hasCalls(message)
-      ? 'tool_calls'
-      : finishReason(given['finish_reason']);
+  const reason = finishReason(given['finish_reason'], hasCalls(message));
   return { ...given, index, message: { ...message, role: 'assistant', content }, finish_reason: reason };
 }
 

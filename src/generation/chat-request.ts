@@ -174,9 +174,10 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     const known = value == null ? undefined : CHECKS.get(name);
     if (known === undefined) continue;
     known.check(value, name);
-    if (known.isPassedOn) upstreamBody[name] = value;
+    if (known.isPassedOn && !isEmptyList(value)) upstreamBody[name] = value;
     if (isFields(value) && WITH_TEXT.has(name)) addTexts(value, read.texts);
   }
+  leaveOutChoices(upstreamBody, body);
   if (upstreamBody['tools'] != null && upstreamBody['functions'] != null)
     throw invalid('functions cannot be used beside tools', 'functions');
   const offered = upstreamBody['tools'] ?? upstreamBody['functions'];
@@ -190,6 +191,17 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,
   };
+}
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** What is said of tools beside an empty list of them goes with it: many upstreams refuse it alone. One that demands a call stays, and is refused. */
+function leaveOutChoices(upstreamBody: ChatBody, given: Body): void {
+  if (!isEmptyList(given['tools']) && !isEmptyList(given['functions'])) return;
+  if (upstreamBody['tools'] != null || upstreamBody['functions'] != null) return;
+  delete upstreamBody['parallel_tool_calls'];
+  for (const name of ['tool_choice', 'function_call'])
+    if (['auto', 'none'].includes(upstreamBody[name] as string)) delete upstreamBody[name];
 }
 
 /** The request's body for a model: with what its entry lets through besides the contract's fields (docs/models.md). */

@@ -1,12 +1,17 @@
 import { ApiError } from '../errors.js';
 import type { Model } from '../models/models.types.js';
-import { UpstreamError } from '../providers/index.js';
-import type { ChatChunks, Tokenizer } from '../providers/index.js';
+import {
+  bringsSomething,
+  deliveredText,
+  finishReason,
+  laterUsage,
+  parseChunk,
+  UpstreamError,
+} from '../providers/index.js';
+import type { ChatChunks, Chunk, StreamedCalls, Tokenizer } from '../providers/index.js';
 import type { AdmittedChat } from './chat-admission.js';
 import type { ChatCaller } from './chat-callers.js';
-import type { StreamedCalls } from './chat-calls.js';
-import { bringsSomething, ChunkWriter, deliveredText, parseChunk } from './chat-chunk.js';
-import type { Chunk } from './chat-chunk.js';
+import { ChunkWriter } from './chat-chunk.js';
 import { answerOfFault } from './chat-settlement.js';
 import type { KeepMade } from './chat-made.js';
 import type { ChatSettlement } from './chat-settlement.js';
@@ -19,12 +24,12 @@ const STALL_MS = 60_000;
 export interface StreamOptions {
   chat: AdmittedChat;
   chunks: ChatChunks;
-  /** The first that has choices. */
-  first: Chunk;
+  /** The first that has choices, and, where that said nothing, the first that brings something. */
+  first: readonly [Chunk, ...Chunk[]];
   /** What the chunks after it are read with. */
   calls: StreamedCalls;
-  /** What those before it told of the usage. */
-  usage: unknown;
+  /** What those up to now told of the usage. */
+  usage: Record<string, unknown> | null;
   /** The model that answers. */
   model: Model;
   caller: ChatCaller;
@@ -50,11 +55,11 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private readonly ready: string[] = [];
   /** All that was handed out, where a retry may want it. */
   private readonly written: string[] = [];
-  private next_: Chunk | null;
+  /** What was read before there was a reader. */
+  private readonly early: Chunk[];
   /** The chunk that ends the answer: it waits for the usage. */
   private held: Chunk | null = null;
-  private reported: unknown;
-  private callsTools = false;
+  private reported: Record<string, unknown> | null;
   private finished = false;
   private ending: Promise<void> | null = null;
   private fault: ApiError | null = null;
@@ -69,8 +74,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   constructor(private readonly options: StreamOptions) {
     const { chat, first, model, caller } = options;
     const { includeUsage } = chat.request;
-    this.writer = new ChunkWriter({ first, model: model.id, tier: chat.model.tier, includeUsage });
-    this.next_ = first;
+    this.writer = new ChunkWriter({ first: first[0], model: model.id, tier: chat.model.tier, includeUsage });
+    this.early = [...first];
     this.reported = options.usage;
     this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
     caller.addEventListener('abort', this.onAbort);
@@ -83,7 +88,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   next(): Promise<Step> {
     this.waitingSince = Number.POSITIVE_INFINITY;
-    const isUnderWay = this.next_ === null && this.held === null && this.fault === null && !this.finished;
+    const isUnderWay = this.early.length === 0 && this.held === null && this.fault === null && !this.finished;
     if (!isUnderWay || this.ready.length > 0) return this.step();
     return this.options.chunks.next().then(this.onRaw, this.onBroken);
   }
@@ -142,11 +147,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   /** The next chunk, or null at the end; one that brings nothing but text comes as it is written. */
   private async pull(): Promise<Chunk | string | null> {
-    if (this.next_) {
-      const first = this.next_;
-      this.next_ = null;
-      return first;
-    }
+    const early = this.early.shift();
+    if (early !== undefined) return early;
     const raw = await this.options.chunks.next();
     return raw === null ? null : (this.plain(raw) ?? parseChunk(raw, this.options.calls));
   }
@@ -161,14 +163,10 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   /** Makes ready what of a chunk goes to the reader now. The one that finishes waits: for the usage, and since some say so of every chunk. */
   private take(chunk: Chunk): void {
-    const { usage, choices } = chunk.parsed;
-    if (typeof usage === 'object' && usage !== null) this.reported = usage;
-    if (choices.length === 0) return;
+    if (chunk.usage !== null) this.reported = laterUsage(this.reported, chunk.usage);
+    if (chunk.parsed.choices.length === 0) return;
     const text = deliveredText(chunk);
     if (text !== '') this.delivered.push(JSON.stringify(text));
-    this.callsTools ||= choices.some(
-      ({ delta }) => Array.isArray(delta['tool_calls']) || delta['function_call'] != null,
-    );
     if (this.held) this.takeAfterFinish(chunk, this.held);
     else if (chunk.finishes) this.held = chunk;
     else this.ready.push(this.writer.middle(chunk));
@@ -183,14 +181,18 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
       return;
     }
     this.ready.push(this.writer.middle(chunk));
-    this.held = this.writer.bareFinish(held.parsed.choices[0]?.finish_reason ?? 'stop');
+    this.held = this.writer.bareFinish(this.reasonOf(held.parsed.choices[0]?.finish_reason));
+  }
+
+  private reasonOf(told: string | null | undefined): string {
+    return finishReason(told, this.options.calls.has(0));
   }
 
   /** The upstream has ended: charge, then hand out the last chunks. */
   private async end(): Promise<string | null> {
     if (!this.held && this.delivered.length === 0)
       throw await this.failed(new Error('The upstream ended without an answer'));
-    const finish = this.held ?? this.writer.bareFinish(this.callsTools ? 'tool_calls' : 'stop');
+    const finish = this.held ?? this.writer.bareFinish(this.reasonOf('stop'));
     if (this.ending) return await this.afterEnding();
     const usage = await this.settled(finish);
     if (usage === null) return await this.afterEnding();

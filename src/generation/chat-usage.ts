@@ -1,5 +1,6 @@
 import type { Settlement } from '../metering/metering.types.js';
 import type { Model } from '../models/models.types.js';
+import { tokenCount } from '../providers/index.js';
 
 /** Tokens of one call, as they are charged and shown. */
 export interface Tokens {
@@ -13,25 +14,20 @@ export function tokenRate(model: Model): number {
   return Math.max(1, Math.round(model.multiplier * model.pricing.credits));
 }
 
-/** More than any model takes: an upstream that tells more cannot count. */
-const MAX_COUNT = 2 ** 31 - 1;
-
-/** An upstream's count of tokens, or null where it cannot be used. */
-export function tokenCount(value: unknown): number | null {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_COUNT
-    ? (value as number)
-    : null;
+/** An upstream's own counts, or null where they cannot be used. `prompt`, `completion`: null where it does not tell them. */
+interface Told {
+  prompt: number | null;
+  completion: number | null;
+  total: number;
 }
 
-/** An upstream's own counts, or null where they cannot be used. */
-function reportedTokens(usage: unknown): Tokens | null {
+function reportedTokens(usage: unknown): Told | null {
   if (typeof usage !== 'object' || usage === null) return null;
   const { prompt_tokens, completion_tokens, total_tokens } = usage as Record<string, unknown>;
-  const prompt = tokenCount(prompt_tokens);
-  const completion = tokenCount(completion_tokens);
-  if (prompt === null || completion === null || prompt + completion === 0) return null;
+  const [prompt, completion] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
   // Some upstreams count hidden reasoning in the total only; it was generated for the caller.
-  return { prompt, completion, total: Math.max(prompt + completion, tokenCount(total_tokens) ?? 0) };
+  const total = Math.max((prompt ?? 0) + (completion ?? 0), tokenCount(total_tokens) ?? 0);
+  return total === 0 ? null : { prompt, completion, total };
 }
 
 /**
@@ -44,12 +40,15 @@ export function wholeTokens(
 ): Tokens | Promise<Tokens> {
   const told = reportedTokens(usage);
   const prompt = told?.prompt || own.prompt;
+  // Nearly all say it; of those who say the whole alone, the rest was the answer.
+  const said =
+    told === null ? null : (told.completion ?? (told.prompt === null ? told.total - prompt : null));
   const tokensOf = (completion: number): Tokens => ({
     prompt,
     completion,
     total: Math.max(prompt + completion, told?.total ?? 0),
   });
-  if (told !== null && (told.completion > 0 || !own.generated)) return tokensOf(told.completion);
+  if (said !== null && (said > 0 || !own.generated)) return tokensOf(Math.max(said, 0));
   const counted = own.completion();
   return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
 }

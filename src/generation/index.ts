@@ -17,8 +17,6 @@ export { createEmbeddingService } from './embeddings.js';
 export type { EmbeddingOptions } from './embeddings.js';
 export type * from './generation.types.js';
 export { admitCall } from './call-admission.js';
-export { parseChunk } from './chat-chunk.js';
-export type { Chunk } from './chat-chunk.js';
 export { boundAt, countTexts, outputBound } from './chat-tokens.js';
 export { openAnswer } from './chat-open.js';
 export { tokenRate, wholeTokens } from './chat-usage.js';

@@ -16,6 +16,8 @@ export const SSE_HEADERS = {
 export interface SseOptions {
   pingIntervalMs?: number;
   stallTimeoutMs?: number;
+  /** The reader has waited already: a comment goes out with the head. */
+  pingAtOnce?: boolean;
   /** Default: those of events that begin here. */
   headers?: Record<string, string>;
   /**
@@ -93,6 +95,7 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
   let written = false;
   response.writeHead(200, headers);
   const frames = framed(response);
+  if (options.pingAtOnce === true) frames.write(': ping\n\n');
   // The head goes out with the first event where there is one at once, else alone.
   setImmediate(() => {
     if (!written && !response.destroyed) response.flushHeaders();

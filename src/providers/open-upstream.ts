@@ -12,6 +12,7 @@ import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js'
 import { createOpenAiCompatibleImageEditor } from './upstream/openai-image-edit.js';
 import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
 import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
+import { RefusedFields } from './upstream/optional-fields.js';
 import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
 import { Transport } from './upstream/transport.js';
 
@@ -57,7 +58,8 @@ function openConvention(
   upstream: UpstreamSettings,
   { egress, secrets }: { egress: Egress | undefined; secrets: readonly string[] },
 ): OpenProvider {
-  const { id, kind, fields } = upstream;
+  const { id, kind, fields, omit = {} } = upstream;
+  const refused = new RefusedFields((modelId) => omit[modelId] ?? omit[''] ?? []);
   const headers = keyHeaderOf(upstream);
   const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
   const images = own
@@ -77,19 +79,19 @@ function openConvention(
     // Mistral's API has never known `functions`.
     chat:
       kind === 'mistral'
-        ? withFunctions(createOpenAiCompatibleChat(transport, mistralDialect))
-        : createOpenAiCompatibleChat(transport),
-    embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId }),
+        ? withFunctions(createOpenAiCompatibleChat(transport, { dialect: mistralDialect, refused }))
+        : createOpenAiCompatibleChat(transport, { refused }),
+    embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
-        { transport, providerId: id, modelId, egress },
+        { transport, providerId: id, modelId, egress, refused },
         fields[modelId]?.inputs ?? {},
       ),
     image:
       images?.image ??
-      ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress })),
-    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId }),
-    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId }),
+      ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress, refused })),
+    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
+    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
     ...createProviderMedia({ upstream, outbound, headers, secrets }),
     close: async () => void (await Promise.all(parts.map((part) => part.close()))),
     retire: async () => void (await Promise.all(parts.map((part) => part.retire()))),

@@ -98,6 +98,28 @@ const allowedParameters = z
   )
   .max(100);
 
+/** What a request is nothing without, or could cost more without than was reserved. */
+const NEEDED = new Set([
+  'model',
+  'messages',
+  'stream',
+  'max_tokens',
+  'max_completion_tokens',
+  'input',
+  'prompt',
+  'file',
+  'image',
+  'mask',
+]);
+const omit = z
+  .array(
+    z
+      .string()
+      .regex(/^[A-Za-z][\w.-]{0,99}$/, 'must be the name of a request field')
+      .refine((name) => !NEEDED.has(name), 'is needed in each request'),
+  )
+  .max(100);
+
 const model = z
   .strictObject({
     id: modelId,
@@ -115,6 +137,7 @@ const model = z
     price: z.strictObject({ amount: twoDecimals.optional(), credits: twoDecimals.optional() }).optional(),
     maxDurationSeconds: z.number().positive().optional(),
     allowedParameters: allowedParameters.optional(),
+    omit: omit.optional(),
     ...fieldsOfEntry,
   })
   .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
@@ -157,6 +180,7 @@ const provider = z.strictObject({
     })
     .prefault({}),
   allowedParameters: allowedParameters.default([]),
+  omit: omit.default([]),
   models: z.array(model).default([]),
 });
 
@@ -264,6 +288,9 @@ function upstreamOf(
   const opens = [item, ...item.models].some((entry) => (entry.allowedParameters ?? []).length > 0);
   if (opens && native !== null && !KINDS[native].convention)
     faults.push(`provider ${providerId}: allowedParameters are for kinds of the common convention`);
+  const omits = [item, ...item.models].some((entry) => (entry.omit ?? []).length > 0);
+  if (omits && native !== null && !KINDS[native].convention)
+    faults.push(`provider ${providerId}: omit is for kinds of the common convention`);
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
   const aws = native === 'amazon-bedrock' ? awsCredentials(env) : undefined;
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);
@@ -276,6 +303,10 @@ function upstreamOf(
     timeouts,
     retry,
     allowedParameters: item.allowedParameters,
+    omit: Object.fromEntries([
+      ['', item.omit],
+      ...item.models.map((entry) => [entry.upstreamId, [...item.omit, ...(entry.omit ?? [])]]),
+    ]),
     fields: Object.fromEntries(
       item.models.flatMap((entry) => {
         const found = fieldsOf(entry);

@@ -28,6 +28,8 @@ export interface ChatCall {
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Tokens of the prompt as the caller counted them (the sandbox reports them). */
   promptTokens: number;
+  /** Fields of `body` that nobody asked for: they are left out where the upstream refuses them. Default: none. */
+  optional?: readonly string[];
   /** Nobody hears of a tool that `body` does not offer, also where it offers none: the sandbox asks for no other. Default: false. */
   offeredOnly?: boolean;
   signal: GoneSignal;
@@ -105,6 +107,34 @@ export class UpstreamError extends Error {
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'UpstreamError';
+  }
+
+  /** What the upstream said, to look for names in: it is in no log and no answer. */
+  #said = '';
+
+  /** Keeps what an upstream said of its refusal for {@link names}. */
+  saying(said: string): this {
+    this.#said = said.toLowerCase();
+    return this;
+  }
+
+  /** Whether the upstream's refusal says that it does not know or take what it names. */
+  saysUnsupported(): boolean {
+    return /unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|extra|not permitted/.test(
+      this.#said,
+    );
+  }
+
+  /** Whether the upstream's refusal names a field or a value: a plain word only where it stands in quotes. */
+  names(word: string): boolean {
+    const said = this.#said;
+    const isPlain = !/[^a-z]/.test(word);
+    for (let at = said.indexOf(word); at !== -1; at = said.indexOf(word, at + 1)) {
+      const [before, after] = [said.charAt(at - 1), said.charAt(at + word.length)];
+      if (isPlain ? /["'`]/.test(before) && /["'`.[]/.test(after) : !/\w/.test(before) && !/\w/.test(after))
+        return true;
+    }
+    return false;
   }
 
   get fault(): UpstreamFault {

@@ -16,6 +16,8 @@ export interface UpstreamSettings {
   fields: Readonly<Record<string, ModelFields>>;
   /** Further fields of chat requests that its models get. */
   allowedParameters: readonly string[];
+  /** Upstream name of a model → fields that it is never sent; under an empty name: all others of the upstream. Default: none. */
+  omit?: Readonly<Record<string, readonly string[]>>;
   /** Whether it can read files that are stored here; default false. */
   publicFiles?: boolean;
   /** What AWS signs requests with. */

@@ -84,7 +84,7 @@ async function ask(
     if (text.length > MAX_BYTES) throw new SearchError('The search provider answered too much');
   }
   if (answer.statusCode !== 200) throw new SearchError(`The search provider answered ${answer.statusCode}`);
-  return JSON.parse(text) as unknown;
+  return JSON.parse(text.replace(/^\ufeff/, '')) as unknown;
 }
 
 /** Web search by the first provider that is configured: SearXNG, Brave, Tavily. */

@@ -57,6 +57,7 @@ beforeAll(async () => {
           models: [
             { id: 'acme/voice', type: 'tts', tier: 'fast', upstreamId: 'tts-1' },
             { id: 'acme/ears', type: 'stt', tier: 'fast', upstreamId: 'whisper-1' },
+            { id: 'acme/strict-ears', type: 'stt', tier: 'fast', upstreamId: 'strict-1' },
             { id: 'acme/backed-ears', type: 'stt', tier: 'fast', upstreamId: 'whisper-1' },
             { id: 'acme/plain-ears', type: 'stt', tier: 'fast', upstreamId: 'gpt-4o-transcribe' },
           ],
@@ -144,6 +145,30 @@ describe("an upstream's speech", () => {
 
 describe("an upstream's transcription", () => {
   const file = wave.toString('base64');
+
+  it('goes without times that nobody asked for where the upstream refuses them, under a key of its own, and at once from then on', async () => {
+    const refused = {
+      status: 400,
+      body: {
+        error: { message: "response_format 'verbose_json' is not compatible", param: 'response_format' },
+      },
+    };
+    const plain = { body: { text: 'Hello there' } };
+    replies = [refused, plain, plain, refused];
+    seen = [];
+    for (let at = 0; at < 2; at++)
+      expect(await post('/audio/transcriptions', { model: 'acme/strict-ears', file })).toMatchObject({
+        status: 200,
+        body: { text: 'Hello there' },
+      });
+    const forms = seen.map(({ body }) => String(body.toString('latin1')));
+    expect(forms.map((form) => form.includes('verbose_json'))).toEqual([true, false, false]);
+    expect(new Set(seen.map(({ named }) => named)).size).toBe(3);
+    expect(forms.map((form) => form.includes('timestamp_granularities'))).toEqual([true, false, false]);
+    // Words that were asked for are missed: the upstream's refusal is the caller's.
+    const words = { model: 'acme/strict-ears', file, timestamp_granularities: ['word'] };
+    expect(await post('/audio/transcriptions', words)).toMatchObject({ status: 400 });
+  });
 
   it('is asked for as a form with the file, and mapped to segments with words', async () => {
     const words = [

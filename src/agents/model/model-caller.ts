@@ -5,18 +5,19 @@ import {
   createRouter,
   openAnswer,
   outputBound,
-  parseChunk,
   tokenRate,
   wholeTokens,
 } from '../../generation/index.js';
+import type { Router } from '../../generation/index.js';
 import { newId } from '../../ids.js';
 import { toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { UpstreamError } from '../../providers/index.js';
+import { parseChunk, RefusedFields, UpstreamError } from '../../providers/index.js';
 import type { ProviderRegistry, Tokenizer } from '../../providers/index.js';
 import { RunFault } from '../runs/run.fault.js';
 import type { EndedOperation } from '../runs/run.moves.js';
 import type { RunMeter } from '../runs/run.meter.js';
+import { carriedFields, messagesFor } from './prompt-messages.js';
 import type { ConventionPrompt } from './prompt-messages.js';
 import { AnswerReader } from './model-stream.js';
 import type { ModelAnswer } from './model-stream.js';
@@ -47,11 +48,15 @@ export interface ModelCallResult {
   tokens: number;
   /** The answer was cut because the credits did not reach further. */
   cutByCredits: boolean;
+  /** Id of the model that answered. */
+  model: string;
 }
 
 /** Tokens that the convention adds to each message, and to the answer that begins. */
 const PER_MESSAGE = 4;
 const PER_ANSWER = 3;
+/** Of an agent (contract 4.8). */
+const DEFAULT_TEMPERATURE = 0.7;
 /** No token of any model is longer in the mean. */
 const CHARACTERS_PER_TOKEN = 64;
 
@@ -61,6 +66,7 @@ export type ModelCaller = (request: ModelCallRequest) => Promise<ModelCallResult
 /** Calls go through the same routing, retries and fallbacks as chat (decisions.md 6, "Upstreams"). */
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   const router = createRouter(options);
+  const refused = new RefusedFields();
   return async (request) => {
     const { model, meter } = request;
     const promptTokens = await countPrompt(options.tokenizer, request);
@@ -75,8 +81,9 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
       : promptTokens + maxTokens;
     const allowed = Math.max(1, Math.min(maxTokens, covered - promptTokens));
     const reader = new AnswerReader(allowed * CHARACTERS_PER_TOKEN + 100_000);
+    let answered: Model;
     try {
-      await stream(router, request, { promptTokens, allowed, reader });
+      answered = await stream({ router, refused }, request, { promptTokens, allowed, reader });
     } catch (error) {
       if (request.metered) await meter.release(operationId);
       throw error;
@@ -92,6 +99,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
       answer,
       operation: request.metered ? meter.ended(operationId, amounts) : null,
       tokens: request.metered ? tokens : 0,
+      model: answered.id,
       cutByCredits: answer.finish === 'length' && allowed < maxTokens,
     };
   };
@@ -117,29 +125,36 @@ async function countAnswer(tokenizer: Tokenizer, answer: ModelAnswer): Promise<n
   return await countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY });
 }
 
+/** @returns the model that answered */
 async function stream(
-  router: ReturnType<typeof createRouter>,
+  { router, refused }: { router: Router; refused: RefusedFields },
   request: ModelCallRequest,
   { promptTokens, allowed, reader }: { promptTokens: number; allowed: number; reader: AnswerReader },
-): Promise<void> {
+): Promise<Model> {
   const { model, prompt, body, signal } = request;
-  const { value } = await router.route(model, signal, async (provider, target) => {
-    if (provider.chat === undefined)
+  const { value, model: answered } = await router.route(model, signal, (provider, target) => {
+    const { chat } = provider;
+    if (chat === undefined)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
-    return await openAnswer(provider.chat, {
-      modelId: target.upstream?.modelId ?? target.name,
-      body: { ...body, messages: prompt.messages },
-      maxTokens: boundAt(target, { promptTokens, maxTokens: allowed }),
-      outputCap: target.upstream?.outputCap ?? 'max_tokens',
-      promptTokens,
-      offeredOnly: true,
-      signal,
-    });
+    const asked = { path: 'carried', modelId: target.id, optional: () => carriedFields(prompt, target.id) };
+    return refused.send(asked, (without) =>
+      openAnswer(chat, {
+        modelId: target.upstream?.modelId ?? target.name,
+        body: { ...body, messages: messagesFor(prompt, target.id, without) },
+        maxTokens: boundAt(target, { promptTokens, maxTokens: allowed }),
+        outputCap: target.upstream?.outputCap ?? 'max_tokens',
+        promptTokens,
+        offeredOnly: true,
+        // An agent without one of its own has the contract's default.
+        optional: body['temperature'] === DEFAULT_TEMPERATURE ? ['temperature'] : [],
+        signal,
+      }),
+    );
   });
   const { chunks, first, calls, usage } = value;
   try {
+    for (const chunk of first) reader.take(chunk);
     reader.answer.usage = usage;
-    reader.take(first);
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
       reader.take(parseChunk(raw, calls));
   } catch (error) {
@@ -147,4 +162,6 @@ async function stream(
     // The answer was whole already; only its end was missing.
     if (!reader.finished || !(error instanceof UpstreamError) || error.fault !== 'failed') throw error;
   }
+  reader.end();
+  return answered;
 }

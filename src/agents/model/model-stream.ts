@@ -1,10 +1,14 @@
-import type { Chunk } from '../../generation/index.js';
+import { carriedOf, carriedOfCall } from './carried.js';
+import { isFields, laterUsage, MergedMessage } from '../../providers/index.js';
+import type { Chunk } from '../../providers/index.js';
 
 /** A tool call as the model asked for it: `arguments` is JSON text, perhaps broken. */
 export interface AskedCall {
   id: string;
   name: string;
   arguments: string;
+  /** What it carries for its maker (see CarriedCall). */
+  carried?: string | undefined;
 }
 
 /** What a model's answer came to. */
@@ -14,8 +18,10 @@ export interface ModelAnswer {
   reasoning: string;
   calls: AskedCall[];
   finish: 'stop' | 'length' | 'tool_calls' | 'content_filter';
+  /** What the message carries for its maker (see CarriedTurn). */
+  carried?: string | undefined;
   /** As reported, or null. */
-  usage: unknown;
+  usage: Record<string, unknown> | null;
 }
 
 /** Gathers a streamed answer. */
@@ -24,14 +30,14 @@ export class AnswerReader {
   /** Whether a chunk said that the answer ends. */
   finished = false;
   private readonly byIndex = new Map<number, AskedCall>();
+  private readonly message = new MergedMessage();
   private size = 0;
 
   /** @param maxCharacters more than the model was allowed to say is a broken upstream's */
   constructor(private readonly maxCharacters: number) {}
 
-  take({ parsed }: Chunk): void {
-    const { usage } = parsed;
-    if (typeof usage === 'object' && usage !== null) this.answer.usage = usage;
+  take({ parsed, usage }: Chunk): void {
+    this.answer.usage = laterUsage(this.answer.usage, usage);
     const [choice] = parsed.choices;
     if (choice === undefined) return;
     const finish = choice.finish_reason;
@@ -39,6 +45,7 @@ export class AnswerReader {
     if (finish === 'length' || finish === 'tool_calls' || finish === 'content_filter')
       this.answer.finish = finish;
     const { delta } = choice;
+    this.message.take(this.boundedOthers(delta));
     if (Array.isArray(delta['tool_calls'])) for (const part of delta['tool_calls']) this.call(part);
     const { content, refusal } = delta;
     const reasoning = delta['reasoning_content'] ?? delta['reasoning'];
@@ -46,6 +53,27 @@ export class AnswerReader {
     if (typeof content === 'string') this.answer.text += this.bounded(content);
     // Said in the place of content: without it the run would end with nothing.
     if (typeof refusal === 'string') this.answer.text += this.bounded(refusal);
+  }
+
+  /** The answer is whole: what of it is carried. */
+  end(): void {
+    const { tool_calls: calls, ...message } = this.message.message();
+    this.answer.carried = carriedOf(message);
+    const whole = Array.isArray(calls) ? (calls as unknown[]) : [];
+    this.answer.calls.forEach((call, at) => {
+      const given = whole[at];
+      if (isFields(given)) call.carried = carriedOfCall(given);
+    });
+  }
+
+  /** What is in no text has a bound too. */
+  private boundedOthers(delta: Record<string, unknown>): Record<string, unknown> {
+    for (const name in delta) {
+      const value = delta[name];
+      if (typeof value === 'object' && value !== null && name !== 'tool_calls')
+        this.bounded(JSON.stringify(value));
+    }
+    return delta;
   }
 
   private call(part: unknown): void {

@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { storedJson, storedText } from '../../json.js';
+import { fieldsOf } from './carried.js';
 
 /** A prompt in the chat-completions convention, with what it costs besides its form. */
 export interface ConventionPrompt {
@@ -7,14 +8,26 @@ export interface ConventionPrompt {
   /** Every text that counts as tokens. */
   texts: string[];
   images: number;
+  /** Position of a message → what it carries for the maker of its model. */
+  carried?: Map<number, CarriedMessage>;
 }
+
+interface CarriedMessage {
+  /** Id of the model that said it. */
+  model: string;
+  message: Fields;
+  /** In the order of its calls. */
+  calls: Fields[];
+}
+
+type Fields = Record<string, unknown>;
 
 type Part = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number];
 type Of<Role extends LanguageModelV4Message['role']> = Extract<LanguageModelV4Message, { role: Role }>;
 
 /** The AI SDK's prompt as an upstream of the convention takes it: tools, pages and models say what many refuse to read. */
 export function conventionPrompt(prompt: LanguageModelV4Prompt): ConventionPrompt {
-  const result: ConventionPrompt = { messages: [], texts: [], images: 0 };
+  const result: ConventionPrompt = { messages: [], texts: [], images: 0, carried: new Map() };
   for (const message of prompt) {
     if (message.role === 'system') addSystem(result, message);
     else if (message.role === 'user') addUser(result, message);
@@ -54,13 +67,38 @@ function userPart(result: ConventionPrompt, part: Part): Record<string, unknown>
   return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${base64}` } };
 }
 
-function addAssistant(result: ConventionPrompt, { content }: Of<'assistant'>): void {
+/** Where a run's own notes on a message or a part of it stand. */
+const notesOf = (part: {
+  providerOptions?: Record<string, Record<string, unknown> | undefined> | undefined;
+}): Fields => part.providerOptions?.['penstock'] ?? {};
+
+/** The id that a call is known by at its maker. */
+function idOf(part: { toolCallId: string; providerOptions?: object | undefined }): string {
+  const { id } = notesOf(part as Parameters<typeof notesOf>[0]);
+  return typeof id === 'string' ? id : part.toolCallId;
+}
+
+function addAssistant(result: ConventionPrompt, given: Of<'assistant'>): void {
+  const { content } = given;
+  const { model, message: carried } = notesOf(given);
+  if (typeof model === 'string') {
+    const calls = content.flatMap((part) =>
+      part.type === 'tool-call' ? [fieldsOf(notesOf(part)['call'])] : [],
+    );
+    const message = fieldsOf(carried);
+    result.carried?.set(result.messages.length, { model, message, calls });
+    result.texts.push(
+      ...[message, ...calls]
+        .filter((said) => Object.keys(said).length > 0)
+        .map((said) => JSON.stringify(said)),
+    );
+  }
   const text = storedText(content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(''));
   const calls = content.flatMap((part) =>
     part.type === 'tool-call'
       ? [
           {
-            id: part.toolCallId,
+            id: idOf(part),
             type: 'function',
             function: { name: part.toolName, arguments: storedJson(part.input ?? {}) },
           },
@@ -81,6 +119,44 @@ function addTool(result: ConventionPrompt, { content }: Of<'tool'>): void {
       output.type === 'text' || output.type === 'error-text'
         ? storedText(output.value)
         : storedJson('value' in output ? output.value : null);
-    add(result, { role: 'tool', tool_call_id: part.toolCallId, content: text }, text);
+    add(result, { role: 'tool', tool_call_id: idOf(part), content: text }, text);
   }
+}
+
+/** What a model's own earlier turns carry, by the names that a refusal would call it by. */
+export function carriedFields({ carried }: ConventionPrompt, model: string): Record<string, string[]> {
+  const names = [...(carried?.values() ?? [])].flatMap((turn) =>
+    turn.model === model ? [turn.message, ...turn.calls].flatMap((said) => Object.keys(said)) : [],
+  );
+  return Object.fromEntries(names.map((name) => [name, []]));
+}
+
+/** The messages for a model: its own turns carry again what they came with. */
+export function messagesFor(
+  { messages, carried }: ConventionPrompt,
+  model: string,
+  without: ReadonlySet<string>,
+): Fields[] {
+  const left = (said: Fields): [string, unknown][] =>
+    Object.entries(said).filter(([name]) => !without.has(name));
+  return messages.map((message, at) => {
+    const turn = carried?.get(at);
+    if (turn === undefined || turn.model !== model) return message;
+    const own = { ...message, ...Object.fromEntries(left(turn.message)) };
+    const calls = message['tool_calls'];
+    if (!Array.isArray(calls)) return own;
+    return {
+      ...own,
+      tool_calls: calls.map((call: Fields, index) => withCarried(call, left(turn.calls[index] ?? {}))),
+    };
+  });
+}
+
+function withCarried(call: Fields, carried: [string, unknown][]): Fields {
+  const { function: asked, ...rest } = Object.fromEntries(carried);
+  return {
+    ...call,
+    ...rest,
+    ...(asked === undefined ? {} : { function: { ...(call['function'] as object), ...asked } }),
+  };
 }

@@ -114,7 +114,11 @@ async function* toolCalls(
   const unknown = calls.filter((call) => call.result !== undefined && !session.tools.has(call.tool));
   const notes = unknown.map(({ tool }) => noteOf(session, tool));
   const thinking = [thought, ...notes].filter((text) => text !== '').join('\n');
-  session.state.open = { text: answer.text, calls };
+  const carried = {
+    model: result.model,
+    ...(answer.carried === undefined ? {} : { message: answer.carried }),
+  };
+  session.state.open = { text: answer.text, calls, carried };
   try {
     await session.advance({
       operations,
@@ -141,7 +145,12 @@ function pendingCall(
   { index, cut }: { index: number; cut: boolean },
 ): PendingCall {
   // Upstreams repeat ids; a run needs its own.
-  const call = { id: `call_${state.rounds}_${index}`, tool: asked.name, announced: false };
+  const call = {
+    id: `call_${state.rounds}_${index}`,
+    tool: asked.name,
+    announced: false,
+    carried: { id: asked.id, ...(asked.carried === undefined ? {} : { call: asked.carried }) },
+  };
   if (!tools.has(asked.name))
     return { ...call, input: {}, announced: true, result: { text: 'There is no such tool', isError: true } };
   const input = inputOf(asked.arguments);

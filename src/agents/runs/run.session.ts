@@ -67,17 +67,18 @@ export class RunSession {
   closeRound(): void {
     const { open, messages } = this.state;
     if (open === null) return;
-    const calls = open.calls.map(({ id, tool, input }) => ({
+    const calls = open.calls.map(({ id, tool, input, carried }) => ({
       type: 'tool-call' as const,
       toolCallId: id,
       toolName: tool,
       input,
+      ...notes(carried),
     }));
     const text = open.text === '' ? [] : [{ type: 'text' as const, text: open.text }];
-    messages.push({ role: 'assistant', content: [...text, ...calls] });
+    messages.push({ role: 'assistant', content: [...text, ...calls], ...notes(open.carried) });
     messages.push({
       role: 'tool',
-      content: open.calls.map(({ id, tool, result }) => ({
+      content: open.calls.map(({ id, tool, result, carried }) => ({
         type: 'tool-result',
         toolCallId: id,
         toolName: tool,
@@ -85,6 +86,7 @@ export class RunSession {
           type: result?.isError === false ? 'text' : 'error-text',
           value: result?.text ?? 'Not done',
         },
+        ...notes(carried && { id: carried.id }),
       })),
     });
     this.state.open = null;
@@ -153,6 +155,13 @@ export class RunSession {
     for (const { id } of work.operations) await this.options.meter.release(id);
     throw new RunLeft();
   }
+}
+
+/** A run's own notes on a message or a part of it, where the loop hands them on. */
+function notes(carried: object | undefined): { providerOptions?: { penstock: Record<string, string> } } {
+  return carried === undefined
+    ? {}
+    : { providerOptions: { penstock: { ...carried } as Record<string, string> } };
 }
 
 /** What the model reads of a result or an error. */

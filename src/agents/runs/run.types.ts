@@ -1,4 +1,5 @@
 import type { ModelMessage } from 'ai';
+import type { CarriedCall, CarriedTurn } from '../model/carried.js';
 
 /** The agent as a run uses it: as it was at the start, cut to what the plan allows. */
 export interface UsedAgent {
@@ -23,6 +24,8 @@ export interface PendingCall {
   id: string;
   tool: string;
   input: Record<string, unknown>;
+  /** Its id at its maker, and what it carries for that. */
+  carried?: CarriedCall;
   /** Why it is not made: what the model sent is no input. The model is told so. */
   fault?: string;
   /** Its `tool_call` step was written. */
@@ -42,7 +45,7 @@ export interface RunState {
   /** What was said after the user's message: whole rounds. */
   messages: ModelMessage[];
   /** The round under way: its answer and its calls. */
-  open: { text: string; calls: PendingCall[] } | null;
+  open: { text: string; calls: PendingCall[]; carried?: CarriedTurn } | null;
 }
 
 /** A step as a worker writes it. */

@@ -62,14 +62,14 @@ interface Reported {
   id?: unknown;
   model?: unknown;
   usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } | null;
-  choices?: { finish_reason?: unknown }[];
+  choices?: ({ finish_reason?: unknown } | null)[] | null;
 }
 
 /** What an answer or a chunk says about itself. */
 function describe(span: Span, reported: Reported): void {
   const { id, model, usage, choices } = reported;
-  const reasons = (choices ?? [])
-    .map((choice) => choice.finish_reason)
+  const reasons = (Array.isArray(choices) ? choices : [])
+    .map((choice) => choice?.finish_reason)
     .filter((reason) => typeof reason === 'string');
   const number = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   span.set({
@@ -102,6 +102,15 @@ function traceChat(chat: ChatProvider, provider: string, tracer: Tracer): ChatPr
   };
 }
 
+/** What is no chunk is for its reader to judge. */
+function reportedIn(chunk: string): Reported {
+  try {
+    return (JSON.parse(chunk) as Reported | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 /** Only chunks that can hold something of interest are parsed: the last ones. */
 class TracedChunks implements ChatChunks {
   constructor(
@@ -113,8 +122,7 @@ class TracedChunks implements ChatChunks {
     try {
       const chunk = await this.chunks.next();
       if (chunk === null) this.span.end();
-      else if (/"(?:finish_reason|usage)": ?["{]/.test(chunk))
-        describe(this.span, JSON.parse(chunk) as Reported);
+      else if (/"(?:finish_reason|usage)": ?["{]/.test(chunk)) describe(this.span, reportedIn(chunk));
       return chunk;
     } catch (error) {
       this.span.fail(error instanceof Error ? error.name : 'error');

@@ -8,6 +8,7 @@ import type {
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { withEndedStreams } from './ended-streams.js';
 import type { NativeKind } from './kinds.js';
+import { withoutSilentEvents } from './silent-events.js';
 
 /** What a provider package makes, as far as we use it. */
 export interface SdkProvider {
@@ -79,7 +80,7 @@ export function createSdkLoader(
     apiKey: upstream.apiKey ?? '',
     baseURL: upstream.baseUrl,
     headers: upstream.headers,
-    fetch,
+    fetch: withoutSilentEvents(fetch),
   };
   return () => (loaded ??= load(settings, upstream));
 }

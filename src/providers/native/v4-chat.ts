@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+} from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
 import { checkChatFeatures, featureOptions, formatFor } from './chat-features.js';
+import { withoutBlankTexts } from './blank-texts.js';
+import { CarriedParts } from './carried-parts.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
@@ -23,7 +30,7 @@ export interface V4ChatOptions {
   egress?: Egress | undefined;
 }
 
-function messageOf(content: readonly LanguageModelV4Content[]): Record<string, unknown> {
+function messageOf(content: readonly LanguageModelV4Content[], kind: NativeKind): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>
     content.map((part) => (part.type === type ? part.text : '')).join('');
   const calls = content.flatMap((part) =>
@@ -43,7 +50,34 @@ function messageOf(content: readonly LanguageModelV4Content[]): Record<string, u
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...new CarriedParts(kind).content(content).field(),
   };
+}
+
+/** @throws UpstreamError where the maker made none, or left out what was asked for */
+function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: NativeKind): ChatAnswer {
+  refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
+  if (isFailed(made.finishReason)) throw brokenAnswer('an error');
+  // Google's package takes an error with status 200, and any other object, for one.
+  if (made.content.length === 0 && made.finishReason.raw === undefined)
+    throw brokenAnswer('nothing, nor why');
+  const usage = usageOf(made.usage);
+  const parsed: ChatObject = {
+    id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
+    object: 'chat.completion',
+    created: Math.floor((made.response?.timestamp?.getTime() ?? Date.now()) / 1000),
+    model: call.modelId,
+    choices: [
+      {
+        index: 0,
+        message: messageOf(made.content, kind),
+        finish_reason: finishReasonOf(made.finishReason),
+        logprobs: null,
+      },
+    ],
+    ...(usage === null ? {} : { usage }),
+  };
+  return { text: JSON.stringify(parsed), parsed };
 }
 
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
@@ -59,13 +93,16 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
     const signal = abortSignalOf(call.signal);
-    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf({ ...call, signal });
+    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(kind, {
+      ...call,
+      signal,
+    });
     const format = formatFor(kind, { responseFormat, tools, toolChoice });
     return {
       ...options,
       ...format,
       ...(await featureOptions(kind, call, format)),
-      prompt: await withPictures(withToldTools(kind, prompt, format), ready, {
+      prompt: await withPictures(withoutBlankTexts(kind, withToldTools(kind, prompt, format)), ready, {
         egress,
         signal,
       }),
@@ -74,28 +111,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   return {
     async complete(call: ChatCall): Promise<ChatAnswer> {
       const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
-      refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
-      if (isFailed(made.finishReason)) throw brokenAnswer('an error');
-      // Google's package takes an error with status 200, and any other object, for one.
-      if (made.content.length === 0 && made.finishReason.raw === undefined)
-        throw brokenAnswer('nothing, nor why');
-      const usage = usageOf(made.usage);
-      const parsed: ChatObject = {
-        id: made.response?.id ?? `chatcmpl-${randomUUID()}`,
-        object: 'chat.completion',
-        created: Math.floor((made.response?.timestamp?.getTime() ?? Date.now()) / 1000),
-        model: call.modelId,
-        choices: [
-          {
-            index: 0,
-            message: messageOf(made.content),
-            finish_reason: finishReasonOf(made.finishReason),
-            logprobs: null,
-          },
-        ],
-        ...(usage === null ? {} : { usage }),
-      };
-      return { text: JSON.stringify(parsed), parsed };
+      return answerOf(made, call, kind);
     },
     async stream(call: ChatCall): Promise<ChatChunks> {
       const controller = new AbortController();
@@ -103,7 +119,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
       const { stream } = await guarded(call, async (ready) =>
         ready.doStream(await optionsOf(ready, { ...call, signal })),
       );
-      const chunks = new V4Chunks(stream, { call, secrets, abort: () => controller.abort() });
+      const chunks = new V4Chunks(stream, { kind, call, secrets, abort: () => controller.abort() });
       return await chunks.open();
     },
   };

@@ -6,6 +6,8 @@ import type {
 } from '@ai-sdk/provider';
 import { abortSignalOf } from '../../gone-signal.js';
 import type { ChatCall } from '../providers.types.js';
+import { withCarriedParts } from './carried-parts.js';
+import type { NativeKind } from './kinds.js';
 
 type Fields = Record<string, unknown>;
 type Text = { type: 'text'; text: string };
@@ -16,7 +18,10 @@ type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
 /** A request of the chat-completions convention in the specification's words. */
-export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageModelV4CallOptions {
+export function callOptionsOf(
+  kind: NativeKind,
+  { body, maxTokens, signal }: ChatCall,
+): LanguageModelV4CallOptions {
   const stop = body['stop'];
   const defined: Fields = {
     temperature: body['temperature'],
@@ -32,7 +37,7 @@ export function callOptionsOf({ body, maxTokens, signal }: ChatCall): LanguageMo
   };
   const given = Object.fromEntries(Object.entries(defined).filter(([, value]) => value !== undefined));
   return {
-    prompt: promptOf(body.messages as Fields[]),
+    prompt: promptOf(body.messages as Fields[], kind),
     maxOutputTokens: maxTokens,
     abortSignal: abortSignalOf(signal),
     ...given,
@@ -79,12 +84,12 @@ function toolChoiceOf(choice: unknown): LanguageModelV4ToolChoice {
 }
 
 /** Messages in order; several tool answers in a row become one message. */
-function promptOf(messages: Fields[]): LanguageModelV4Prompt {
+function promptOf(messages: Fields[], kind: NativeKind): LanguageModelV4Prompt {
   const names = new Map<string, string>();
   const prompt: LanguageModelV4Prompt = [];
   for (const message of messages) {
     for (const call of toolCallsOf(message)) names.set(call.id, call.function.name);
-    const next = messageOf(message, names);
+    const next = messageOf(message, names, kind);
     const last = prompt.at(-1);
     if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content);
     else prompt.push(next);
@@ -94,10 +99,11 @@ function promptOf(messages: Fields[]): LanguageModelV4Prompt {
 
 const toolCallsOf = (message: Fields): ToolCall[] => (message['tool_calls'] ?? []) as ToolCall[];
 
-function messageOf(message: Fields, names: Map<string, string>): LanguageModelV4Message {
+function messageOf(message: Fields, names: Map<string, string>, kind: NativeKind): LanguageModelV4Message {
   const { role, content } = message;
   if (role === 'system') return { role, content: textOf(saidBy(message)) };
-  if (role === 'assistant') return { role, content: assistantContent(message) };
+  if (role === 'assistant')
+    return { role, content: withCarriedParts(assistantContent(message), message, kind) };
   if (role === 'user') return { role, content: saidBy(message).map(userPart) };
   const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
   const toolName =

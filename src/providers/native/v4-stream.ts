@@ -4,12 +4,15 @@ import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../upstream/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
+import { CarriedParts } from './carried-parts.js';
+import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
 
 interface StreamOptions {
+  kind: NativeKind;
   call: ChatCall;
   secrets: readonly string[];
   abort(): void;
@@ -40,6 +43,7 @@ export class V4Chunks implements ChatChunks {
   private readonly waiting: string[] = [];
   /** Position of each tool call in the answer, and whether its arguments came in pieces. */
   private readonly tools = new Map<string, { index: number; streamed: boolean }>();
+  private readonly carried: CarriedParts;
   private opened = false;
   private finished = false;
 
@@ -48,6 +52,7 @@ export class V4Chunks implements ChatChunks {
     private readonly options: StreamOptions,
   ) {
     this.reader = stream.getReader();
+    this.carried = new CarriedParts(options.kind);
   }
 
   /** Waits for the first chunk. @throws UpstreamError */
@@ -97,6 +102,7 @@ export class V4Chunks implements ChatChunks {
   }
 
   private take(part: LanguageModelV4StreamPart): void {
+    this.carried.stream(part);
     switch (part.type) {
       case 'stream-start': {
         const { modelId, body } = this.options.call;
@@ -154,7 +160,9 @@ export class V4Chunks implements ChatChunks {
     if (isCutOff(part.finishReason)) throw brokenAnswer('a stream that broke off');
     this.finished = true;
     this.waiting.push(
-      this.chunk([{ index: 0, delta: {}, finish_reason: finishReasonOf(part.finishReason) }]),
+      this.chunk([
+        { index: 0, delta: this.carried.field(), finish_reason: finishReasonOf(part.finishReason) },
+      ]),
     );
     const usage = usageOf(part.usage);
     if (usage !== null) this.waiting.push(this.chunk([], { usage }));

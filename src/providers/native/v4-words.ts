@@ -1,3 +1,4 @@
+import { finishReason } from '../convention/finish-reasons.js';
 import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider';
 
 const FINISH: Partial<Record<LanguageModelV4FinishReason['unified'], string>> = {
@@ -6,8 +7,9 @@ const FINISH: Partial<Record<LanguageModelV4FinishReason['unified'], string>> = 
   'tool-calls': 'tool_calls',
 };
 
-/** The convention's word for why a model stopped. */
-export const finishReasonOf = ({ unified }: LanguageModelV4FinishReason): string => FINISH[unified] ?? 'stop';
+/** The convention's word for why a model stopped: the package's, else what its maker's own means. */
+export const finishReasonOf = ({ unified, raw }: LanguageModelV4FinishReason): string =>
+  FINISH[unified] ?? (unified === 'stop' ? 'stop' : finishReason(raw, false));
 
 /** An answer that its maker did not finish; one calls it by its own word when the model took too long. */
 export const isFailed = ({ unified, raw }: LanguageModelV4FinishReason): boolean =>

@@ -166,7 +166,7 @@ function encoded(body: ApiRequest['body']): [string, string | Buffer] | [null, n
 function parseJson(text: string): unknown {
   if (text === '') return {};
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text.replace(/^\ufeff/, '')) as unknown;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { GoneSignal } from '../../gone-signal.js';
+import { errorChunk } from '../convention/chunk.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatChunks } from '../providers.types.js';
 import { SseParser } from './sse-parser.js';
@@ -12,7 +13,7 @@ const HIGH_WATER = 64;
 const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 /** How JSON begins, and an event stream never does. */
-const OPENING_BRACE = 123;
+const OPENINGS: ReadonlySet<number | undefined> = new Set([...Buffer.from('{[')]);
 /** What may stand before either of them: a byte order mark, which the network may cut, and blanks. */
 const BEFORE_ANSWER = new Set([...Buffer.from('\ufeff\t\n\r ')]);
 
@@ -27,7 +28,9 @@ interface Waiter {
  */
 export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private controller: Dispatcher.DispatchController | null = null;
-  private readonly parser = new SseParser((data) => this.event(data));
+  private readonly parser = new SseParser((data, name) =>
+    this.event(name === 'error' ? errorChunk(data) : data),
+  );
   private readonly queue: string[] = [];
   private taken = 0;
   private waiter: Waiter | null = null;
@@ -99,7 +102,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
     }
     if (this.ended) return;
     const bytes = this.size === 0 ? fromItsBeginning(given) : given;
-    if (this.size === 0 && bytes[0] === OPENING_BRACE) this.whole = [];
+    if (this.size === 0 && OPENINGS.has(bytes[0])) this.whole = [];
     this.size += bytes.length;
     if (this.whole !== null) {
       if (this.size > MAX_WHOLE_BYTES) this.fail(brokenAnswer('more than can be read'));

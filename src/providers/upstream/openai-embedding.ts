@@ -1,7 +1,12 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 import { isVector } from './vectors.js';
+
+const PATH = '/embeddings';
+/** Either form of an embedding is read, and whose it is changes none. */
+const OPTIONAL = { encoding_format: [], user: [] };
 
 interface Answer {
   data?: { index?: unknown; embedding?: unknown }[];
@@ -39,8 +44,9 @@ export function createOpenAiCompatibleEmbedding(options: {
   transport: Transport;
   providerId: string;
   modelId: string;
+  refused?: RefusedFields;
 }): EmbeddingModelV4 {
-  const { transport, providerId, modelId } = options;
+  const { transport, providerId, modelId, refused = new RefusedFields() } = options;
   return {
     specificationVersion: 'v4',
     provider: providerId,
@@ -48,16 +54,17 @@ export function createOpenAiCompatibleEmbedding(options: {
     maxEmbeddingsPerCall: 2048,
     supportsParallelCalls: true,
     async doEmbed({ values, abortSignal, providerOptions }) {
-      const body = JSON.stringify({
+      const fields = {
         ...providerOptions?.['penstock'],
         input: values,
         model: modelId,
         encoding_format: 'float',
+      };
+      const text = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
+        const sent = Object.entries(fields).filter(([name]) => !without.has(name));
+        return transport.postJson(PATH, JSON.stringify(Object.fromEntries(sent)), { signal: abortSignal });
       });
-      const answer = read(
-        await transport.postJson('/embeddings', body, { signal: abortSignal }),
-        values.length,
-      );
+      const answer = read(text, values.length);
       return {
         embeddings: answer.embeddings,
         ...(answer.tokens === null ? {} : { usage: { tokens: answer.tokens } }),

@@ -3,7 +3,13 @@ import { inputOf } from '../predictions/model-fields.js';
 import type { ModelFields } from '../predictions/model-fields.js';
 import { multipartOf } from './multipart.js';
 import { readImages } from './openai-image.js';
+import { keyWithout } from './optional-fields.js';
+import { textOf } from './transport.js';
 import type { OpenAiImageOptions } from './openai-image.js';
+
+const PATH = '/images/edits';
+/** Pictures are read as base64 or from their address, and brought to their size here. */
+const OPTIONAL = { response_format: ['b64_json'], n: [], size: [], output_format: [] };
 
 /** These know sizes by shape and transparency, and always answer base64. */
 const SHAPED = /(^|\/)(chatgpt-image|gpt-image)/;
@@ -29,7 +35,7 @@ export function createOpenAiCompatibleImageEditor(
   options: OpenAiImageOptions,
   inputs: ModelFields['inputs'],
 ): ImageEditor {
-  const { transport, modelId } = options;
+  const { transport, modelId, refused } = options;
   return {
     capabilities: {
       operations: null,
@@ -50,15 +56,18 @@ export function createOpenAiCompatibleImageEditor(
         if (transparent) fields.push(['background', 'transparent'], ['output_format', 'png']);
       } else fields.push(['response_format', 'b64_json']);
       const png = { contentType: 'image/png' };
-      const form = multipartOf(fields, [
+      const files = [
         { name: 'image', filename: 'image.png', ...png, bytes: image },
         ...(mask === undefined ? [] : [{ name: 'mask', filename: 'mask.png', ...png, bytes: mask }]),
-      ]);
-      const text = await transport.postForBytes('/images/edits', form, {
-        signal,
-        idempotencyKey: orders?.key,
+      ];
+      const text = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
+        const sent = fields.filter(([name]) => !without.has(name));
+        return transport.postForBytes(PATH, multipartOf(sent, files), {
+          signal,
+          idempotencyKey: keyWithout(orders?.key, without),
+        });
       });
-      const [edited] = await readImages(text.toString('utf8'), options, signal);
+      const [edited] = await readImages(textOf(text), options, signal);
       return edited as Uint8Array;
     },
   };

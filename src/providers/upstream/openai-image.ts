@@ -1,6 +1,8 @@
 import type { Egress } from '../../egress/index.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
 import { patiently } from '../predictions/operation.js';
+import { keyWithout } from './optional-fields.js';
+import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, unreadableFile } from './upstream-errors.js';
 
@@ -27,7 +29,13 @@ export interface OpenAiImageOptions {
   modelId: string;
   /** For images that the upstream answers as URLs of another host; without it those are a fault. */
   egress?: Egress | undefined;
+  /** What the upstream's models refuse. */
+  refused: RefusedFields;
 }
+
+const PATH = '/images/generations';
+/** Pictures are read as base64 or from their address, and brought to their size here. */
+const OPTIONAL = { response_format: ['b64_json'], size: [] };
 
 /** OpenAI's own models; of any other the upstream itself says what it cannot do. */
 function capabilitiesOf(modelId: string): ImageCapabilities {
@@ -37,7 +45,7 @@ function capabilitiesOf(modelId: string): ImageCapabilities {
 
 /** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
 export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageModel {
-  const { transport, providerId, modelId } = options;
+  const { transport, providerId, modelId, refused } = options;
   return {
     specificationVersion: 'v4',
     provider: providerId,
@@ -45,7 +53,7 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
     maxImagesPerCall: MAX_PER_CALL,
     capabilities: capabilitiesOf(modelId),
     async doGenerate({ prompt, n, size, seed, providerOptions, abortSignal, orders }) {
-      const body = JSON.stringify({
+      const fields = {
         ...providerOptions['penstock'],
         model: modelId,
         prompt,
@@ -53,9 +61,17 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
         ...(size === undefined ? {} : { size }),
         ...(seed === undefined ? {} : { seed }),
         ...(ALWAYS_BASE64.test(modelId) ? {} : { response_format: 'b64_json' }),
+      };
+      const optional = () => (n === 1 ? { ...OPTIONAL, n: [] } : OPTIONAL);
+      const text = await refused.send({ path: PATH, modelId, optional }, (without) => {
+        const sent = Object.entries(fields).filter(([name]) => !without.has(name));
+        const idempotencyKey = keyWithout(orders?.key, without);
+        return transport.postJson(PATH, JSON.stringify(Object.fromEntries(sent)), {
+          signal: abortSignal,
+          idempotencyKey,
+        });
       });
-      const post = { signal: abortSignal, idempotencyKey: orders?.key };
-      const items = itemsOf(await transport.postJson('/images/generations', body, post));
+      const items = itemsOf(text);
       return {
         images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],

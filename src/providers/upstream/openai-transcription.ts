@@ -7,6 +7,9 @@ import type {
 } from '../transcription.types.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
+import { keyWithout } from './optional-fields.js';
+import type { LeftOut, OptionalFields, RefusedFields } from './optional-fields.js';
+import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
 
@@ -27,12 +30,14 @@ type Fields = Record<string, unknown>;
 export function createOpenAiCompatibleTranscription({
   transport,
   modelId,
+  refused,
 }: {
   transport: Transport;
   modelId: string;
+  refused: RefusedFields;
 }): TranscriptionModel {
   const diarizing = DIARIZING.test(modelId);
-  const timed = !TEXT_ONLY.test(modelId);
+  const timed = !TEXT_ONLY.test(modelId) && !refused.isOmitted(modelId, 'response_format');
   return {
     capabilities: {
       words: timed,
@@ -42,18 +47,37 @@ export function createOpenAiCompatibleTranscription({
     },
     async transcribe(call) {
       const path = call.translation ? '/audio/translations' : '/audio/transcriptions';
-      const text = await transport.postForBytes(path, formOf(call, { modelId, timed, diarizing }), {
-        signal: call.signal,
-        idempotencyKey: call.orders?.key,
-      });
-      return read(text.toString('utf8'), call);
+      const text = await refused.send({ path, modelId, optional: () => optionalOf(call) }, (without) =>
+        transport.postForBytes(path, formOf(call, { modelId, timed, diarizing, without }), {
+          signal: call.signal,
+          idempotencyKey: keyWithout(call.orders?.key, without),
+        }),
+      );
+      return read(textOf(text), call);
     },
   };
 }
 
+/** Times and speakers are only missed where they were asked for. */
+function optionalOf({ words, diarization }: TranscriptionCall): OptionalFields {
+  if (words || diarization) return {};
+  return {
+    response_format: ['verbose_json', 'diarized_json'],
+    [GRANULARITIES]: ['timestamp_granularities'],
+    chunking_strategy: [],
+  };
+}
+
+const GRANULARITIES = 'timestamp_granularities[]';
+
 function formOf(
   call: TranscriptionCall,
-  { modelId, timed, diarizing }: { modelId: string; timed: boolean; diarizing: boolean },
+  {
+    modelId,
+    timed,
+    diarizing,
+    without,
+  }: { modelId: string; timed: boolean; diarizing: boolean; without: LeftOut },
 ): { bytes: Buffer; contentType: string } {
   const fields: [string, string][] = [
     ['model', modelId],
@@ -63,11 +87,16 @@ function formOf(
   if (call.language !== null && !call.translation) fields.push(['language', call.language]);
   if (diarizing) fields.push(['chunking_strategy', 'auto']);
   if (timed && !call.translation) {
-    fields.push(['timestamp_granularities[]', 'segment']);
-    if (call.words) fields.push(['timestamp_granularities[]', 'word']);
+    fields.push([GRANULARITIES, 'segment']);
+    if (call.words) fields.push([GRANULARITIES, 'word']);
   }
+  const isSent = (name: string): boolean =>
+    // Granularities are refused without the format that has room for them.
+    !without.has(name) &&
+    !(name === GRANULARITIES && (without.has('response_format') || without.has('timestamp_granularities')));
   const filename = `audio.${EXTENSIONS[call.mediaType] ?? 'bin'}`;
-  return multipartOf(fields, [{ name: 'file', filename, contentType: call.mediaType, bytes: call.audio }]);
+  const sent = fields.filter(([name]) => isSent(name));
+  return multipartOf(sent, [{ name: 'file', filename, contentType: call.mediaType, bytes: call.audio }]);
 }
 
 function read(text: string, call: TranscriptionCall): Transcription {

@@ -4,19 +4,21 @@ import { StringDecoder } from 'node:string_decoder';
 const MAX_EVENT = 16 * 1024 * 1024;
 
 /**
- * Reads the data of Server-Sent Events out of bytes, wherever the network cut them. Comments, event names and ids are passed over.
+ * Reads the data of Server-Sent Events out of bytes, wherever the network cut them. Comments and ids are passed over.
  */
 export class SseParser {
   private readonly decoder = new StringDecoder('utf8');
   /** An open line. It is put together and looked at again only when its end has come: a long one comes in very many pieces. */
   private rest = '';
   private data: string | null = null;
+  /** The open event's name. */
+  private name = '';
   private begun = false;
   /** A CR was the last character so far: it ended its line, and an LF that follows belongs to it. */
   private afterCr = false;
 
-  /** @param onData gets each event's data, lines joined. @throws RangeError where an event is too long */
-  constructor(private readonly onData: (data: string) => void) {}
+  /** @param onData gets each event's data, lines joined, and its name, which most have not. @throws RangeError where an event is too long */
+  constructor(private readonly onData: (data: string, name: string) => void) {}
 
   push(bytes: Buffer): void {
     this.take(this.plainLines(this.decoder.write(bytes)));
@@ -60,7 +62,10 @@ export class SseParser {
 
   private line(text: string, from: number, end: number): void {
     if (end === from) return this.dispatch();
-    if (!text.startsWith('data', from)) return;
+    if (!text.startsWith('data', from)) {
+      if (text.startsWith('event:', from)) this.name = text.slice(from + 6, end).trim();
+      return;
+    }
     if (text.charCodeAt(from + 4) !== 58 && end !== from + 4) return;
     const start = text.charCodeAt(from + 5) === 32 ? from + 6 : from + 5;
     const value = text.slice(Math.min(start, end), end);
@@ -68,9 +73,9 @@ export class SseParser {
   }
 
   private dispatch(): void {
-    if (this.data === null) return;
-    const data = this.data;
+    const { data, name } = this;
     this.data = null;
-    this.onData(data);
+    this.name = '';
+    if (data !== null) this.onData(data, name);
   }
 }

@@ -1,3 +1,4 @@
+import { isFailure } from '../convention/finish-reasons.js';
 import { UpstreamError } from '../providers.types.js';
 import { tellsOfCode, withoutPaths } from './inner-workings.js';
 
@@ -54,7 +55,7 @@ function isCredential(word: string): boolean {
 function messageOf(body: string): string | null {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    parsed = JSON.parse(body.replace(/^\ufeff/, ''));
   } catch {
     return null;
   }
@@ -97,14 +98,44 @@ export function errorOfStatus(answer: {
 }): UpstreamError {
   const { status } = answer;
   const said = messageOf(answer.body) ?? '';
-  if (REJECTED.has(status)) return rejectedRequest(said, answer);
+  if (REJECTED.has(status)) return rejectedRequest(said, answer).saying(refusalIn(answer.body));
   const message = cleanMessage(said, answer.secrets);
   const delay = retryAfterMs(answer.retryAfter);
-  return new UpstreamError(`Upstream answered ${status}${message ? `: ${message}` : ''}`, {
+  const error = new UpstreamError(`Upstream answered ${status}${message ? `: ${message}` : ''}`, {
     status,
     retryable: status === 429 || status >= 500 || (status === 409 && answer.keyed === true),
     ...(delay === undefined ? {} : { retryAfterMs: delay }),
   });
+  return MAY_NAME.has(status) ? error.saying(refusalIn(answer.body)) : error;
+}
+
+/** Statuses besides {@link REJECTED} that some refuse a field with. */
+const MAY_NAME = new Set([404, 405, 406, 415, 501]);
+
+/** What a refusal says of the request: its words, and the fields and codes beside them; a request that it repeats is none of it. */
+function refusalIn(body: string): string {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.replace(/^\ufeff/, ''));
+  } catch {
+    return body.slice(0, MAX_LOOKED_AT);
+  }
+  return refusalWords(parsed, 0).join(' ').slice(0, MAX_LOOKED_AT);
+}
+
+const REFUSAL_FIELDS = new Set(
+  'error errors detail details message msg param parameter field loc path code type reason description err_msg title'.split(
+    ' ',
+  ),
+);
+
+function refusalWords(said: unknown, depth: number): string[] {
+  if (typeof said === 'string') return [said, `"${said}"`];
+  if (typeof said !== 'object' || said === null || depth > 5) return [];
+  if (Array.isArray(said)) return said.slice(0, 20).flatMap((item) => refusalWords(item, depth + 1));
+  return Object.entries(said).flatMap(([name, value]) =>
+    REFUSAL_FIELDS.has(name) ? refusalWords(value, depth + 1) : [],
+  );
 }
 
 /** The fault of a connection: refused, reset, timed out. `started`: bytes of the answer had come already. */
@@ -127,7 +158,7 @@ export function abortedError(): UpstreamError {
 export function isFailedChoice(choice: unknown): boolean {
   if (typeof choice !== 'object' || choice === null) return false;
   const { error, finish_reason: reason } = choice as Record<string, unknown>;
-  return error != null || reason === 'error';
+  return error != null || isFailure(reason);
 }
 
 /** What kind of error an upstream's own object is, as far as that holds nothing but its kind: for the operator's log. */

@@ -1,10 +1,8 @@
 import { parseShallow } from '../../json.js';
+import { isFields } from '../convention/said.js';
+import { usageIn } from '../convention/usage.js';
 
 type Fields = Record<string, unknown>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** A message as the one delta that brings all of it. */
 function deltaOf(message: Fields): Fields {
@@ -25,12 +23,20 @@ export function chunkOfAnswer(text: string): string | null {
   } catch {
     return null;
   }
+  // Some gateways put each answer into a list.
+  if (Array.isArray(parsed) && parsed.length === 1) [parsed] = parsed as unknown[];
   if (!isFields(parsed) || parsed['error'] != null || !Array.isArray(parsed['choices'])) return null;
+  const usage = usageIn(parsed);
   const choices = parsed['choices'].map((choice: unknown) => {
     if (!isFields(choice) || !isFields(choice['message'])) return null;
     const { message, finish_reason: reason, ...rest } = choice;
     return { ...rest, delta: deltaOf(message as Fields), finish_reason: reason ?? 'stop' };
   });
   if (choices.length === 0 || choices.includes(null)) return null;
-  return JSON.stringify({ ...parsed, object: 'chat.completion.chunk', choices });
+  return JSON.stringify({
+    ...parsed,
+    object: 'chat.completion.chunk',
+    choices,
+    ...(usage === null ? {} : { usage }),
+  });
 }

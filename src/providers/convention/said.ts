@@ -58,3 +58,13 @@ export function generatedTexts(message: Fields): string[] {
     isFields(audio) ? audio['transcript'] : null,
   ].filter((text) => typeof text === 'string');
 }
+
+/** Names of the tools that a request offers. */
+export function toolNames({ tools, functions }: Fields): string[] {
+  const offered = [tools, functions].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  return offered.flatMap((tool) => {
+    const { function: inner, name } = tool as { function?: { name?: unknown }; name?: unknown };
+    const said = inner?.name ?? name;
+    return typeof said === 'string' ? [said] : [];
+  });
+}

@@ -1,0 +1,101 @@
+import type { ChatObject } from '../providers.types.js';
+import { SseParser } from '../upstream/sse-parser.js';
+import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { errorChunk, parseChunk } from './chunk.js';
+import type { Chunk } from './chunk.js';
+import { MergedMessage } from './merged.js';
+import { isFields } from './said.js';
+import { StreamedCalls } from './streamed-calls.js';
+import { laterUsage } from './usage.js';
+
+type Fields = Record<string, unknown>;
+
+interface OpenChoice {
+  message: MergedMessage;
+  finish: string | null;
+  /** What else its parts told; the last holds. */
+  rest: Fields;
+  /** Log probabilities, which come for each token. */
+  logprobs: MergedMessage;
+}
+
+/** A streamed answer put together as if it had come in one piece. */
+export class AssembledAnswer {
+  private readonly choices = new Map<number, OpenChoice>();
+  private head: Fields = {};
+  private usage: Fields | null = null;
+  private readonly calls: StreamedCalls;
+
+  /** @param names of the tools on offer */
+  constructor(names: readonly string[]) {
+    this.calls = new StreamedCalls(names);
+  }
+
+  /** @throws UpstreamError */
+  take(raw: string): void {
+    const chunk = parseChunk(raw, this.calls);
+    this.usage = laterUsage(this.usage, chunk.usage);
+    const { choices, usage: _, ...head } = chunk.parsed;
+    for (const name in head) if (head[name] != null) this.head[name] ??= head[name];
+    for (const choice of choices) this.choice(choice);
+  }
+
+  private choice({ index, delta, finish_reason: finish, logprobs, ...rest }: Chunk['parsed']['choices'][0]) {
+    const open = this.choices.get(index) ?? {
+      message: new MergedMessage(),
+      finish: null,
+      rest: {},
+      logprobs: new MergedMessage(),
+    };
+    this.choices.set(index, open);
+    open.message.take(delta);
+    open.finish = finish ?? open.finish;
+    Object.assign(open.rest, rest);
+    if (isFields(logprobs)) open.logprobs.take(logprobs);
+  }
+
+  /** @param isEnded the stream said that it ends. @throws UpstreamError where nothing was answered, or the answer was cut off */
+  answer(isEnded: boolean): ChatObject {
+    const choices = [...this.choices].map(([index, { message, finish, rest, logprobs }]) => {
+      if (finish === null && !isEnded) throw brokenAnswer('a stream without its end');
+      const said = message.message();
+      const probabilities = logprobs.message();
+      return {
+        index,
+        message: { role: 'assistant', content: null, ...said },
+        finish_reason: finish ?? (this.calls.has(index) ? 'tool_calls' : 'stop'),
+        ...rest,
+        logprobs: Object.keys(probabilities).length === 0 ? null : probabilities,
+      };
+    });
+    if (choices.length === 0) throw brokenAnswer('no choices');
+    return {
+      ...this.head,
+      object: 'chat.completion',
+      choices,
+      ...(this.usage === null ? {} : { usage: this.usage }),
+    };
+  }
+}
+
+/** How an event stream begins, and JSON never does. */
+const STREAM = /^(?:data|event|id|retry)?:|^(?:data|event|id|retry)[\r\n]/;
+
+/** Whether an answer is an event stream, whatever its headers call it. */
+export function isEventStream(text: string): boolean {
+  return text.charCodeAt(0) !== 123 && STREAM.test(text.slice(0, 1000).trimStart());
+}
+
+/** An event stream in the place of a whole answer. @throws UpstreamError */
+export function assembledAnswer(bytes: Buffer, names: readonly string[]): ChatObject {
+  const assembled = new AssembledAnswer(names);
+  let isEnded = false;
+  const parser = new SseParser((data, name) => {
+    if (isEnded) return;
+    if (data.trim() === '[DONE]') isEnded = true;
+    else assembled.take(name === 'error' ? errorChunk(data) : data);
+  });
+  parser.push(bytes);
+  parser.end();
+  return assembled.answer(isEnded);
+}

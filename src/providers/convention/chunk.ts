@@ -1,0 +1,156 @@
+import { parseShallow } from '../../json.js';
+import { brokenAnswer, isFailedChoice, kindOfError } from '../upstream/upstream-errors.js';
+import { finishes, finishReason } from './finish-reasons.js';
+import { generatedTexts, isFields, withPlainContent } from './said.js';
+import type { StreamedCalls } from './streamed-calls.js';
+import { usageIn } from './usage.js';
+
+type Fields = Record<string, unknown>;
+
+export interface Choice extends Fields {
+  index: number;
+  delta: Fields;
+  finish_reason: string | null;
+}
+
+/** One parsed chunk of an upstream, its choices as the contract has them. */
+export interface Chunk {
+  /** On one line. */
+  raw: string;
+  parsed: Fields & { choices: Choice[] };
+  /** What it tells of the usage, in the convention's words. */
+  usage: Fields | null;
+  /** True: the choices of `raw` were not what the contract says, and are exchanged when it is written. */
+  mended: boolean;
+  /** The chunk that ends the answer. */
+  finishes: boolean;
+}
+
+/** What an event is that says nothing: signs of life, in whatever form. */
+const SILENCE: Chunk = {
+  raw: '{"choices":[]}',
+  parsed: { choices: [] },
+  usage: null,
+  mended: false,
+  finishes: false,
+};
+
+/** A byte order mark, which some put before each JSON. */
+const MARK = '\ufeff';
+
+function mendedChoice(choice: Fields, position: number, calls: StreamedCalls): Choice {
+  const { index: given, delta, finish_reason: reason } = choice;
+  const index = Number.isSafeInteger(given) ? (given as number) : position;
+  const isEnd = finishes(reason);
+  const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
+  const said = isEnd ? calls.ended(plain, index) : plain;
+  return {
+    ...withoutUsage(choice),
+    index,
+    delta: said,
+    finish_reason: isEnd ? finishReason(reason, calls.has(index)) : null,
+  };
+}
+
+/** Told in its own place. */
+function withoutUsage(given: Fields): Fields {
+  if (!('usage' in given)) return given;
+  const { usage: _, ...rest } = given;
+  return rest;
+}
+
+/** Whether nothing of a choice had to be mended. */
+function isSame(choice: Fields, mended: Choice): boolean {
+  return (
+    choice['index'] === mended.index &&
+    choice['delta'] === mended.delta &&
+    choice['finish_reason'] === mended.finish_reason &&
+    !('usage' in choice)
+  );
+}
+
+/** @throws UpstreamError where it begins as an object and is none */
+function fieldsOf(raw: string): Fields | null {
+  const text = raw.startsWith(MARK) ? raw.slice(1) : raw;
+  let parsed: unknown;
+  try {
+    parsed = parseShallow(text);
+  } catch {
+    // Words that some send to keep the connection open.
+    if (!text.slice(0, 1000).trimStart().startsWith('{')) return null;
+    throw brokenAnswer('a chunk of broken JSON');
+  }
+  // Some gateways put each into a list.
+  const only: unknown = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
+  return isFields(only) ? only : null;
+}
+
+/** What an upstream says of a failure in its stream; undefined where it says none. */
+function faultIn(parsed: Fields): unknown {
+  const { error, object, type } = parsed;
+  if (error != null && error !== false && error !== '') return error;
+  return object === 'error' || type === 'error' ? parsed : undefined;
+}
+
+/** The data of an event that is named an error, as a chunk that says so itself. */
+export function errorChunk(data: string): string {
+  let parsed: unknown;
+  try {
+    parsed = parseShallow(data);
+  } catch {
+    return JSON.stringify({ error: data });
+  }
+  return isFields(parsed) && parsed['error'] != null ? data : JSON.stringify({ error: parsed ?? 'error' });
+}
+
+/**
+ * @param calls those of the chunk's stream so far
+ * @returns the chunk; one without choices where the event says nothing
+ * @throws UpstreamError for what is not a chunk of the convention, an upstream's error in its stream included
+ */
+export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
+  const parsed = fieldsOf(raw);
+  if (parsed === null) return SILENCE;
+  const fault = faultIn(parsed);
+  if (fault !== undefined) throw brokenAnswer(`an error in its stream${kindOfError(fault)}`);
+  const { choices: listed } = parsed;
+  const given = Array.isArray(listed) ? listed.filter((choice: unknown) => choice !== null) : [];
+  const choices = given.map((choice: unknown, position) => {
+    if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
+      throw brokenAnswer('a broken choice');
+    if (isFailedChoice(choice)) throw brokenAnswer(`a choice that failed${kindOfError(choice['error'])}`);
+    return mendedChoice(choice, position, calls);
+  });
+  return {
+    raw: oneLine(raw, parsed),
+    parsed: { ...parsed, choices },
+    usage: usageIn(parsed),
+    mended:
+      given.length !== (listed as unknown[] | undefined)?.length ||
+      !choices.every((choice, position) => isSame(given[position] as Fields, choice)),
+    finishes: choices.some((choice) => choice.finish_reason !== null),
+  };
+}
+
+/** Line breaks are the upstream's pretty printing: within JSON's strings none can stand. */
+function oneLine(raw: string, parsed: Fields): string {
+  if (raw.charCodeAt(0) !== 123) return JSON.stringify(parsed);
+  return raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw;
+}
+
+/** The text that a chunk delivers. */
+export function deliveredText(chunk: Chunk): string {
+  return chunk.parsed.choices.flatMap(({ delta }) => generatedTexts(delta)).join('');
+}
+
+/** Whether a chunk brings anything of the answer, an audio's bytes included, besides its finish reason. */
+export function bringsSomething(chunk: Chunk): boolean {
+  return chunk.parsed.choices.some(({ delta }) =>
+    Object.entries(delta).some(([name, value]) => name !== 'role' && !isNothing(value)),
+  );
+}
+
+function isNothing(value: unknown): boolean {
+  if (value == null || value === '' || value === false) return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}

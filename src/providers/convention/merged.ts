@@ -1,0 +1,85 @@
+import { isFields } from './said.js';
+
+type Fields = Record<string, unknown>;
+
+/** Texts that come in pieces, also where two of them are alike. */
+const TEXTS: ReadonlySet<string> = new Set([
+  'content',
+  'reasoning_content',
+  'reasoning',
+  'refusal',
+  'text',
+  'thinking',
+  'summary',
+  'transcript',
+  'arguments',
+  'name',
+]);
+
+/** Two values of a field, as they follow each other in the parts of a message. */
+function mergedValue(before: unknown, next: unknown, name: string): unknown {
+  if (next == null) return before ?? next;
+  if (before == null) return next;
+  if (typeof before === 'string' && typeof next === 'string')
+    return before === next && !TEXTS.has(name) ? before : before + next;
+  if (Array.isArray(before) && Array.isArray(next)) return mergedLists(before, next);
+  if (isFields(before) && isFields(next)) return mergedFields(before, next);
+  return next;
+}
+
+/** Items that have an index go on under it, as calls and details of reasoning do; all others follow. */
+function mergedLists(before: readonly unknown[], next: readonly unknown[]): unknown[] {
+  const merged = [...before];
+  for (const item of next) {
+    const at =
+      isFields(item) && item['index'] !== undefined
+        ? merged.findLastIndex((known) => isFields(known) && isSameItem(known, item))
+        : -1;
+    if (at === -1) merged.push(item);
+    else merged[at] = mergedFields(merged[at] as Fields, item as Fields);
+  }
+  return merged;
+}
+
+function isSameItem(known: Fields, item: Fields): boolean {
+  return known['index'] === item['index'] && (item['type'] == null || known['type'] === item['type']);
+}
+
+function mergedFields(before: Fields, next: Fields): Fields {
+  const merged = { ...before };
+  for (const name in next) merged[name] = mergedValue(merged[name], next[name], name);
+  return merged;
+}
+
+/** A message put together from its deltas, fields that nobody here knows included. */
+export class MergedMessage {
+  private fields: Fields = {};
+  /** Pieces of the texts, which would otherwise be copied with each delta. */
+  private readonly pieces = new Map<string, string[]>();
+
+  take(delta: Fields): void {
+    for (const name in delta) {
+      const value = delta[name];
+      if (value == null || name === 'role') continue;
+      if (typeof value === 'string' && TEXTS.has(name)) {
+        const known = this.pieces.get(name);
+        if (known === undefined) this.pieces.set(name, [value]);
+        else known.push(value);
+      } else this.fields[name] = mergedValue(this.fields[name], value, name);
+    }
+  }
+
+  /** Without role, calls without their index. */
+  message(): Fields {
+    const { tool_calls: calls, ...others } = this.fields;
+    const texts = [...this.pieces].map(([name, pieces]) => [name, pieces.join('')] as const);
+    const whole = Array.isArray(calls)
+      ? { tool_calls: calls.map((call: unknown) => (isFields(call) ? withoutIndex(call) : call)) }
+      : {};
+    return { ...Object.fromEntries(texts), ...others, ...whole };
+  }
+}
+
+function withoutIndex({ index: _, ...call }: Fields): Fields {
+  return call;
+}

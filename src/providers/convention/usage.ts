@@ -1,0 +1,96 @@
+import { isFields } from './said.js';
+
+type Fields = Record<string, unknown>;
+
+/** More than any model takes: an upstream that tells more cannot count. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+/** An upstream's count of tokens, or null where it cannot be used. */
+export function tokenCount(value: unknown): number | null {
+  const count = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
+    ? (count as number)
+    : null;
+}
+
+/** What makers call the counts, without case and punctuation; the first that is told counts. */
+const NAMES = {
+  prompt_tokens: ['prompttokens', 'inputtokens', 'prompttokencount', 'inputtokencount', 'promptevalcount'],
+  completion_tokens: [
+    'completiontokens',
+    'outputtokens',
+    'completiontokencount',
+    'candidatestokencount',
+    'outputtokencount',
+    'generatedtokens',
+    'evalcount',
+  ],
+  total_tokens: ['totaltokens', 'totaltokencount'],
+} as const;
+
+type Counts = Partial<Record<keyof typeof NAMES, number>>;
+
+/** Counts beside `input_tokens` and `candidatesTokenCount`, which those makers leave out of them. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  inputtokens: ['cachecreationinputtokens', 'cachereadinputtokens'],
+  candidatestokencount: ['thoughtstokencount'],
+};
+
+const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
+
+function countsIn(usage: Fields): Counts {
+  const told = new Map<string, number>();
+  for (const name in usage) {
+    const count = tokenCount(usage[name]);
+    if (count !== null) told.set(plainName(name), count);
+  }
+  const counts: Counts = {};
+  for (const [name, spellings] of Object.entries(NAMES)) {
+    const found = spellings.find((spelling) => told.has(spelling));
+    if (found === undefined) continue;
+    const beside = (BESIDE[found] ?? []).reduce((sum, other) => sum + (told.get(other) ?? 0), 0);
+    counts[name as keyof Counts] = (told.get(found) ?? 0) + beside;
+  }
+  return counts;
+}
+
+/** Where an answer, chunk or choice may tell its usage, the convention's place first. */
+function* placesOf(said: Fields): Generator<unknown> {
+  const { usage, x_groq: groq, choices, message, delta, usageMetadata, meta } = said;
+  yield usage;
+  yield usageMetadata;
+  if (isFields(groq)) yield groq['usage'];
+  if (isFields(meta)) yield meta['tokens'];
+  if (isFields(message)) yield message['usage'];
+  if (isFields(delta)) yield delta['usage'];
+  if (Array.isArray(choices)) for (const choice of choices) if (isFields(choice)) yield* placesOf(choice);
+  // Counts that stand beside the answer itself.
+  if ('eval_count' in said || 'prompt_eval_count' in said) yield said;
+}
+
+/** The convention's counts as they are told already. */
+function isPlain({ prompt_tokens, completion_tokens }: Fields): boolean {
+  return typeof prompt_tokens === 'number' && typeof completion_tokens === 'number';
+}
+
+/**
+ * What an answer or a chunk tells of its usage, wherever and in whatever words, under the convention's names; null where it tells nothing.
+ * What else stands there (token details) stays.
+ */
+export function usageIn(said: Fields): Fields | null {
+  for (const place of placesOf(said)) {
+    if (!isFields(place)) continue;
+    if (isPlain(place)) return place;
+    const counts = countsIn(place);
+    if (Object.keys(counts).length > 0) return place === said ? counts : { ...place, ...counts };
+  }
+  return isFields(said['usage']) ? said['usage'] : null;
+}
+
+/** Two reports of one answer: counts grow, so that a later one holds, and one of nothing tells nothing. */
+export function laterUsage(before: Fields | null, next: Fields | null): Fields | null {
+  if (before === null || next === null) return next ?? before;
+  const merged: Fields = { ...before, ...next };
+  for (const name of Object.keys(NAMES)) merged[name] = tokenCount(next[name]) || before[name];
+  return merged;
+}

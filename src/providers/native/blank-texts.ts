@@ -1,0 +1,41 @@
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { NativeKind } from './kinds.js';
+
+/** Makers that refuse a request for a text that is empty or blank, or an answer to go on with that ends in a blank. */
+const STRICT: ReadonlySet<NativeKind> = new Set(['anthropic', 'amazon-bedrock']);
+/** What a tool said that said nothing. */
+const NO_OUTPUT = '(no output)';
+
+const isBlank = (text: string): boolean => text.trim() === '';
+
+function withoutBlanks(message: LanguageModelV4Message): LanguageModelV4Message[] {
+  if (message.role === 'system') return isBlank(message.content) ? [] : [message];
+  if (message.role === 'tool')
+    return [
+      {
+        ...message,
+        content: message.content.map((part) =>
+          part.type === 'tool-result' && part.output.type === 'text' && isBlank(part.output.value)
+            ? { ...part, output: { ...part.output, value: NO_OUTPUT } }
+            : part,
+        ),
+      },
+    ];
+  const content = message.content.filter((part) => part.type !== 'text' || !isBlank(part.text));
+  return content.length === 0 ? [] : [{ ...message, content } as LanguageModelV4Message];
+}
+
+/** The end of an answer that the model is to go on with. */
+function withoutTrailingBlanks(message: LanguageModelV4Message | undefined): void {
+  const last = message?.role === 'assistant' ? message.content.at(-1) : undefined;
+  if (last?.type === 'text') last.text = last.text.trimEnd();
+}
+
+/** A prompt without the blank texts that its maker would refuse it for; one of nothing else stays, and is refused. */
+export function withoutBlankTexts(kind: NativeKind, prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
+  if (!STRICT.has(kind)) return prompt;
+  const left = prompt.flatMap(withoutBlanks);
+  if (!left.some(({ role }) => role !== 'system')) return prompt;
+  withoutTrailingBlanks(left.at(-1));
+  return left;
+}

@@ -1,0 +1,37 @@
+import type { ChatCall } from '../providers.types.js';
+import type { OptionalFields } from './optional-fields.js';
+
+type Fields = Record<string, unknown>;
+
+/** Fields that change no answer, whatever they say. */
+const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prediction', 'metadata', 'stream_options'];
+
+const isEmpty = (value: unknown): boolean => Object.keys((value ?? {}) as object).length === 0;
+
+/** Fields that ask for nothing where they say this. */
+const USUAL: Readonly<Record<string, (value: unknown) => boolean>> = {
+  frequency_penalty: (value) => value === 0,
+  presence_penalty: (value) => value === 0,
+  top_p: (value) => value === 1,
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  logit_bias: isEmpty,
+  parallel_tool_calls: (value) => value === true,
+  response_format: (value) => (value as Fields | null)?.['type'] === 'text',
+  tool_choice: (value) => value === 'auto',
+  function_call: (value) => value === 'auto',
+};
+
+/** What of a chat request its upstream need not take. The cap is none of it: it is spelled otherwise then. */
+export function optionalOfChat({ body, outputCap, optional = [] }: ChatCall): OptionalFields {
+  const usual = Object.keys(USUAL).filter((name) => body[name] != null && USUAL[name]?.(body[name]) === true);
+  return Object.fromEntries([...HINTS, ...usual, ...optional, outputCap].map((name) => [name, []]));
+}
+
+const SPELLINGS = ['max_tokens', 'max_completion_tokens'] as const;
+
+/** How the cap is spelled: an upstream that refuses one way is told the other. */
+export function capName(outputCap: ChatCall['outputCap'], without: ReadonlySet<string>): string {
+  if (!without.has(outputCap)) return outputCap;
+  return SPELLINGS.find((name) => name !== outputCap) ?? outputCap;
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chunk, DONE_EVENT } from '../support/fake-upstream.js';
+import { finish, startOddUpstream, WAYS } from '../support/odd-upstream.js';
+import type { OddUpstream, Said } from '../support/odd-upstream.js';
+
+let odd: OddUpstream;
+beforeAll(async () => {
+  odd = await startOddUpstream();
+});
+afterAll(() => odd?.close());
+
+type Part = Record<string, unknown>;
+const part = (name: unknown, given: unknown, more: Part = {}): Part => ({
+  index: 0,
+  id: 'c1',
+  type: 'function',
+  function: { name, arguments: given },
+  ...more,
+});
+const bare = (given: unknown, more: Part = {}): Part => ({
+  index: 0,
+  function: { arguments: given },
+  ...more,
+});
+const weather = [{ id: 'c1', name: 'get_weather', arguments: '{"city":"Rome"}' }];
+const CALLS: [string, Part[], Said['calls']][] = [
+  [
+    'that say id and name in each',
+    [part('get_weather', '{"city"'), part('get_weather', ':'), part('get_weather', '"Rome"}')],
+    weather,
+  ],
+  [
+    'that say an empty id and name',
+    [part('get_weather', ''), part('', '{"city":', { id: '' }), part('', '"Rome"}', { id: '' })],
+    weather,
+  ],
+  [
+    'that say null for id and name',
+    [part('get_weather', ''), part(null, '{"city":', { id: null }), part(null, '"Rome"}', { id: null })],
+    weather,
+  ],
+  [
+    'with a name in pieces',
+    [part('get_', ''), bare('', { function: { name: 'weather' } }), bare('{"city":"Rome"}')],
+    weather,
+  ],
+  [
+    'with a name in pieces and its id in each',
+    [part('get', ''), part('_weather', ''), part('', '{"city":"Rome"}')],
+    weather,
+  ],
+  [
+    'with all of a name so far',
+    [part('get_', ''), part('get_weather', ''), bare('{"city":"Rome"}')],
+    weather,
+  ],
+  [
+    'with a name that is one piece twice',
+    [part('ha', ''), part('ha', ''), part('haha', '{}')],
+    [{ id: 'c1', name: 'haha', arguments: '{}' }],
+  ],
+  [
+    'with a name that begins another',
+    [part('go', ''), part('go', ''), part('go', '{}')],
+    [{ id: 'c1', name: 'go', arguments: '{}' }],
+  ],
+  [
+    'with all arguments once more',
+    [part('get_weather', '{"city"'), bare(':"Rome"}'), part('get_weather', '{"city":"Rome"}')],
+    weather,
+  ],
+  [
+    'with all arguments so far',
+    ['{"ci', '{"city":', '{"city":"Ro', '{"city":"Rome"}'].map((given) => part('get_weather', given)),
+    weather,
+  ],
+  [
+    'with a name that begins another, and without arguments',
+    [part('go', '')],
+    [{ id: 'c1', name: 'go', arguments: '' }],
+  ],
+  ['with arguments as an object', [part('get_weather', { city: 'Rome' })], weather],
+  [
+    'with an object inside an object of one name',
+    [part('get_weather', '{"a":'), bare('{"a":'), bare('{"a":1}}}')],
+    [{ id: 'c1', name: 'get_weather', arguments: '{"a":{"a":{"a":1}}}' }],
+  ],
+  [
+    'of one index and new ids',
+    [part('get_weather', '{}'), part('go', '{', { id: 'c2' }), part('go', '}', { id: 'c2' })],
+    [
+      { id: 'c1', name: 'get_weather', arguments: '{}' },
+      { id: 'c2', name: 'go', arguments: '{}' },
+    ],
+  ],
+  [
+    'without an index, by turns',
+    [
+      part('get_weather', '{', { index: undefined }),
+      part('go', '{', { index: undefined, id: 'c2' }),
+      { id: 'c1', function: { arguments: '}' } },
+      { id: 'c2', function: { arguments: '}' } },
+    ],
+    [
+      { id: 'c1', name: 'get_weather', arguments: '{}' },
+      { id: 'c2', name: 'go', arguments: '{}' },
+    ],
+  ],
+];
+
+describe.each(WAYS)('an answer that is %s', (way) => {
+  test.each(CALLS)('has each call once where it comes in parts %s', async (_what, parts, calls) => {
+    const reply = { chunks: [...parts.map((one) => chunk({ tool_calls: [one] })), finish(), DONE_EVENT] };
+    expect(await odd.ask(way, reply)).toMatchObject({ calls, finish: 'tool_calls', content: null });
+    const once = calls.map((call) => `${call.id}function${call.name}${call.arguments}`).join('');
+    const text = await odd.joined(reply);
+    expect([...text].sort().join('')).toBe([...once].sort().join(''));
+  });
+});
