@@ -19,6 +19,7 @@ const CODE_FOLDERS = [
   'subscriptions',
   'migrations',
   'dashboard',
+  'graphiql',
   'test',
   'bench',
   'scripts',
@@ -77,6 +78,7 @@ const STEPS = [
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],
+  ['GraphiQL', () => tool('tsc', '-p', 'graphiql/tsconfig.json', '--noEmit')],
   ['contracts', checkContracts],
 ];
 
