@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
 import { checkContracts } from './contracts.mjs';
+import { checkSubjects } from './check-subjects.mjs';
+import { checkLicences } from './licences.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MAX_LINES = 400;
@@ -72,14 +74,16 @@ async function checkTracked() {
 
 const STEPS = [
   ['tracked', checkTracked],
+  ['subjects', checkSubjects],
   ['format', () => tool('oxfmt', '--check', '.')],
-  ['lint', () => tool('oxlint', '--deny-warnings')],
+  ['lint', () => tool('oxlint', '--type-aware', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],
   ['GraphiQL', () => tool('tsc', '-p', 'graphiql/tsconfig.json', '--noEmit')],
   ['contracts', checkContracts],
+  ['licences', checkLicences],
 ];
 
 let failed = 0;

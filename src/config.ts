@@ -258,6 +258,9 @@ const Environment = z.object({
 
 type Environment = z.infer<typeof Environment>;
 
+/** The names of all settings; `.env.example` describes each. */
+export const SETTING_NAMES: readonly string[] = ['ENV_FILE', ...Object.keys(Environment.shape)];
+
 /** An empty variable counts as unset, except where emptiness is a mistake that would weaken the installation. */
 const EMPTY_IS_A_FAULT = new Set(['SIGNING_SECRET', 'SIGNING_SECRET_PREVIOUS']);
 
@@ -343,6 +346,22 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
     telemetry: { otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT ?? null },
     variables,
   };
+}
+
+/**
+ * Adds the settings of a file to the process's environment, where they are not set there already. Only the starts call it.
+ * @param path default `ENV_FILE`, else `.env` in the working directory, which need not exist; `ENV_FILE` set to nothing reads no file
+ * @throws ConfigError where a named file is not there, or one cannot be read
+ */
+export function readEnvFile(path: string | undefined = process.env['ENV_FILE']): void {
+  if (path === '') return;
+  try {
+    process.loadEnvFile(path ?? '.env');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && path === undefined) return;
+    throw new ConfigError([`${path ?? '.env'}: ${message}`]);
+  }
 }
 
 /** What an environment names of the operator's own files, whatever else is wrong with it. */

@@ -94,8 +94,8 @@ describe('the OpenAPI description', () => {
           summary: expect.stringMatching(/\S/),
           operationId: expect.stringMatching(/^[A-Za-z][\w.-]*$/),
         });
-        expect(statuses.some((status) => /^2/.test(status))).toBe(true);
-        expect(at === '/openapi.json' || statuses.some((status) => /^4/.test(status))).toBe(true);
+        expect(statuses.some((status) => status.startsWith('2'))).toBe(true);
+        expect(at === '/openapi.json' || statuses.some((status) => status.startsWith('4'))).toBe(true);
       }
     });
 
