@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
 import { checkContracts } from './contracts.mjs';
 import { checkSubjects } from './check-subjects.mjs';
+import { checkReferences } from './check-references.mjs';
 import { checkLicences } from './licences.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -78,6 +79,7 @@ const STEPS = [
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--type-aware', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
+  ['references', checkReferences],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],
