@@ -3,12 +3,13 @@
  * product and the programs of `bench/`, then compares (bench/run.ts). Nothing is left running.
  */
 import { spawn } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, bundle } from './build.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const cache = join(root, '.cache');
 const peers = join(root, 'bench', 'node_modules');
 
 /** A command's end. */
@@ -32,8 +33,8 @@ async function installPeers() {
 
 await installPeers();
 await build();
-// Beside the peers, so that Node.js finds them from there, and the product's packages after them.
-const programs = await mkdtemp(join(peers, '.programs-'));
+await mkdir(cache, { recursive: true });
+const programs = await mkdtemp(join(cache, 'bench-'));
 try {
   const files = await readdir(join(root, 'bench'));
   const entries = files.filter((file) => /\.process\.ts$|^run\.ts$|^reservations\.ts$/.test(file));
