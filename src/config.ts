@@ -20,7 +20,7 @@ export interface Config {
     publicUrl: string;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
-    /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions.md 4). */
+    /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions 4). */
     trustProxy: string[];
   };
   database: {
@@ -41,7 +41,7 @@ export interface Config {
   plansFile: string | null;
   mcpFile: string | null;
   signing: {
-    /** Null: one is made and kept (decisions.md 9). Read the one in force with `openInstallation`. */
+    /** Null: one is made and kept (decisions 9). Read the one in force with `openInstallation`. */
     secret: string | null;
     /** Still accepted for verification. */
     previous: string | null;

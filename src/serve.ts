@@ -46,7 +46,7 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
       .then((running) => running.reload())
       .catch((error: unknown) => logger.error({ err: error }, 'the configuration was not read again'));
   });
-  // The last line: nothing should reach it, and what does must not end the service (trust.md 3).
+  // The last line: nothing should reach it, and what does must not end the service (trust 3).
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
 }
 

@@ -22,7 +22,7 @@ import {
 import type { GraphQLCompositeType, GraphQLField, GraphQLOutputType } from 'graphql';
 import { guardOf } from '../guard.js';
 
-/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust.md 2, "GraphQL"). */
+/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust 2, "GraphQL"). */
 export const LIMITS = {
   /** Lexer tokens of the document. */
   tokens: 1000,

@@ -13,7 +13,7 @@ const TOTAL_TIMEOUT_MS = 30_000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const DATA_URL = /^data:[^,]{0,200}$/i;
 
-/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions.md 1). */
+/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions 1). */
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
 
 /** What is left for an input. @throws ApiError invalid_request where it is nothing */

@@ -7,7 +7,7 @@ import { generatedTexts, isFields, withPlainContent } from './chat-said.js';
 
 type Fields = Record<string, unknown>;
 
-/** The convention's finish reasons (decisions.md 6, "Chat"), and what other upstreams call them. */
+/** The convention's finish reasons (decisions 6, "Chat"), and what other upstreams call them. */
 const FINISH_REASONS: Record<string, string> = {
   stop: 'stop',
   length: 'length',
@@ -56,7 +56,7 @@ function fits(choice: unknown, index: number): boolean {
 function mended(choice: unknown, index: number): Fields {
   const given = isFields(choice) ? choice : {};
   const message = isFields(given['message']) ? withWholeCalls(withPlainContent(given['message'])) : {};
-  // Null beside calls, whatever was said there (decisions.md 6, "Chat"); it was counted before.
+  // Null beside calls, whatever was said there (decisions 6, "Chat"); it was counted before.
   const content = hasCalls(message) ? null : (message['content'] ?? '');
   const reason =
     !finishes(given['finish_reason']) && hasCalls(message)

@@ -66,7 +66,7 @@ function urlsIn(messages: unknown): string[] {
   return found.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url));
 }
 
-/** The request's pictures that are files of this installation, read from storage (decisions.md 9); null for one that is too large. */
+/** The request's pictures that are files of this installation, read from storage (decisions 9); null for one that is too large. */
 async function ownImages(
   orgId: string,
   urls: readonly string[],

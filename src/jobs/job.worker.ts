@@ -44,7 +44,7 @@ export interface JobWorkerOptions {
   withdrawAfterMs?: number;
 }
 
-/** How long a stopping worker lets its jobs run (decisions.md 9). */
+/** How long a stopping worker lets its jobs run (decisions 9). */
 const GRACE_MS = 25_000;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
 
-/** Both stay under what trust.md allows a hostile file (60 s, 512 MB), with room for the start and the end. */
+/** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
 const MEMORY_LIMIT_BYTES = 440 * 1024 * 1024;
 const HEAP_MB = 256;

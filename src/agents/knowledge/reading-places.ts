@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.js';
 /** Documents that a process has read at a time for runs, each in a process of its own with up to 440 MB; and of them one organisation's. */
 const PLACES = 6;
 const OF_ONE = 3;
-/** What is given with a call is read within 30 s (decisions.md 1), or its caller tries again. */
+/** What is given with a call is read within 30 s (decisions 1), or its caller tries again. */
 const PATIENCE_MS = 30_000;
 
 interface Waiting {
