@@ -1,5 +1,5 @@
 /**
- * The bare proxy that keeps a durable charge (bench/charge.ts), and nothing else: what a gateway that meters as decisions.md 2 wants it costs
+ * The bare proxy that keeps a durable charge (bench/charge.ts), and nothing else: what a gateway that meters as decisions 2 wants it costs
  * at least. `PORT`, `UPSTREAM` and `DATA_DIR` from the environment.
  */
 import { randomUUID } from 'node:crypto';

@@ -13,9 +13,12 @@ export async function benchFilms(places: Places, field: Field, effort: Effort): 
   const { penstock } = field;
   const idle = await chatFigures({ places, effort, contender: penstock, concurrency: CONCURRENCY });
   const film = await startFilm(penstock);
-  const busy = await chatFigures({ places, effort, contender: penstock, concurrency: CONCURRENCY }).finally(
-    () => film.cancel(),
-  );
+  let busy: typeof idle;
+  try {
+    busy = await chatFigures({ places, effort, contender: penstock, concurrency: CONCURRENCY });
+  } finally {
+    await film.cancel();
+  }
   table(
     `Chat, JSON, ${CONCURRENCY} at a time, beside a 4k video`,
     ['', 'req/s', 'p50 ms', 'p99 ms'],

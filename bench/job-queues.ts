@@ -1,9 +1,17 @@
 /** The queues that are compared: Penstock's worker, and graphile-worker whose task writes the same charge and event rows. */
-import { Logger, makeWorkerUtils, run, type TaskList } from 'graphile-worker';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type * as GraphileWorker from 'graphile-worker';
+import type { TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { createJobWorker, type JobContext, type NewJob } from '../src/jobs/index.js';
 import { silent, type BenchDatabase } from './embedded.js';
 import { CHARGE, outcome, type Backlog } from './job-backlog.js';
+
+/** It lies in bench/node_modules; `npm run bench` starts in the repository's root. */
+function loadGraphileWorker(): typeof GraphileWorker {
+  return createRequire(join(process.cwd(), 'bench/package.json'))('graphile-worker') as typeof GraphileWorker;
+}
 
 /** Jobs in hand of Penstock's worker; its tasks hold no connection. */
 const AT_ONCE = 256;
@@ -78,6 +86,7 @@ export async function graphileQueue(
   { jobs }: Backlog,
   kind: { tuned: boolean; writes: boolean },
 ): Promise<Queue> {
+  const { Logger, makeWorkerUtils, run } = loadGraphileWorker();
   const pool = new pg.Pool({ connectionString: url, max: TASKS + 2 });
   pool.on('error', (error) => console.error(error));
   pool.on('connect', (client) => client.on('error', (error) => console.error(error)));

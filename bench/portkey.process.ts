@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [root = ''] = process.argv.splice(2, 1);
-const ours = pathToFileURL(join(root, 'package.json')).href;
+const ours = pathToFileURL(join(root, 'bench/package.json')).href;
 
 registerHooks({
   resolve: (specifier, context, next) =>
     next(specifier, specifier === '@hono/node-server' ? { ...context, parentURL: ours } : context),
 });
-await import(pathToFileURL(join(root, 'node_modules/@portkey-ai/gateway/build/start-server.js')).href);
+await import(pathToFileURL(join(root, 'bench/node_modules/@portkey-ai/gateway/build/start-server.js')).href);

@@ -1,7 +1,7 @@
 /**
  * Reservations on one hot bucket from 32 callers: `Metering.admit`, whose callers share statements, against what each call would do by
  * itself — one guarded UPDATE of the bucket and one ledger row, in a transaction on one of 32 connections. Both write the same ledger table
- * with the same indexes, at the same synchronous_commit (off: all that a reservation needs, decisions.md 2). The rounds alternate, and the
+ * with the same indexes, at the same synchronous_commit (off: all that a reservation needs, decisions 2). The rounds alternate, and the
  * ratio is that of the medians. The last line is JSON for the comparison that calls this.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

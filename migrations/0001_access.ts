@@ -59,7 +59,7 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_org ON api_keys (org_id, id);
 `;
 
-/** The month that `p_at` lies in, counted from `p_anchor` in UTC: 31 January, 28 February, 31 March (decisions.md 2). */
+/** The month that `p_at` lies in, counted from `p_anchor` in UTC: 31 January, 28 February, 31 March (decisions 2). */
 const PERIOD = `
 CREATE FUNCTION penstock_period(p_anchor timestamptz, p_at timestamptz, OUT period_start timestamptz, OUT period_end timestamptz)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$

@@ -8,7 +8,7 @@ import { METERING_TABLES, WINDOW_TABLE } from './metering/tables.js';
 import { WINDOWS } from './metering/windows.js';
 import { SYSTEM_ROLE, tenancySql } from './tenancy.js';
 
-/** Metering (decisions.md 2 and 4): balances, the ledger, rate windows, processes, and one function for each change of them. */
+/** Metering (decisions 2 and 4): balances, the ledger, rate windows, processes, and one function for each change of them. */
 export class Migration0002 extends Migration {
   override up(): void {
     this.addSql(METERING_TABLES);

@@ -74,7 +74,7 @@ BEGIN
     SELECT * FROM claimed ORDER BY id;
 END $$`;
 
-/** Events: the transactional outbox, its claim, and the dead letters of installations without Kafka (design.md 5). */
+/** Events: the transactional outbox, its claim, and the dead letters of installations without Kafka (ADR 8). */
 export class Migration0003 extends Migration {
   override up(): void {
     this.addSql(`

@@ -9,7 +9,7 @@ import { JOB_PROGRESS, JOB_RENEW } from './jobs/running.js';
 import { JOB_TABLES } from './jobs/tables.js';
 import { tenancySql } from './tenancy.js';
 
-/** Jobs: tables and one function for each state transition (decisions.md 6, "Jobs"). Metering, events and files are called by name. */
+/** Jobs: tables and one function for each state transition (decisions 6, "Jobs"). Metering, events and files are called by name. */
 export class Migration0004 extends Migration {
   override up(): void {
     for (const sql of JOB_TABLES) this.addSql(sql);

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 import { SYSTEM_ROLE, tenancySql } from './tenancy.js';
 
-/** Stored files, and which store the installation is bound to (decisions.md 9). */
+/** Stored files, and which store the installation is bound to (decisions 9). */
 export class Migration0005 extends Migration {
   override up(): void {
     this.addSql(`CREATE TABLE files (

@@ -67,7 +67,7 @@ LANGUAGE sql AS $$
   UPDATE idempotency_keys SET job_ids = job_ids || p_job WHERE id = p_row AND NOT p_job = ANY (job_ids)
 $$;`;
 
-/** Idempotency keys (decisions.md 6, "Beyond the contract"): one row a key and organisation, purged after 24 h. */
+/** Idempotency keys (decisions 6, "Beyond the contract"): one row a key and organisation, purged after 24 h. */
 export class Migration0006 extends Migration {
   override up(): void {
     this.addSql(TABLE);

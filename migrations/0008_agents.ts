@@ -5,7 +5,7 @@ import { SYSTEM_ROLE, TENANT_ROLE, tenancySql } from './tenancy.js';
 
 const OWN = `org_id = NULLIF(current_setting('penstock.org_id', true), '')`;
 
-/** Templates and public agents are read by every organisation, and changed by their owner alone (decisions.md 6 "Agents"). */
+/** Templates and public agents are read by every organisation, and changed by their owner alone (decisions 6 "Agents"). */
 const AGENT_TENANCY = `
 ALTER TABLE agents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE agents FORCE ROW LEVEL SECURITY;

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 import { tenancySql } from './tenancy.js';
 
-/** What the sandbox voice spoke, and by what its sound is known again (decisions.md 6, "Transcription"). */
+/** What the sandbox voice spoke, and by what its sound is known again (decisions 6, "Transcription"). */
 export class Migration0013 extends Migration {
   override up(): void {
     this.addSql(`CREATE TABLE spoken_texts (

@@ -2,7 +2,7 @@ import { Migration } from '@mikro-orm/migrations';
 
 /**
  * A worker's write at a boundary of a step, as before, but on the disk when it answers: what a subscriber saw and what was charged
- * survives a power cut (decisions.md 2). Writes of many runs share that wait.
+ * survives a power cut (decisions 2). Writes of many runs share that wait.
  */
 const ADVANCE_ONE = `
 CREATE OR REPLACE FUNCTION penstock_run_advance(p_worker text, p_id text, p_fence int, p jsonb) RETURNS boolean LANGUAGE plpgsql AS $$

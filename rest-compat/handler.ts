@@ -67,7 +67,7 @@ export function createRestHandler(options: RestOptions): RestHandler {
   };
 }
 
-/** Steps 3 to 8 of decisions.md 1. @throws ApiError while no byte of the answer was sent */
+/** Steps 3 to 8 of decisions 1. @throws ApiError while no byte of the answer was sent */
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
   const { call, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;

@@ -30,7 +30,7 @@ export function splitUrl(url: string): { path: string; query: string } {
 }
 
 /**
- * Step 2 of decisions.md 1: the path and the body.
+ * Step 2 of decisions 1: the path and the body.
  * @throws ApiError not_found, method_not_allowed (both take a slot), unsupported_media_type, payload_too_large, invalid_request
  */
 export async function readRequest(

@@ -7,7 +7,7 @@ import type { Endpoint } from './mount.js';
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
 
-/** An event of a run's stream: its payload in the contract's spelling, without `type` (6.2). */
+/** An event of a run's stream: its payload in the contract's spelling, without `type` (contract 6.2). */
 export interface StreamedEvent {
   sequence: number;
   type: string;
@@ -31,7 +31,7 @@ export interface RestOptions {
   knowledgeLimit(call: Call): { bytes: number; refusal: ApiError };
   /** Where knowledge files lie while they come in. */
   spoolFolder: string;
-  /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions.md 1. @throws ApiError */
+  /** Scope and rate checks of a root field, from its extensions: steps 3 and 4 of decisions 1. @throws ApiError */
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required, model_tier_not_allowed */
   takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
@@ -75,7 +75,7 @@ export interface RestRequest {
   body: Record<string, unknown> | null;
   /** The body came as multipart/form-data with a file. */
   isForm: boolean;
-  /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions.md 1. */
+  /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions 1. */
   fault: ApiError | null;
   context: object;
   /** Removes what the request left on the disk. */

@@ -48,7 +48,7 @@ export interface Route {
   pathVariables?(segments: Record<string, string>): Record<string, unknown>;
   /**
    * The request's JSON body. It reaches the resolver as it was sent, in the place of the variable `input`, and is refused there: the plan is
-   * checked before the fields (decisions.md 1).
+   * checked before the fields (decisions 1).
    */
   body?: {
     limitBytes: number;
@@ -90,5 +90,5 @@ export interface Route {
 
 const MB = 1024 * 1024;
 
-/** Request body limits (decisions.md 6, "Generations"). */
+/** Request body limits (decisions 6, "Generations"). */
 export const BODY_LIMITS = { edits: 60 * MB, large: 35 * MB, small: MB } as const;

@@ -100,7 +100,7 @@ async function carryChat(
     events,
     format: (chunk) => `data: ${chunk as string}\n\n`,
     ending: 'data: [DONE]\n\n',
-    // After the first chunk each failure has this code (decisions.md 6), whatever it is elsewhere.
+    // After the first chunk each failure has this code (decisions 6), whatever it is elsewhere.
     fail: (fault) =>
       new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
     outlivesReader: recorder !== null,

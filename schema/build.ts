@@ -113,7 +113,7 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
   return printSubgraph(build(options));
 }
 
-/** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (design.md 3). */
+/** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */
 function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
   const guard = { role, ...guardOf(field) };
   const work = field.subscribe ?? field.resolve;

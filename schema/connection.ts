@@ -34,7 +34,7 @@ export interface Connection<Node> {
   nextCursor: string | null;
 }
 
-/** The GraphQL type `<Name>Connection {nodes, edges {cursor node}, pageInfo, nextCursor}` of a growing list (decisions.md 8). */
+/** The GraphQL type `<Name>Connection {nodes, edges {cursor node}, pageInfo, nextCursor}` of a growing list (decisions 8). */
 export function connectionType<Node extends object>(name: string, node: () => ClassType<Node>) {
   @ObjectType(`${name}Edge`, { simpleResolvers: true, description: 'One of the list, with its place in it.' })
   class EdgeType implements Edge<Node> {

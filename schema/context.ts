@@ -6,7 +6,7 @@ export interface GraphqlContext {
   call: CallContext;
   services: Services;
   /**
-   * A REST body as it was sent. It stands in the place of the argument `input`: REST checks the plan before the fields (decisions.md 1),
+   * A REST body as it was sent. It stands in the place of the argument `input`: REST checks the plan before the fields (decisions 1),
    * so its bodies reach the service uncoerced and are refused there, in that order, with the contract's messages.
    */
   body?: Record<string, unknown>;

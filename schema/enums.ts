@@ -11,7 +11,7 @@ import {
   TOOLS,
 } from '../src/vocabulary.js';
 
-/** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions.md 8). */
+/** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
   name: string,
   values: readonly Word[],

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../src/errors.js';
 import { ApiError, ERROR_KINDS, toApiError } from '../src/errors.js';
 import { camel } from './names.js';
 
-/** `extensions` of an error of this API (contract 7, decisions.md 1). */
+/** `extensions` of an error of this API (contract 7, decisions 1). */
 export interface ErrorExtensions {
   code: ErrorCode;
   httpStatus: number;
@@ -30,7 +30,7 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['image_url', 'image_url'],
 ]);
 
-/** `param` in the request's spelling (decisions.md 1): services speak the contract's, which REST shows as it is. */
+/** `param` in the request's spelling (decisions 1): services speak the contract's, which REST shows as it is. */
 function argumentOf(param: string): string {
   return SPELLINGS.get(param) ?? camel(param);
 }

@@ -6,7 +6,7 @@ import { camelNames, contractNames } from './names.js';
 /**
  * One generation of any kind, as its GraphQL type `{job, created, data, model, modelTier, usage}`: the REST body where there is one, else
  * the input in the contract's spelling.
- * @throws ApiError in the order of decisions.md 1
+ * @throws ApiError in the order of decisions 1
  */
 export async function generate<Shown>(
   tool: Tool,

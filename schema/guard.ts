@@ -34,14 +34,14 @@ export function Scope(scope: ScopeName, role?: MemberRole): MethodDecorator {
   return Extensions({ penstock: guard });
 }
 
-/** Declares a root field for signed-in people of at least this role (decisions.md 5). */
+/** Declares a root field for signed-in people of at least this role (decisions 5). */
 export function People(role: MemberRole): MethodDecorator {
   return Extensions({
     penstock: { scope: null, role, people: true, admittedByService: false } satisfies FieldGuard,
   });
 }
 
-/** Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions.md 1. */
+/** Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions 1. */
 export function Metered(scope: ScopeName, endpoint?: LimitedEndpoint): MethodDecorator {
   return Extensions({
     penstock: { scope, ...(endpoint ? { endpoint } : {}), admittedByService: true } satisfies FieldGuard,
@@ -61,7 +61,7 @@ export function requireScope(call: CallContext, scope: Demand): void {
   else if (!met.includes(scope)) call.demands = [...met, scope];
 }
 
-/** The plan comes before the arguments (decisions.md 1). @throws ApiError plan_required */
+/** The plan comes before the arguments (decisions 1). @throws ApiError plan_required */
 export function requireAgents({ principal }: CallContext): void {
   if (principal.plan.agents === null) throw new ApiError('plan_required', 'AI Agents are not available');
 }
@@ -90,7 +90,7 @@ export function takeKeySlot(services: Services, call: CallContext): Promise<void
   return taken;
 }
 
-/** Gives back what {@link takeKeySlot} took, for a call that step 4 then refused after all (decisions.md 1); once. */
+/** Gives back what {@link takeKeySlot} took, for a call that step 4 then refused after all (decisions 1); once. */
 export async function returnKeySlot({ metering }: Services, call: CallContext): Promise<void> {
   const { keySlotAt: takenAt, principal } = call;
   if (takenAt === undefined) return;
@@ -100,7 +100,7 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
   if (rate?.takenAt === takenAt) call.rate = { ...rate, remaining: rate.remaining + 1 };
 }
 
-/** The check of scope and rate (steps 3 and 4 of decisions.md 1) that every root field passes once. */
+/** The check of scope and rate (steps 3 and 4 of decisions 1) that every root field passes once. */
 export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   // Of a key a role demands nothing that its retry could lack.
@@ -115,7 +115,7 @@ export function enforce(guard: FieldGuard, context: GraphqlContext): void | Prom
 
 /**
  * The slots of all windows that a field counts against: the key's, and the endpoint's where it has one; then the plan, where a whole scope needs
- * one, and the tier of the model that a body asks for. (Steps 4 and 5 of decisions.md 1, for faults that are told before the field runs.)
+ * one, and the tier of the model that a body asks for. (Steps 4 and 5 of decisions 1, for faults that are told before the field runs.)
  * @throws ApiError rate_limited, plan_required, model_tier_not_allowed
  */
 export async function takeFieldSlots(

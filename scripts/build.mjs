@@ -6,28 +6,30 @@
  *  - every `*.thread.ts` and `*.child.ts` under `src/` → `dist/<same name>.js`, for worker threads and child processes. Names must be unique.
  *    In bundled code: `new Worker(new URL('./picture.thread.js', import.meta.url))`. Under vitest `import.meta.url` is the source file, so a
  *    caller resolves the file from the repository's `dist/` there (the global set-up of the tests builds first).
- *  - `dashboard/main.tsx` → `dist/dashboard.js`, minified and with its packages, for browsers; `dashboard/styles/*.css` → `dist/dashboard.css`.
+ *  - what browsers load, with its packages: scripts/build-pages.mjs.
  *
- * Of all others packages stay in `node_modules`. A build is skipped when neither a source, nor the lock, nor this file changed since the last one. Two builds may run
- * at once: each writes a folder of its own and renames file by file, chunks (content-hashed names) before entries.
+ * The server's packages stay in `node_modules`. GraphiQL is built apart from the rest. Each of the two is skipped when neither a source of it, nor the lock, nor this
+ * file changed since its last build. Two builds may run at once: each writes a folder of its own and renames file by file, chunks
+ * (content-hashed names) before entries.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { GRAPHIQL_FILES, bundleDashboard, bundleGraphiql, findGraphiql } from './build-pages.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations', 'dashboard'];
-const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs'];
-const DASHBOARD = 'dashboard';
+const GRAPHIQL_FOLDERS = ['graphiql'];
+const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/build-pages.mjs'];
 const STALE_CHUNK_MS = 3_600_000;
 const isEntry = (file) =>
   /\.(thread|child)\.ts$/.test(file) || file === 'src/main.ts' || file === 'src/cli.ts';
 
-async function listSources() {
+async function listSources(names) {
   const folders = await Promise.all(
-    SOURCE_FOLDERS.map(async (folder) => {
+    names.map(async (folder) => {
       const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
         missing([]),
       );
@@ -78,61 +80,33 @@ export async function bundle(entries, folder) {
   }
 }
 
-/** The dashboard, for browsers: one script with all that it needs, and one style sheet. */
-async function bundleDashboard(folder) {
-  const { rolldown } = await import('rolldown');
-  const build = await rolldown({
-    cwd: root,
-    input: { dashboard: join(root, DASHBOARD, 'main.tsx') },
-    platform: 'browser',
-    tsconfig: join(root, DASHBOARD, 'tsconfig.json'),
-    resolve: { extensionAlias: { '.js': ['.tsx', '.ts', '.js'] } },
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
-  });
-  try {
-    await build.write({ dir: folder, format: 'iife', minify: true, entryFileNames: '[name].js' });
-  } finally {
-    await build.close();
-  }
-  const styles = join(root, DASHBOARD, 'styles');
-  const sheets = (await readdir(styles)).filter((name) => name.endsWith('.css')).sort();
-  const texts = await Promise.all(sheets.map((name) => readFile(join(styles, name), 'utf8')));
-  await writeFile(join(folder, 'dashboard.css'), texts.join('\n'));
-}
-
 /** Chunks first, entries last: a process that starts in between finds every file that its entry names. */
 async function publish(folder, entries) {
   const names = new Set(entries.map((entry) => `${basename(entry, '.ts')}.js`));
   const files = (await readdir(folder)).sort((a, b) => Number(names.has(a)) - Number(names.has(b)));
   for (const file of files) await rename(join(folder, file), join(dist, file));
-  await removeStale(new Set(files));
+  await removeStale(new Set([...files, ...GRAPHIQL_FILES]));
 }
 
 /** Files of older builds stay for an hour: a running server may still load a chunk lazily. */
 async function removeStale(current) {
   for (const entry of await readdir(dist, { withFileTypes: true })) {
-    if (current.has(entry.name) || entry.name === '.fingerprint') continue;
+    if (current.has(entry.name) || entry.name.startsWith('.fingerprint')) continue;
     const path = join(dist, entry.name);
     const { mtimeMs } = await stat(path).catch(missing({ mtimeMs: Infinity }));
     if (Date.now() - mtimeMs > STALE_CHUNK_MS) await rm(path, { recursive: true, force: true });
   }
 }
 
-/**
- * Builds when something changed.
- * @returns {Promise<boolean>} whether a build ran.
- */
-export async function build() {
-  const files = await listSources();
+/** Builds one part in a folder of its own, when its sources changed since its last build. */
+async function buildPart({ stamp, files, write, entries }) {
   const mark = await fingerprint(files);
-  const stampFile = join(dist, '.fingerprint');
+  const stampFile = join(dist, stamp);
   if ((await readFile(stampFile, 'utf8').catch(missing(''))) === mark) return false;
-  const entries = files.filter(isEntry);
-  if (entries.length === 0) return false;
   await mkdir(dist, { recursive: true });
   const folder = await mkdtemp(join(dist, '.build-'));
   try {
-    await Promise.all([bundle(entries, folder), bundleDashboard(folder)]);
+    await write(folder);
     await publish(folder, entries);
     await writeFile(join(folder, 'fingerprint'), mark);
     await rename(join(folder, 'fingerprint'), stampFile);
@@ -140,6 +114,29 @@ export async function build() {
     await rm(folder, { recursive: true, force: true });
   }
   return true;
+}
+
+/**
+ * Builds what changed.
+ * @returns {Promise<boolean>} whether a build ran.
+ */
+export async function build() {
+  const files = await listSources(SOURCE_FOLDERS);
+  const entries = files.filter(isEntry);
+  const built = await buildPart({
+    stamp: '.fingerprint',
+    files,
+    entries,
+    write: (folder) => Promise.all([bundle(entries, folder), bundleDashboard(root, folder)]),
+  });
+  if (findGraphiql() === null) return built;
+  const pageBuilt = await buildPart({
+    stamp: '.fingerprint-graphiql',
+    files: await listSources(GRAPHIQL_FOLDERS),
+    entries: [],
+    write: (folder) => bundleGraphiql(root, folder),
+  });
+  return built || pageBuilt;
 }
 
 /** What whoever starts a checkout that is not theirs is told, in a sentence. */

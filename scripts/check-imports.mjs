@@ -59,6 +59,7 @@ const FACES = {
   ],
   migrations: [],
   dashboard: [],
+  graphiql: [],
 };
 /** Declared exceptions, each with its reason. */
 const EXCEPTIONS = [
@@ -72,7 +73,7 @@ const EXCEPTIONS = [
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */
 const CONNECTING = ['src/egress/', 'src/providers/'];
 /** What runs in a visitor's browser. */
-const BROWSER = ['src/boot/pages/', 'dashboard/'];
+const BROWSER = ['src/boot/pages/', 'dashboard/', 'graphiql/'];
 /** All that the dashboard takes of packages: whatever else it took, every visitor would load. */
 const DASHBOARD_PACKAGES = /^(react|react-dom\/client|graphql-ws\/client)$/;
 /** Types, which nobody loads. */

@@ -51,13 +51,14 @@ async function committed(path) {
 /** One line for each change of the schema that clients can notice; breaking ones are marked. */
 async function schemaChanges(before, after) {
   if (before === undefined || before === after) return [];
-  const { buildASTSchema, parse } = await import('graphql');
-  const { diff, CriticalityLevel } = await import('@graphql-inspector/core');
-  const schemaOf = (sdl) => buildASTSchema(parse(sdl), { assumeValid: true, assumeValidSDL: true });
-  const changes = await diff(schemaOf(before), schemaOf(after));
-  return changes
-    .filter((change) => change.criticality.level !== CriticalityLevel.NonBreaking)
-    .map((change) => `${change.criticality.level.toLowerCase().replaceAll('_', ' ')}: ${change.message}`);
+  const { buildASTSchema, findBreakingChanges, findDangerousChanges, parse } = await import('graphql');
+  const [old, current] = [before, after].map((sdl) =>
+    buildASTSchema(parse(sdl), { assumeValid: true, assumeValidSDL: true }),
+  );
+  return [
+    ...findBreakingChanges(old, current).map(({ description }) => `breaking: ${description}`),
+    ...findDangerousChanges(old, current).map(({ description }) => `dangerous: ${description}`),
+  ];
 }
 
 /** @returns {Promise<{faults: string[], notes: string[]}>} stale contracts; changes that clients notice. */

@@ -22,7 +22,7 @@ export interface Config {
     publicUrl: string;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
-    /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions.md 4). */
+    /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions 4). */
     trustProxy: string[];
     /** How many bytes of requests are read and held at once, of all callers together. */
     bodyBudgetBytes: number;
@@ -45,7 +45,7 @@ export interface Config {
   plansFile: string | null;
   mcpFile: string | null;
   signing: {
-    /** Null: one is made and kept (decisions.md 9). Read the one in force with `openInstallation`. */
+    /** Null: one is made and kept (decisions 9). Read the one in force with `openInstallation`. */
     secret: string | null;
     /** Still accepted for verification. */
     previous: string | null;
@@ -279,6 +279,9 @@ function tracesUrlOf(env: Environment): string | null {
   return own ?? (base === undefined ? null : `${base}/v1/traces`);
 }
 
+/** The names of all settings; `.env.example` describes each. */
+export const SETTING_NAMES: readonly string[] = ['ENV_FILE', ...Object.keys(Environment.shape)];
+
 /** An empty variable counts as unset, except where emptiness is a mistake that would weaken the installation. */
 const EMPTY_IS_A_FAULT = new Set(['SIGNING_SECRET', 'SIGNING_SECRET_PREVIOUS']);
 
@@ -365,6 +368,22 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
     telemetry: { tracesUrl: tracesUrlOf(env) },
     variables,
   };
+}
+
+/**
+ * Adds the settings of a file to the process's environment, where they are not set there already. Only the starts call it.
+ * @param path default `ENV_FILE`, else `.env` in the working directory, which need not exist; `ENV_FILE` set to nothing reads no file
+ * @throws ConfigError where a named file is not there, or one cannot be read
+ */
+export function readEnvFile(path: string | undefined = process.env['ENV_FILE']): void {
+  if (path === '') return;
+  try {
+    process.loadEnvFile(path ?? '.env');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && path === undefined) return;
+    throw new ConfigError([`${path ?? '.env'}: ${message}`]);
+  }
 }
 
 /** What an environment names of the operator's own files, whatever else is wrong with it. */

@@ -2,7 +2,7 @@ import { firstCharacters } from './characters.js';
 
 /**
  * The one table of faults: every refusal that a caller can see is an {@link ApiError} of one of these kinds
- * (contract part 7, decisions.md 1). REST shows it as `{error, code, param, remaining, retryAfter}`, GraphQL as an
+ * (contract 7, decisions 1). REST shows it as `{error, code, param, remaining, retryAfter}`, GraphQL as an
  * error with the same values in `extensions`, WebSocket as a close code.
  */
 export const ERROR_KINDS = {
@@ -72,7 +72,7 @@ export function invalid(message: string, param?: string): ApiError {
   return new ApiError('invalid_request', message, param === undefined ? {} : { param });
 }
 
-/** 413 for a file in a field (decisions.md 6, "Limits"). */
+/** 413 for a file in a field (decisions 6, "Limits"). */
 export function fileTooLarge(field: string, maxMb: number): ApiError {
   return new ApiError('payload_too_large', `${field} exceeds the maximum size of ${maxMb} MB`, {
     param: field,

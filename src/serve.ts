@@ -1,6 +1,6 @@
 import { pino, type Logger } from 'pino';
 import { bannerOf, faultsOfFiles, startPenstock, type RunningPenstock } from './boot/index.js';
-import { ConfigError, loadConfig, operatorFiles, type Config } from './config.js';
+import { ConfigError, loadConfig, operatorFiles, readEnvFile, type Config } from './config.js';
 import { createLogOutput } from './log-output.js';
 
 /** A stop that takes longer is cut: whoever asked for it must not wait for ever. */
@@ -46,7 +46,7 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
       .then((running) => running.reload())
       .catch((error: unknown) => logger.error({ err: error }, 'the configuration was not read again'));
   });
-  // The last line: nothing should reach it, and what does must not end the service (trust.md 3).
+  // The last line: nothing should reach it, and what does must not end the service (trust 3).
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
 }
 
@@ -76,6 +76,7 @@ function explainFile({ code, path, message }: NodeJS.ErrnoException, { dataDir }
 
 async function readConfig(): Promise<Config> {
   try {
+    readEnvFile();
     return loadConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

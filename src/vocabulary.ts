@@ -29,7 +29,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Roles of people in an organisation, strongest first (decisions.md 5). */
+/** Roles of people in an organisation, strongest first (decisions 5). */
 export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
@@ -65,11 +65,11 @@ export type PlanCode = (typeof PLAN_CODES)[number];
 
 /**
  * Amounts by bucket, in whole hundredths of the bucket's unit: 150 is 1.5 units. Metering knows no binary fractions
- * (decisions.md 2); faces divide by 100 when they show an amount.
+ * (decisions 2); faces divide by 100 when they show an amount.
  */
 export type Amounts = Partial<Record<Bucket, number>>;
 
-/** What identifies the caller's program, for usage records only; each cut to 200 characters (decisions.md 7). */
+/** What identifies the caller's program, for usage records only; each cut to 200 characters (decisions 7). */
 export interface ClientInfo {
   serviceClient: string | null;
   clientName: string | null;

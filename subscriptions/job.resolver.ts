@@ -18,7 +18,7 @@ function watchJobs({ args, context }: Subscribing<{ tool?: Tool | null }>) {
   return services.jobEvents.updates({ orgId: call.principal.orgId, ...(tool === undefined ? {} : { tool }) });
 }
 
-/** Live jobs (decisions.md 8): their events are the hub's, shared by all subscribers of a process. */
+/** Live jobs (decisions 8): their events are the hub's, shared by all subscribers of a process. */
 @Resolver()
 export class JobSubscriptionResolver {
   @Scope('usage')

@@ -34,7 +34,7 @@ function stepOf({ data }: RunEvent): RunStep | null {
   };
 }
 
-/** Live runs (decisions.md 8). */
+/** Live runs (decisions 8). */
 @Resolver()
 export class AgentRunSubscriptionResolver {
   @Scope('agents')

@@ -83,7 +83,7 @@ export function useConversation(): Conversation {
   const { api } = usePlace();
   const [turns, setTurns] = useState<Turn[]>([]);
   const [isAnswering, setAnswering] = useState(false);
-  const end = useRef<() => void>();
+  const end = useRef<(() => void) | undefined>(undefined);
   useEffect(() => () => end.current?.(), []);
   const change = (how: (last: Turn) => Turn): void =>
     setTurns((all) => all.map((turn, at) => (at === all.length - 1 ? how(turn) : turn)));

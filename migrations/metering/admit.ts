@@ -89,7 +89,7 @@ const toInsert = (credits: string, tokens: string): string => `FROM (
       WHERE u.op IS NOT NULL`;
 
 /**
- * Admission of a batch of requests, in order (decisions.md 1 and 4). For each: is the key valid and the caller's copy of the
+ * Admission of a batch of requests, in order (decisions 1 and 4). For each: is the key valid and the caller's copy of the
  * organisation current; are both windows free, then both slots are taken; does the whole price fit, then it is reserved with its
  * ledger row. Each row is written once for the whole batch.
  *

@@ -1,6 +1,6 @@
 /**
  * The organisation's plan and buckets now. `p_allowances` gives each plan code's allowance (hundredths by bucket); the plan whose
- * limits hold is Free's once a cancelled subscription is over (decisions.md 2). Null where there is no such organisation.
+ * limits hold is Free's once a cancelled subscription is over (decisions 2). Null where there is no such organisation.
  */
 const QUOTA = `
 CREATE OR REPLACE FUNCTION penstock_quota(p_org_id text, p_allowances jsonb) RETURNS json LANGUAGE plpgsql AS $$

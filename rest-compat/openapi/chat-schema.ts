@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../route.types.js';
 
-// What the convention's JSON fields hold (contract 2.2 and 4.1, decisions.md 6 "Chat"), which GraphQL carries as JSON.
+// What the convention's JSON fields hold (contract 2.2 and 4.1, decisions 6 "Chat"), which GraphQL carries as JSON.
 
 const NULL: JsonSchema = { type: 'null' };
 const TEXT: JsonSchema = { type: 'string' };

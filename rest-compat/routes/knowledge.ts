@@ -1,7 +1,7 @@
 import type { Route } from '../route.types.js';
 import { wrapped } from './wrapped.js';
 
-/** decisions.md 6 "Agents", knowledge record. */
+/** decisions 6 "Agents", knowledge record. */
 const FILE = `
   id agent_id: agentId filename content_type: contentType size_bytes: sizeBytes status error_message: errorMessage
   chunk_count: chunkCount created_at: createdAt updated_at: updatedAt`;

@@ -25,7 +25,7 @@ export const quotaRoutes: Route[] = [
         quotas { bucket remaining limit used usage_percent: usagePercent }
       }
     }`,
-    /** The contract keys buckets by name (2.14), which GraphQL cannot express. */
+    /** The contract keys buckets by name (contract 2.14), which GraphQL cannot express. */
     respond(body) {
       const quotas = (body['quotas'] as Bucket[]).map(({ bucket, ...state }) => [bucket, state] as const);
       return { body: { ...body, quotas: Object.fromEntries(quotas) } };

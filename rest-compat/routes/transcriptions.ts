@@ -45,7 +45,7 @@ function inConvention(segments: Segment[]): Record<string, unknown> {
   };
 }
 
-/** Text, SRT and VTT come as they are, the usage as JSON in `X-Usage` (decisions.md 6, "Generations"). */
+/** Text, SRT and VTT come as they are, the usage as JSON in `X-Usage` (decisions 6, "Generations"). */
 function transcriptionAnswer(
   body: Record<string, unknown>,
   { asked, isForm }: Pick<RespondRequest, 'asked' | 'isForm'>,

@@ -2,7 +2,7 @@ import type { Route } from '../route.types.js';
 import { BODY_LIMITS } from '../route.types.js';
 import { wrapped } from './wrapped.js';
 
-/** decisions.md 6 "Webhooks"; the secret only in the answers to create and rotate. */
+/** decisions 6 "Webhooks"; the secret only in the answers to create and rotate. */
 const WEBHOOK = `
   id name url events enabled custom_headers: customHeaders consecutive_failures: consecutiveFailures
   disabled_reason: disabledReason last_delivery_at: lastDeliveryAt created_at: createdAt updated_at: updatedAt`;

@@ -78,7 +78,7 @@ export class AgentRunType {
 
 export const AgentRunConnection = connectionType('AgentRun', () => AgentRunType);
 
-/** What `agentRunSteps` yields (decisions.md 8). */
+/** What `agentRunSteps` yields (decisions 8). */
 @ObjectType({ simpleResolvers: true, description: "One event of a run's stream, with the run as of it." })
 export class AgentRunEvent {
   @Field(() => Int, { description: 'From 1, without a hole; `after:` takes it.' })

@@ -5,7 +5,7 @@ import { People } from '../guard.js';
 import { CreateApiKeyInput } from './api-key.input.js';
 import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult } from './api-key.type.js';
 
-/** Keys are made and revoked by people, not by keys (contract 5.3, decisions.md 5). */
+/** Keys are made and revoked by people, not by keys (contract 5.3, decisions 5). */
 @Resolver()
 export class ApiKeyResolver {
   @People('admin')

@@ -138,7 +138,7 @@ function channels({ jobs, agents, events, webhooks }: Specs): Record<string, unk
 }
 
 /**
- * What `schema/asyncapi.yaml` holds: the Kafka topics and the webhooks (design.md 5, decisions.md 6 "Kafka messages").
+ * What `schema/asyncapi.yaml` holds: the Kafka topics and the webhooks (ADR 8, decisions 6 "Kafka messages").
  * @param job JSON Schema of a job as GET /jobs/{jobId} shows it
  */
 export function asyncApiDocument(job: EventSchema): Record<string, unknown> {

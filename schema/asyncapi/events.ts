@@ -46,7 +46,7 @@ const bucket = object({
 const roles: EventSchema = { type: 'string', enum: ['owner', 'admin', 'member', 'viewer'] };
 const member = { userId: text, email: text, role: roles };
 
-/** `data` of each webhook event (contract 6.1, decisions.md 6). */
+/** `data` of each webhook event (contract 6.1, decisions 6). */
 export const WEBHOOK_EVENT_DATA: Record<WebhookEventType, EventSchema> = {
   'agent.run.started': object(run),
   'agent.run.completed': object({

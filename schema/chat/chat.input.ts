@@ -36,7 +36,7 @@ export class ChatMessageInput {
   toolCallId?: string | null;
 }
 
-/** REST takes such a field as any unknown one, whatever it holds (decisions.md 6): it is ignored, or the model's maker judges it. */
+/** REST takes such a field as any unknown one, whatever it holds (decisions 6): it is ignored, or the model's maker judges it. */
 const unchecked = Extensions({ unchecked: true });
 
 @InputType({

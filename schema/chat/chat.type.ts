@@ -112,7 +112,7 @@ export class ChatChunkChoice {
   logprobs!: unknown;
 }
 
-/** The chunk that REST streams (decisions.md 6, "Chat"), in camelCase. */
+/** The chunk that REST streams (decisions 6, "Chat"), in camelCase. */
 @ObjectType({ simpleResolvers: true, description: 'A piece of an answer that streams.' })
 export class ChatCompletionChunk {
   @Field(() => ID, { description: 'The same in all chunks of an answer.' })

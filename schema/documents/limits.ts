@@ -22,7 +22,7 @@ import {
 import type { GraphQLCompositeType, GraphQLField, GraphQLOutputType } from 'graphql';
 import { guardOf } from '../guard.js';
 
-/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust.md 2, "GraphQL"). */
+/** What one operation may ask for; a document over a limit is a 400 before anything runs (trust 2, "GraphQL"). */
 export const LIMITS = {
   /** Characters of the document, comments included; files come as variables. */
   length: 1_000_000,

@@ -25,7 +25,7 @@ export class EmbeddingUsage {
   creditsUsed!: number;
 }
 
-/** decisions.md 6, "Embeddings". */
+/** decisions 6, "Embeddings". */
 @ObjectType({ simpleResolvers: true, description: 'Vectors, in the order of the texts.' })
 export class EmbeddingList {
   @Field(() => String, { description: '`list`.' })

@@ -23,7 +23,7 @@ import { paramOf, parseRequest } from './request.js';
 import { executeSerially, rootNames } from './serial-mutation.js';
 import type { DoneFields, SerialMutation } from './serial-mutation.js';
 
-/** Request bodies of /graphql (decisions.md 6): files may come in them as base64. */
+/** Request bodies of /graphql (decisions 6): files may come in them as base64. */
 const BODY_LIMIT_BYTES = 60 * 1024 * 1024;
 
 export interface GraphqlHandler {
@@ -32,7 +32,7 @@ export interface GraphqlHandler {
   close(): Promise<void>;
 }
 
-/** GraphQL over HTTP: decisions.md 1 and 8. The caller is known before a byte of the body is read. */
+/** GraphQL over HTTP: decisions 1 and 8. The caller is known before a byte of the body is read. */
 export async function createGraphqlHandler(options: GraphqlHandlerOptions): Promise<GraphqlHandler> {
   const apollo = await createApollo(options);
   const { edge } = options;
@@ -183,7 +183,7 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-/** A refusal of the whole request: its status, whatever the client accepts (decisions.md 8). */
+/** A refusal of the whole request: its status, whatever the client accepts (decisions 8). */
 function refusal(error: ApiError): HttpAnswer {
   const errors = [{ message: error.message, extensions: errorExtensions(error) }];
   return {

@@ -34,7 +34,7 @@ export class ImageEditUsage {
   totalTokens!: number;
 }
 
-/** Contract 2.5 in the envelope of 2.1 (decisions.md 8, "Generations"). */
+/** Contract 2.5 in the envelope of 2.1 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'An edited image, or the job that makes it.' })
 export class ImageEdit {
   @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })

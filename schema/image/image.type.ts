@@ -48,7 +48,7 @@ export class ImageUsage {
   totalTokens!: number;
 }
 
-/** Contract 2.4 in the envelope of 2.1 (decisions.md 8, "Generations"). */
+/** Contract 2.4 in the envelope of 2.1 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'Images, or the job that makes them.' })
 export class ImageGeneration {
   @Field(() => JobType, { description: 'The job that makes them: `jobProgress` follows it.' })

@@ -69,7 +69,7 @@ export class CancelJobResult {
   job!: JobType;
 }
 
-/** What `jobProgress` and `jobUpdates` yield (decisions.md 8). */
+/** What `jobProgress` and `jobUpdates` yield (decisions 8). */
 @ObjectType({ simpleResolvers: true, description: "One entry of a job's history, with the job as of it." })
 export class JobProgress {
   @Field(() => Int, {

@@ -64,7 +64,7 @@ export class KnowledgeResolver {
   ): Promise<KnowledgeFile> {
     const { call, services } = context;
     const filename = context.spooled?.filename ?? input?.filename ?? '';
-    // The plan and the agent are looked at before the file (decisions.md 1): it is opened when it is read.
+    // The plan and the agent are looked at before the file (decisions 1): it is opened when it is read.
     const open = () => fileOf(context, input ?? null);
     return services.knowledge.upload(call, agentId, { filename, open });
   }

@@ -3,7 +3,7 @@ import { connectionType } from '../connection.js';
 import { KnowledgeStatus } from '../enums.js';
 import { DateTime } from '../scalars.js';
 
-/** Contract 2.13, decisions.md 6 "Agents". */
+/** Contract 2.13, decisions 6 "Agents". */
 @ObjectType('KnowledgeFile', {
   simpleResolvers: true,
   description: 'A document that an agent answers out of.',

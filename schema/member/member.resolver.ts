@@ -20,7 +20,7 @@ function linkOf({ services }: GraphqlContext, { token, expiresAt }: NewLink): Si
   return { url: signInUrl(services.config.http.publicUrl, token), expiresAt };
 }
 
-/** Who belongs to the organisation: read by everyone who does, changed by owners and admins (decisions.md 5). */
+/** Who belongs to the organisation: read by everyone who does, changed by owners and admins (decisions 5). */
 @Resolver()
 export class MemberResolver {
   @People('viewer')

@@ -27,7 +27,7 @@ export class ModelModalities {
   output!: string[];
 }
 
-/** decisions.md 6, "Models". */
+/** decisions 6, "Models". */
 @Directive('@key(fields: "id")')
 @ObjectType('Model', { simpleResolvers: true, description: 'A model of the catalogue.' })
 export class ModelObject {

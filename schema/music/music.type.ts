@@ -22,7 +22,7 @@ export class MusicUsage {
   tracksRemaining!: number;
 }
 
-/** Contract 2.7 in the envelope of 2.1 (decisions.md 8, "Generations"). */
+/** Contract 2.7 in the envelope of 2.1 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'Music, or the job that makes it.' })
 export class MusicGeneration {
   @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })

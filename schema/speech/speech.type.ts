@@ -25,7 +25,7 @@ export class SpeechUsage {
   charsRemaining!: number;
 }
 
-/** Contract 2.8 (decisions.md 8, "Generations"). */
+/** Contract 2.8 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'Speech, or the job that makes it.' })
 export class SpeechGeneration {
   @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })

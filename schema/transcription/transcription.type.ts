@@ -67,7 +67,7 @@ export class TranscriptionUsage {
   secondsRemaining!: number;
 }
 
-/** Contract 2.9 (decisions.md 8, "Generations"). */
+/** Contract 2.9 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'A transcript, or the job that makes it.' })
 export class TranscriptionGeneration {
   @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })

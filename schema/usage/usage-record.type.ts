@@ -33,7 +33,7 @@ export class ClientIdentification {
   userAgent!: string | null;
 }
 
-/** A ledger row (decisions.md 2). */
+/** A ledger row (decisions 2). */
 @ObjectType('UsageRecord', { simpleResolvers: true, description: 'One metered operation.' })
 export class UsageRecordType {
   @Field(() => ID, { description: 'Id of the operation; it is settled once.' })

@@ -28,7 +28,7 @@ export class VideoUsage {
   secondsRemaining!: number;
 }
 
-/** Contract 2.6 in the envelope of 2.1 (decisions.md 8, "Generations"). */
+/** Contract 2.6 in the envelope of 2.1 (decisions 8, "Generations"). */
 @ObjectType({ simpleResolvers: true, description: 'A video, or the job that makes it.' })
 export class VideoGeneration {
   @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })

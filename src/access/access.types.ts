@@ -1,6 +1,6 @@
 import type { Bucket, LimitedEndpoint, MemberRole, PlanCode, Scope, Tier } from '../vocabulary.js';
 
-/** What a plan allows; data that `PLANS_FILE` can override (decisions.md 2, contract 8). Amounts in whole units. */
+/** What a plan allows; data that `PLANS_FILE` can override (decisions 2, contract 8). Amounts in whole units. */
 export interface Plan {
   code: PlanCode;
   /** `Free`, `Pro Monthly` … */

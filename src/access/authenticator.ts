@@ -27,7 +27,7 @@ interface Row {
   plan_code: PlanCode;
   subscription_ends_at: Date | null;
   version: number;
-  /** The database's clock when it was read: that one decides (decisions.md 2), and this process's may be set otherwise. */
+  /** The database's clock when it was read: that one decides (decisions 2), and this process's may be set otherwise. */
   read_at: Date;
   /** Null: an API key. */
   session_id: string | null;

@@ -14,7 +14,7 @@ const OWNER = 'owner@demo.example';
 
 /**
  * An organisation `Demo` on the Business plan, its owner with a link to sign in by, and a key with all scopes, for a newcomer: only in an embedded database that has no
- * organisation yet (decisions.md 9). Of several first starts one makes it.
+ * organisation yet (decisions 9). Of several first starts one makes it.
  * @returns the key and the link's token, which are shown this once; null where there is nothing to make
  */
 export async function createDemo(options: {

@@ -15,7 +15,7 @@ export interface EffectivePlan {
   entitled: boolean;
 }
 
-/** After a cancelled subscription's end the code stays, `entitled` is false, and the Free limits hold (decisions.md 2). */
+/** After a cancelled subscription's end the code stays, `entitled` is false, and the Free limits hold (decisions 2). */
 export function effectivePlan(catalogue: PlanCatalogue, state: SubscriptionState, now: Date): EffectivePlan {
   const subscribedPlan = catalogue.plans[state.planCode];
   const entitled = state.subscriptionEndsAt === null || state.subscriptionEndsAt > now;

@@ -9,7 +9,7 @@ import { allowanceOf } from './plans.js';
 import { movePlan, moveToCancelled } from './subscription.js';
 import type { Subscription, SubscriptionMove } from './subscription.js';
 
-/** An organisation as the command line and the dashboard show it (decisions.md 10). */
+/** An organisation as the command line and the dashboard show it (decisions 10). */
 export interface OrganizationView {
   id: string;
   name: string;

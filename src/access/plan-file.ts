@@ -72,7 +72,7 @@ async function readJson(file: string): Promise<unknown> {
 }
 
 /**
- * The plans in force: the contract's, with an operator's file merged deeply over them (decisions.md 2).
+ * The plans in force: the contract's, with an operator's file merged deeply over them (decisions 2).
  * @param file null: the contract's plans
  * @throws ConfigError naming every fault: unknown keys, wrong types, an unreadable file
  */
@@ -95,7 +95,7 @@ export interface LivePlanCatalogue extends PlanCatalogue {
   reload(): Promise<void>;
 }
 
-/** Plans for a running process: SIGHUP calls `reload` (decisions.md 9). */
+/** Plans for a running process: SIGHUP calls `reload` (decisions 9). */
 export async function createPlanCatalogue(file: string | null): Promise<LivePlanCatalogue> {
   const live: LivePlanCatalogue = {
     ...(await loadPlans(file)),

@@ -32,7 +32,7 @@ const hasEnded = (subscription: Subscription, now: Date): boolean =>
 const isUnpaid = (subscription: Subscription, now: Date): boolean =>
   subscription.planCode === 'free' || hasEnded(subscription, now);
 
-/** A change between paid plans keeps anchor and period; from Free or after an end a new one begins (decisions.md 2 and 6). */
+/** A change between paid plans keeps anchor and period; from Free or after an end a new one begins (decisions 2 and 6). */
 export function movePlan(
   current: Subscription,
   { planCode, now, newId }: MoveInput,

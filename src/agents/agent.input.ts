@@ -94,7 +94,7 @@ function iterations(value: unknown, plan: AgentPlan): number {
 const chatModel = (asked: unknown, rules: AgentRules): string =>
   modelFor({ model: asked }, { ...rules, type: 'chat' }).id;
 
-/** A model that there is must be the plan's before the fields are looked at (403 before 400, decisions.md 1). */
+/** A model that there is must be the plan's before the fields are looked at (403 before 400, decisions 1). */
 function requireTier({ model }: Record<string, unknown>, rules: AgentRules): void {
   if (typeof model === 'string' && rules.models.find(model) !== null) chatModel(model, rules);
 }

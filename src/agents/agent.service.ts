@@ -25,7 +25,7 @@ export interface AgentServiceOptions {
 
 const agentNotFound = (): ApiError => notFound('Agent not found');
 
-/** Agents: the organisation's own, public ones and templates (contract 2.11, 4.8; decisions.md 6 "Agents"). */
+/** Agents: the organisation's own, public ones and templates (contract 2.11, 4.8; decisions 6 "Agents"). */
 export function createAgentService(options: AgentServiceOptions): AgentService {
   return new Agents(options);
 }

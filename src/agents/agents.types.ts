@@ -4,7 +4,7 @@ import type { FileSource } from '../files/files.types.js';
 import type { KeyedCall } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
-/** Tool ids of the contract (4.8); MCP tools are `mcp:<server>/<tool>`. */
+/** Tool ids of the contract (contract 4.8); MCP tools are `mcp:<server>/<tool>`. */
 export const AGENT_TOOLS = [
   'web_search',
   'web_fetch',
@@ -50,7 +50,7 @@ export interface Agent {
 export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 export type StepType = 'thinking' | 'tool_call' | 'tool_result' | 'response' | 'error';
 
-/** A step as it is stored (contract 2.12); in the stream `step_type` is `type` and `tool_name` is `tool` (6.2). */
+/** A step as it is stored (contract 2.12); in the stream `step_type` is `type` and `tool_name` is `tool` (contract 6.2). */
 export interface RunStep {
   stepNumber: number;
   stepType: StepType;
@@ -154,7 +154,7 @@ export interface AgentRunService {
   positions(runIds: string[]): Promise<RunPosition[]>;
 }
 
-/** decisions.md 6 "Agents". */
+/** decisions 6 "Agents". */
 export interface KnowledgeFile {
   id: string;
   agentId: string;

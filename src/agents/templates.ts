@@ -18,7 +18,7 @@ interface Template {
 const idOf = (category: TemplateCategory, nth: number): string =>
   `agt_template${category.padEnd(17, '0')}${nth}`;
 
-/** At most 4 tools and 10 rounds each, so that every plan with agents runs them as they are (decisions.md 6 "Agents"). */
+/** At most 4 tools and 10 rounds each, so that every plan with agents runs them as they are (decisions 6 "Agents"). */
 export const TEMPLATES: readonly Template[] = [
   {
     id: idOf('research', 1),

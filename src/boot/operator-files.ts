@@ -20,11 +20,13 @@ function faultsOf(settled: PromiseSettledResult<unknown>[]): string[] {
 export async function allOrEveryFault<T extends readonly unknown[]>(
   reads: readonly [...{ [K in keyof T]: Promise<T[K]> }],
 ): Promise<T> {
-  const settled = await Promise.allSettled(reads);
+  // A mapped tuple type hides from the linter that its members are promises.
+  const promises: readonly Promise<unknown>[] = reads;
+  const settled = await Promise.allSettled(promises);
   const faults = faultsOf(settled);
   const failed = settled.filter(({ status }) => status === 'rejected');
   if (failed.length > 1 && faults.length > 0) throw new ConfigError(faults);
-  return Promise.all(reads) as unknown as Promise<T>;
+  return (await Promise.all(promises)) as unknown as T;
 }
 
 /** The faults of the operator's files, for a start that the environment's own end already. */

@@ -20,7 +20,7 @@ import { createRouter } from './http/router.js';
 import { observeDeliveries, observeHandlers, observeHttp, observeRuns } from './telemetry/index.js';
 import { compose, type Composition } from './services.js';
 
-/** Time that requests, streams and jobs have to end after a stop was asked for (decisions.md 9). */
+/** Time that requests, streams and jobs have to end after a stop was asked for (decisions 9). */
 const DRAIN_TIMEOUT_MS = 25_000;
 
 export interface StartOptions {

@@ -18,7 +18,7 @@ interface Which {
   email: string;
 }
 
-/** `member add|remove|role|list` (decisions.md 6): answers `{userId, email, role, previousRole?}`; `member link`: `{email, url, expiresAt}`. */
+/** `member add|remove|role|list` (decisions 6): answers `{userId, email, role, previousRole?}`; `member link`: `{email, url, expiresAt}`. */
 export function addMemberCommands(program: Command): void {
   const member = program.command('member').description('people in an organization');
   member

@@ -5,7 +5,7 @@ import { parseAmount, parseBucket, parsePlan, parsePositiveAmount } from './argu
 
 const session = async () => (await import('./session.js')).withSession;
 
-/** `org create|plan|cancel|show|list|top-up` (decisions.md 10). */
+/** `org create|plan|cancel|show|list|top-up` (decisions 10). */
 export function addOrgCommands(program: Command): void {
   const org = program.command('org').description('organizations and their plans');
   org

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.js';
+import { ConfigError, readEnvFile } from '../config.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';
@@ -38,6 +38,7 @@ function describe(error: unknown): string {
  */
 export async function run(args: string[]): Promise<void> {
   try {
+    readEnvFile();
     await createProgram().parseAsync(args, { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {

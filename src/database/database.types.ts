@@ -38,7 +38,7 @@ export interface EarlyRows<Row> {
 }
 
 /**
- * PostgreSQL, seen through the two roles of design.md 6. Both pools connect with `-c role=…`; neither role owns a table and row level
+ * PostgreSQL, seen through the two roles of ADR 4. Both pools connect with `-c role=…`; neither role owns a table and row level
  * security is forced.
  */
 export interface Database {

@@ -16,7 +16,7 @@ export const tenantFilter = {
   },
 };
 
-/** An organisation and its subscription (contract 2.14, decisions.md 2). */
+/** An organisation and its subscription (contract 2.14, decisions 2). */
 export const Organization = defineEntity({
   name: 'Organization',
   tableName: 'organizations',

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.js';
 
-/** How long a call waits for PostgreSQL before it is refused (decisions.md 9). */
+/** How long a call waits for PostgreSQL before it is refused (decisions 9). */
 export const PATIENCE_MS = 5000;
 
 const SYSTEM_CODES = new Set([

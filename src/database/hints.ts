@@ -102,7 +102,7 @@ async function listen({
   };
 }
 
-/** LISTEN/NOTIFY on a connection of its own that comes back by itself (decisions.md 9: ids only; lost hints cost a sweep). */
+/** LISTEN/NOTIFY on a connection of its own that comes back by itself (decisions 9: ids only; lost hints cost a sweep). */
 export async function createHints(options: {
   server: Server;
   role: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../config.js';
 import type { Database, Sql } from './database.types.js';
 
-/** What is one for all processes of an installation (decisions.md 9). */
+/** What is one for all processes of an installation (decisions 9). */
 export interface Installation {
   /** Also stands in the file store; a process whose store lacks it refuses to start. */
   id: string;

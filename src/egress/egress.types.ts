@@ -47,10 +47,10 @@ export class EgressError extends Error {
   }
 }
 
-/** The one way to addresses that callers name (design.md 6). The operator's own addresses use {@link createOperatorAgent}. */
+/** The one way to addresses that callers name (trust 2). The operator's own addresses use {@link createOperatorAgent}. */
 export interface Egress {
   /**
-   * Refuses forbidden forms and literal addresses before any connection (trust.md 2).
+   * Refuses forbidden forms and literal addresses before any connection (trust 2).
    * @throws ApiError invalid_request `Invalid URL` with `param` where a field is given
    */
   checkUrl(value: string, options?: { httpsOnly?: boolean; field?: string }): URL;

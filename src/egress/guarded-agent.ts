@@ -51,7 +51,7 @@ export function createGuardedAgent(
 
 /**
  * A dispatcher for addresses in the operator's own configuration (providers, search, S3 …): no deny list, keep-alive, as many
- * connections as there are streams open. Limits: connect 5 s, first byte 60 s, 60 s between chunks (decisions.md 6, "Upstreams").
+ * connections as there are streams open. Limits: connect 5 s, first byte 60 s, 60 s between chunks (decisions 6, "Upstreams").
  */
 export function createOperatorAgent(
   options: { connectTimeoutMs?: number; headersTimeoutMs?: number; bodyTimeoutMs?: number } = {},

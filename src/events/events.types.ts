@@ -1,7 +1,7 @@
-/** Topics without their prefix (`KAFKA_PREFIX`, default `penstock`): design.md 5. */
+/** Topics without their prefix (`KAFKA_PREFIX`, default `penstock`): ADR 8. */
 export type Topic = 'jobs' | 'agents' | 'events';
 
-/** One message on a topic; the value of its Kafka message is this as JSON (decisions.md 6, "Kafka messages"). */
+/** One message on a topic; the value of its Kafka message is this as JSON (decisions 6, "Kafka messages"). */
 export interface EventEnvelope {
   /** `evt_…`, unique; consumers deduplicate by it. */
   id: string;

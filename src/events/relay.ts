@@ -17,7 +17,7 @@ export interface RelayOptions {
   database: Pick<Database, 'system' | 'hints'>;
   bus: Pick<Bus, 'publish'>;
   logger: Logger;
-  /** Signs `{"$file"}` references of an event's data when it is published (decisions.md 9). */
+  /** Signs `{"$file"}` references of an event's data when it is published (decisions 9). */
   render?: (event: EventEnvelope) => EventEnvelope['data'];
   /** Rows of one publication. Default 1,000. */
   batchSize?: number;

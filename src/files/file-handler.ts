@@ -11,7 +11,7 @@ export interface FileHandlerOptions {
   logger: Logger;
 }
 
-/** Answers requests under `/files/`. No key, no rate limit, no query: the signature is the permission (decisions.md 9). */
+/** Answers requests under `/files/`. No key, no rate limit, no query: the signature is the permission (decisions 9). */
 export type FileHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export function createFileHandler(options: FileHandlerOptions): FileHandler {

@@ -36,7 +36,7 @@ export interface Files {
 }
 
 /**
- * Opens the store and checks that it is this installation's (decisions.md 9).
+ * Opens the store and checks that it is this installation's (decisions 9).
  * @throws FileStoreError with a message for the operator
  */
 export async function openFiles({ config, database, signing, logger }: FilesOptions): Promise<Files> {

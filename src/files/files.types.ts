@@ -1,4 +1,4 @@
-/** A stored file's row. Rows store ids; URLs are signed whenever an answer is made (decisions.md 9). */
+/** A stored file's row. Rows store ids; URLs are signed whenever an answer is made (decisions 9). */
 export interface StoredFile {
   /** `file_…` */
   id: string;

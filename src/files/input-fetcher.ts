@@ -12,7 +12,7 @@ const MAX_REDIRECTS = 3;
 const TOTAL_TIMEOUT_MS = 30_000;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
-/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions.md 1). */
+/** For the inputs of one call: 30 s from now, as `performance.now()` tells time (decisions 1). */
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
 
 /**

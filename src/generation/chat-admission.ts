@@ -21,7 +21,7 @@ export interface ChatAdmissionOptions extends ImageOptions {
   search: Search;
 }
 
-/** A request that passed the checks without effect (steps 5 and 6 of decisions.md 1). */
+/** A request that passed the checks without effect (steps 5 and 6 of decisions 1). */
 export interface CheckedChat {
   request: ChatRequest;
   model: Model;
@@ -41,7 +41,7 @@ export interface AdmittedChat extends CheckedChat {
 export interface ChatAdmission {
   /** Nearly always at once: each wait costs a turn of the queue. @throws ApiError of step 5 or 6 */
   check(call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat>;
-  /** @throws ApiError in the order of decisions.md 1 */
+  /** @throws ApiError in the order of decisions 1 */
   admit(call: CallContext, body: Record<string, unknown>): Promise<AdmittedChat>;
 }
 

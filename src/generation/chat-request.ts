@@ -162,7 +162,7 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
 }
 
 /**
- * Checks a chat request (contract 4.1, decisions.md 6 "Chat"). Unknown fields are ignored, null counts as absent.
+ * Checks a chat request (contract 4.1, decisions 6 "Chat"). Unknown fields are ignored, null counts as absent.
  * @throws ApiError invalid_request with `param`
  */
 export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest {

@@ -18,7 +18,7 @@ import type { ChatSettlement } from './chat-settlement.js';
 import { countTexts } from './chat-tokens.js';
 import { chatUsage, wholeTokens } from './chat-usage.js';
 
-/** A reader that takes nothing for so long counts as gone (decisions.md 6, "Upstreams"). */
+/** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
 const STALL_MS = 60_000;
 
 export interface StreamOptions {

@@ -5,7 +5,7 @@ import type { Tokenizer } from '../providers/index.js';
 const MAX_TEXTS = 2048;
 const MAX_DIMENSIONS = 4096;
 
-/** A checked embeddings request (decisions.md 6, "Embeddings"). */
+/** A checked embeddings request (decisions 6, "Embeddings"). */
 export interface EmbeddingRequest {
   texts: string[];
   base64: boolean;

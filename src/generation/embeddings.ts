@@ -117,7 +117,7 @@ async function admit(
   return { ...checked, operationId };
 }
 
-/** Embeddings (decisions.md 6): charged as chat is, not a job. */
+/** Embeddings (decisions 6): charged as chat is, not a job. */
 export function createEmbeddingService(options: EmbeddingOptions): EmbeddingService {
   const { metering, logger } = options;
   const router = createRouter(options);

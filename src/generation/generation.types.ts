@@ -24,7 +24,7 @@ export interface Estimate {
 
 /**
  * One kind of generation, as data and three functions. The shared pipeline (generation/pipeline.ts) does all else in the order of
- * decisions.md 1: admission, job, waiting, answer.
+ * decisions 1: admission, job, waiting, answer.
  */
 export interface GenerationKind<Input> {
   tool: Tool;
@@ -33,7 +33,7 @@ export interface GenerationKind<Input> {
   modelType: ModelType;
   timeLimitMs: number;
   concurrency: number;
-  /** 402 message of its own (7.4), or null for `Quota exceeded for <bucket>`. */
+  /** 402 message of its own (contract 7.4), or null for `Quota exceeded for <bucket>`. */
   exhaustedMessage: string | null;
   /** 500 message of its own, or `Generation failed`. */
   failureMessage: string;
@@ -61,7 +61,7 @@ export interface GenerationKind<Input> {
 }
 
 export interface GenerationService {
-  /** @throws ApiError in the order of decisions.md 1 */
+  /** @throws ApiError in the order of decisions 1 */
   generate(
     tool: Tool,
     call: CallContext,
@@ -93,9 +93,9 @@ export interface ChatService {
   stop(): void;
 }
 
-/** Embeddings: not a job, charged as a chat call is (decisions.md 6, "Embeddings"). */
+/** Embeddings: not a job, charged as a chat call is (decisions 6, "Embeddings"). */
 export interface EmbeddingService {
-  /** The REST answer `{object: "list", data, model, model_tier, usage}`. @throws ApiError in the order of decisions.md 1 */
+  /** The REST answer `{object: "list", data, model, model_tier, usage}`. @throws ApiError in the order of decisions 1 */
   create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
 }

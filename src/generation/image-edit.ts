@@ -31,7 +31,7 @@ export interface ImageEditKindOptions {
   logger: Logger;
 }
 
-/** Images and masks that callers give (decisions.md 6, "Generations"). */
+/** Images and masks that callers give (decisions 6, "Generations"). */
 const MAX_IMAGE_MB = 20;
 /** Each side of a result, and all of it. */
 const MAX_RESULT_PIXELS = 67_200_000;

@@ -81,7 +81,7 @@ export function dimensionsOf(input: Pick<ImageInput, 'size' | 'upscale'>): {
   return { base: { width, height }, result: { width: width * factor, height: height * factor } };
 }
 
-/** Upscaling doubles or trebles the credits before they are rounded (decisions.md 2). */
+/** Upscaling doubles or trebles the credits before they are rounded (decisions 2). */
 const CREDIT_FACTORS = { none: 1, '2x': 2, '4x': 3 } as const;
 
 /** Credits before the multiplier, in hundredths of a credit, not rounded. */

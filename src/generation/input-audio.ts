@@ -5,7 +5,7 @@ import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher } from '../files/files.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
-/** Audio that callers give (decisions.md 6, "Generations"). */
+/** Audio that callers give (decisions 6, "Generations"). */
 export const MAX_AUDIO_MB = 25;
 const MB = 1_048_576;
 /** Formats of sound that are listened to (contract 4.7); bare AAC, which speech can be made in, is one too. */

@@ -7,13 +7,13 @@ import type { GenerationKind } from './generation.types.js';
 
 const MEDIA_TYPES: readonly ModelType[] = ['image_edit', 'tts', 'stt'];
 
-/** Whether a plan opens a model's tier (decisions.md 3): edits, speech and transcription have tiers of their own. */
+/** Whether a plan opens a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
 export function isTierAllowed(plan: Plan, model: Model): boolean {
   return plan.tiers[MEDIA_TYPES.includes(model.type) ? 'media' : 'general'].includes(model.tier);
 }
 
 /**
- * The model that a request asks for, or its type's default, where the plan opens its tier (step 5 of decisions.md 1).
+ * The model that a request asks for, or its type's default, where the plan opens its tier (step 5 of decisions 1).
  * @throws ApiError model_tier_not_allowed, invalid_request for a model that there is not
  */
 export function modelFor(
@@ -30,7 +30,7 @@ export function modelFor(
 /** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */
 export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: false; fault: ApiError };
 
-/** Plan, then validation (steps 5 and 6 of decisions.md 1), without effect: the first fault in that order. */
+/** Plan, then validation (steps 5 and 6 of decisions 1), without effect: the first fault in that order. */
 export function checkRequest<Input>(
   kind: GenerationKind<Input>,
   body: Record<string, unknown>,

@@ -9,7 +9,7 @@ import { checkRequest } from './pipeline-checks.js';
 import { createStarter } from './pipeline-start.js';
 import type { GenerationOptions } from './pipeline.types.js';
 
-/** Admission, job, waiting and answer of every kind of generation, in the order of decisions.md 1. */
+/** Admission, job, waiting and answer of every kind of generation, in the order of decisions 1. */
 export function createGenerationService(options: GenerationOptions): GenerationService {
   const { models, jobs, files } = options;
   const kinds = new Map(options.kinds.map((kind) => [kind.tool, kind]));

@@ -13,6 +13,6 @@ export interface GenerationOptions {
   files: FileService;
   config: { jobs: { syncTimeoutMs: number } };
   logger: Logger;
-  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions.md 6). */
+  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions 6). */
   draining: AbortSignal;
 }

@@ -17,7 +17,7 @@ export interface Routed<T> {
 
 export interface Router {
   /**
-   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions.md 6, "Upstreams"). Those that refuse the request are
+   * Tries the model's provider, again where that makes sense, then its fallbacks (decisions 6, "Upstreams"). Those that refuse the request are
    * passed over.
    * @throws UpstreamError the last failure
    */

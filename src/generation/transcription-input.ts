@@ -5,7 +5,7 @@ import { checkModelInputs, readModelInputs } from './model-inputs.js';
 import type { ModelInputs } from './model-inputs.js';
 import { MAX_FILE_TEXT, Params } from './pipeline-params.js';
 
-/** `verbose_json` is another name of json (decisions.md 6). */
+/** `verbose_json` is another name of json (decisions 6). */
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 const GRANULARITIES = ['segment', 'word'] as const;
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i;

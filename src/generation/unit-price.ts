@@ -3,7 +3,7 @@ import type { Amounts } from '../vocabulary.js';
 
 /**
  * The price of a whole number of a model's units (edits, tracks, characters, seconds): their own bucket times the tier's multiplier, exact
- * to two decimals (decisions.md 2); credits only where the model's entry sets some, rounded up once to whole ones. Integers throughout.
+ * to two decimals (decisions 2); credits only where the model's entry sets some, rounded up once to whole ones. Integers throughout.
  */
 export function priceOfUnits(units: number, { pricing, multiplier }: Model): Amounts {
   const amount = Math.ceil((Math.round(pricing.amount * 100) * units * multiplier) / 100);

@@ -7,7 +7,7 @@ import type { CallContext } from '../metering/call-context.js';
 import { UnreadableVideoError } from '../video/index.js';
 import type { Video, VideoFacts } from '../video/index.js';
 
-/** Sources that callers give (decisions.md 6, "Generations"). */
+/** Sources that callers give (decisions 6, "Generations"). */
 const MAX_IMAGE_MB = 20;
 const MAX_VIDEO_MB = 100;
 const IMAGES = ['image/jpeg', 'image/png', 'image/webp'];

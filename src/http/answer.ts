@@ -180,13 +180,13 @@ function progressOf(outcome: IdempotencyOutcome): Progress {
 
 /**
  * The slot of the key's window is taken before the key's first answer is looked for, the endpoint's after: a call that the latter refuses, or its
- * organisation's pending jobs, takes neither (decisions.md 1).
+ * organisation's pending jobs, takes neither (decisions 1).
  */
 export async function returnIfRefused(edge: HttpEdge, call: CallContext, status: number): Promise<void> {
   if (status === 429 && call.admitted !== true) await edge.returnSlot(call);
 }
 
-/** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions.md 6). */
+/** The work of a key goes on when its client leaves, so that a retry gets the whole answer (decisions 6). */
 export function prepareRun(call: CallContext, { rowId, madeAnswers }: IdempotentRun): void {
   call.idempotencyKey = rowId;
   call.madeAnswers = madeAnswers;

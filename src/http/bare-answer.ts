@@ -25,7 +25,7 @@ const CODES: Record<number, string> = {
   503: 'unavailable',
 };
 
-/** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions.md 4). */
+/** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions 4). */
 function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: BareFault) {
   const { retryAfter, rate } = more;
   const body = JSON.stringify({ error, code, ...(retryAfter === undefined ? {} : { retryAfter }) });

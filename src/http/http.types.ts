@@ -8,7 +8,7 @@ import type { RequestBody } from './request-body.js';
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
   /**
-   * Step 1 of decisions.md 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
+   * Step 1 of decisions 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
    * the response closes before its end.
    * @param accepts `sessions`: a signed-in browser's cookie as well, where there is no `Authorization` (GraphQL only)
    * @throws ApiError unauthorized, or rate_limited for the address of a stranger; of a session also not_found and forbidden

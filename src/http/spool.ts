@@ -108,7 +108,8 @@ class Spool {
       });
       for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit', 'error'] as const)
         parser.on(event, broken);
-      parser.on('close', () => (this.writing ?? Promise.resolve()).then(resolve, fail));
+      // A failure goes to `fail`.
+      parser.on('close', () => void (this.writing ?? Promise.resolve()).then(resolve, fail));
       request.once('error', broken);
       request.once('close', () => request.complete || broken());
       bounded(request, this.options, fail).pipe(parser);

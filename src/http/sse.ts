@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { GatheredText } from '../gathered-text.js';
 import { roomIn } from './room.js';
 
-/** A comment that keeps proxies from closing a quiet stream (decisions.md 6, "Chat"). */
+/** A comment that keeps proxies from closing a quiet stream (decisions 6, "Chat"). */
 const PING_INTERVAL_MS = 15_000;
-/** A reader that accepts nothing for so long counts as gone (decisions.md 6, "Upstreams"). */
+/** A reader that accepts nothing for so long counts as gone (decisions 6, "Upstreams"). */
 const STALL_TIMEOUT_MS = 60_000;
 
 export const SSE_HEADERS = {

@@ -54,7 +54,7 @@ type Kept = Required<
   live: Map<string, { recording: Recording; call: CallContext }>;
 };
 
-/** Idempotency keys for all POSTs (decisions.md 6). One round trip to begin, one to finish. */
+/** Idempotency keys for all POSTs (decisions 6). One round trip to begin, one to finish. */
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
   const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };

@@ -1,6 +1,6 @@
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 
-/** What makes two requests the same (decisions.md 6, "Beyond the contract"). */
+/** What makes two requests the same (decisions 6, "Beyond the contract"). */
 export interface IdempotentRequest {
   call: CallContext;
   /** The header's value as sent. */
@@ -92,7 +92,7 @@ export type IdempotencyOutcome =
   | { kind: 'replay'; answer: RecordedAnswer }
   | { kind: 'join'; answer: JoinedAnswer };
 
-/** Idempotency keys of an organisation, for all POSTs (decisions.md 6). */
+/** Idempotency keys of an organisation, for all POSTs (decisions 6). */
 export interface IdempotencyService {
   /** Starts the hourly purge. */
   start(): void;

@@ -1,7 +1,7 @@
 import type { JobStatus } from '../vocabulary.js';
 
 /**
- * The allowed moves (contract 3.1, decisions.md 6). The functions of migration 0004 enforce them, one for each row:
+ * The allowed moves (contract 3.1, decisions 6). The functions of migration 0004 enforce them, one for each row:
  * create, claim, progress, complete, fail, cancel, requeue (lease lost or given back).
  */
 export const JOB_TRANSITIONS: Readonly<Record<JobStatus | 'none', readonly JobStatus[]>> = {

@@ -46,7 +46,7 @@ export interface JobWorkerOptions {
   withdrawAfterMs?: number;
 }
 
-/** How long a stopping worker lets its jobs run (decisions.md 9). */
+/** How long a stopping worker lets its jobs run (decisions 9). */
 const GRACE_MS = 25_000;
 /** So often, at most, a worker without a free place looks for jobs of organisations that have none. */
 const NEWCOMERS_EVERY_MS = 100;

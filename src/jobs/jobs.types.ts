@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.js';
 import type { Amounts, ClientInfo, JobStatus, Tool } from '../vocabulary.js';
 import type { Principal } from '../access/access.types.js';
 
-/** A row of `jobs` (contract 2.10). Files stand as ids in `inputParams` and `outputData`; faces sign them (decisions.md 9). */
+/** A row of `jobs` (contract 2.10). Files stand as ids in `inputParams` and `outputData`; faces sign them (decisions 9). */
 export interface Job {
   id: string;
   orgId: string;

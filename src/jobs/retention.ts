@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 const EVERY_MS = 600_000;
 
-/** Forgets finished things after their time (decisions.md 6, "Jobs"). */
+/** Forgets finished things after their time (decisions 6, "Jobs"). */
 export interface Retention {
   /** Begins to sweep, at once and then every ten minutes. */
   start(): void;

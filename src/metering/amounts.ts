@@ -38,7 +38,7 @@ export function difference(amounts: Amounts, less: Amounts): Amounts {
 }
 
 /**
- * What tokens cost (decisions.md 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier of the
+ * What tokens cost (decisions 2): `ceil(tokens / 1000 × multiplier)` whole credits, at least 1, and tokens × multiplier of the
  * token view. Hundredths in, hundredths out; no binary fractions on the way.
  */
 export function tokenAmounts(totalTokens: number, multiplier: number): Amounts {

@@ -41,7 +41,7 @@ export interface CallContext {
   keySlotAt?: number;
   /** The window that the X-RateLimit-* headers report: the one with the smaller share left of those looked at so far. */
   rate: RateState | null;
-  /** The request's Idempotency-Key row, bound to what the call makes: a job, a run, an agent … (decisions.md 6). */
+  /** The request's Idempotency-Key row, bound to what the call makes: a job, a run, an agent … (decisions 6). */
   idempotencyKey: string | null;
   /**
    * Set once an operation of this call was admitted (reserved), or a mutation's field was done: from then on its answer, a refusal too, is

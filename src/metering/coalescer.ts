@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../errors.js';
 
-/** Longest that a caller waits for PostgreSQL (decisions.md 9). */
+/** Longest that a caller waits for PostgreSQL (decisions 9). */
 const PATIENCE_MS = 5000;
 /** The same for one whose process is about to end: he shall have his answer from it. */
 const HURRIED_MS = 1000;

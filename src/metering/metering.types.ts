@@ -1,7 +1,7 @@
 import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint } from '../vocabulary.js';
 import type { Principal } from '../access/access.types.js';
 
-/** State of the window that the three X-RateLimit-* headers report (decisions.md 4). */
+/** State of the window that the three X-RateLimit-* headers report (decisions 4). */
 export interface RateState {
   limit: number;
   remaining: number;
@@ -51,7 +51,7 @@ export interface OperationRequest {
   /** Fixed amounts (hundredths), or tokens (chat, embeddings, agent model calls). */
   price: Amounts | TokenPrice;
   model: string | null;
-  /** The 402 message where the endpoint has one of its own (7.4), e.g. `STT limit exceeded`. Default: `Quota exceeded for <bucket>`. */
+  /** The 402 message where the endpoint has one of its own (contract 7.4), e.g. `STT limit exceeded`. Default: `Quota exceeded for <bucket>`. */
   exhaustedMessage?: string;
   jobId?: string;
   runId?: string;
@@ -146,7 +146,7 @@ export interface UsageQuery {
   after?: string;
 }
 
-/** Rate windows, reservations and their ledger (decisions.md 2 and 4). Concurrent calls of one turn share one statement. */
+/** Rate windows, reservations and their ledger (decisions 2 and 4). Concurrent calls of one turn share one statement. */
 export interface Metering {
   /**
    * One round trip: is the key still valid, are the windows free (takes their slots), does the price fit (reserves it).
@@ -154,7 +154,7 @@ export interface Metering {
    * after the windows were looked at carries the rate state: see `rateOf(error)`.
    */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Gives slots back that a call took before it was known to be refused at step 4 of decisions.md 1. */
+  /** Gives slots back that a call took before it was known to be refused at step 4 of decisions 1. */
   returnSlots(slots: TakenSlots): Promise<void>;
   /** The price of tokens in credits and chat_tokens, hundredths: credits are whole, at least 1. */
   tokenAmounts(totalTokens: number, multiplier: number): Amounts;

@@ -40,7 +40,7 @@ function checkAmount(bucket: Bucket, amount: number, name: 'amount' | 'used'): v
       name,
     );
   }
-  // A part of a credit would be left over for ever: every charge of them is whole (decisions.md 2).
+  // A part of a credit would be left over for ever: every charge of them is whole (decisions 2).
   if (bucket === 'credits' && amount % 100 !== 0) throw invalid(`${name} of credits must be whole`, name);
 }
 

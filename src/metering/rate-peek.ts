@@ -26,7 +26,7 @@ interface Row {
 
 /**
  * The key's own window as it stands, without taking a slot: what the X-RateLimit-* headers of a refusal before step 4 of
- * decisions.md 1 report.
+ * decisions 1 report.
  */
 export function createRatePeek(
   database: Pick<Database, 'system'>,

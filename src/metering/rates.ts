@@ -36,7 +36,7 @@ function ruleOf(configured: object, limit: number, lengthUs: number): WindowRule
   return rule;
 }
 
-/** The key's own window (decisions.md 4): at most `burst` requests in any `burst / rpm` minutes. */
+/** The key's own window (decisions 4): at most `burst` requests in any `burst / rpm` minutes. */
 export function keyRule({ rate }: Plan): WindowRule {
   return ruleOf(rate, rate.burst, Math.round((rate.burst / rate.rpm) * 60_000_000));
 }

@@ -81,7 +81,7 @@ export function sandboxRows(): ModelRow[] {
   );
 }
 
-/** The type's standard price before the multiplier (contract 4, decisions.md 2): units and the bucket that they come from. */
+/** The type's standard price before the multiplier (contract 4, decisions 2): units and the bucket that they come from. */
 export const STANDARD_PRICING: Record<ModelType, Model['pricing']> = {
   chat: pricing('1k_tokens', 'credits', { amount: 1, credits: 1 }),
   embedding: pricing('1k_tokens', 'credits', { amount: 1, credits: 1 }),

@@ -1,6 +1,6 @@
 import type { Bucket, ModelType, Tier } from '../vocabulary.js';
 
-/** One model of the catalogue (decisions.md 6, "Models"). */
+/** One model of the catalogue (decisions 6, "Models"). */
 export interface Model {
   /** `<provider>/<name>`; the name may hold further slashes. */
   id: string;

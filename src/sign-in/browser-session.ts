@@ -5,7 +5,7 @@ import { ApiError } from '../errors.js';
 const MAX_COOKIES_LENGTH = 8192;
 const ORGANIZATION = /^org_[\w-]{1,60}$/;
 
-/** How a browser keeps its session (decisions.md 5): the cookie, and from which pages it counts. */
+/** How a browser keeps its session (decisions 5): the cookie, and from which pages it counts. */
 export interface BrowserSessions {
   /**
    * The session that a request brings, if it brings one.

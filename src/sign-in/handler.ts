@@ -20,7 +20,7 @@ export interface SignInDependencies {
   onFault(fault: unknown, request: IncomingMessage): void;
 }
 
-/** Serves `/auth/…`, what the dashboard signs in and out with (decisions.md 5). Never rejects. */
+/** Serves `/auth/…`, what the dashboard signs in and out with (decisions 5). Never rejects. */
 export type SignInHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 interface Call {

@@ -6,7 +6,7 @@ import { currentTraceparent } from '../telemetry/index.js';
 import { signatureHeaders } from './signature.js';
 import type { ClaimedDelivery, DeliveryAttempt } from './webhook.types.js';
 
-/** Until the status line and headers (decisions.md 6 "Webhooks"). */
+/** Until the status line and headers (decisions 6 "Webhooks"). */
 const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 10_000;
 const REQUEST = {

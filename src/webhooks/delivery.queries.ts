@@ -185,7 +185,7 @@ export async function sweepDeliveries(sql: Sql, retentionDays: number): Promise<
   );
 }
 
-/** Brings stored secrets under the current signing secret, so that the previous one can be given up (decisions.md 9). */
+/** Brings stored secrets under the current signing secret, so that the previous one can be given up (decisions 9). */
 export async function resealSecrets(
   sql: Sql,
   secrets: Pick<SecretBox, 'reseal' | 'changing'>,

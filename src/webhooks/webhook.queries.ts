@@ -65,7 +65,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
 export const INSERT = `INSERT INTO webhooks (id, org_id, name, url, events, enabled, custom_headers, secret)
   VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8) RETURNING ${WEBHOOK_COLUMNS}`;
 
-/** Null leaves a column as it is. Enabling clears the failure count (decisions.md 6), and no attempt counts that ended before. */
+/** Null leaves a column as it is. Enabling clears the failure count (decisions 6), and no attempt counts that ended before. */
 export const UPDATE = `UPDATE webhooks SET
     name = COALESCE($3, name), url = COALESCE($4, url), events = COALESCE($5, events), enabled = COALESCE($6, enabled),
     custom_headers = COALESCE($7::jsonb, custom_headers),

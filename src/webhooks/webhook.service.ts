@@ -41,7 +41,7 @@ function newSecret(): string {
   return `whsec_${randomBytes(32).toString('hex')}`;
 }
 
-/** Registrations, their secrets and their deliveries (contract 2.15, 4.13, 6.1; decisions.md 6 "Webhooks"). */
+/** Registrations, their secrets and their deliveries (contract 2.15, 4.13, 6.1; decisions 6 "Webhooks"). */
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {
   return new Webhooks(options);
 }

@@ -22,7 +22,7 @@ export const WEBHOOK_EVENT_TYPES = [
 ] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** A registration (contract 2.15, decisions.md 6 "Webhooks"). */
+/** A registration (contract 2.15, decisions 6 "Webhooks"). */
 export interface Webhook {
   id: string;
   name: string;

@@ -17,7 +17,7 @@ import type { Turn } from './outgoing.js';
 import type { OperationEngine, OperationSink } from './operation.types.js';
 import type { SharedResults } from './shared-results.js';
 
-/** Close codes that are ours beside the protocol's (trust.md 2). */
+/** Close codes that are ours beside the protocol's (trust 2). */
 export const STALLED = 4013;
 /** The protocol's own code of that number says of a second init that there are too many. */
 const TOO_MANY_STREAMS = 4429;
@@ -365,7 +365,7 @@ function faultOf(message: Message, text: string): ApiError | null {
   }
 }
 
-/** A text by its name in any case (decisions.md 5). */
+/** A text by its name in any case (decisions 5). */
 function textIn(payload: Record<string, unknown>, wanted: string): string | undefined {
   for (const [name, value] of Object.entries(payload)) {
     if (name.toLowerCase() === wanted && typeof value === 'string') return value;

@@ -196,7 +196,7 @@ function createSink(response: ServerResponse, open: () => void): OperationSink {
   };
 }
 
-/** A reader that accepts nothing for a minute counts as gone (decisions.md 6). */
+/** A reader that accepts nothing for a minute counts as gone (decisions 6). */
 async function room(response: ServerResponse): Promise<void> {
   const timer = setTimeout(() => response.destroy(), STALL_TIMEOUT_MS);
   await roomIn(response);

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answering } from '../support/answering.js';
 import { downloadFrom, m4aOf, waveOf } from '../support/audio.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
@@ -38,11 +39,13 @@ async function answer(request: IncomingMessage): Promise<Reply> {
 }
 
 beforeAll(async () => {
-  upstream = createServer(async (request, response) => {
-    const { status = 200, type = 'application/json', body } = await answer(request);
-    response.writeHead(status, { 'content-type': type });
-    response.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
-  });
+  upstream = createServer(
+    answering(async (request, response) => {
+      const { status = 200, type = 'application/json', body } = await answer(request);
+      response.writeHead(status, { 'content-type': type });
+      response.end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
+    }),
+  );
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   const { port } = upstream.address() as AddressInfo;
   const window = { limit: 1000, windowSeconds: 60 };

@@ -75,7 +75,7 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
     await page.close();
   });
 
-  test('GraphiQL is worked by the keyboard alone: Tab goes into an editor and on from it, both ways', async () => {
+  test('GraphiQL is worked by the keyboard alone: Enter goes into an editor, Tab goes on from it, both ways', async () => {
     const { page, faults } = await browser.open(`${server.origin}/graphql`);
     await page.fill('#key', key);
     await page.press('#key', 'Enter');
@@ -89,13 +89,20 @@ describe.skipIf(executablePath === null)('pages in a browser', () => {
       }
       return false;
     };
-    const isEditor = (name: string): boolean => name.startsWith('TEXTAREA');
+    const isEditor = (name: string): boolean => name.startsWith('DIV') && name.includes('graphiql-editor');
+    const enter = async (): Promise<void> => {
+      await page.keyboard.press('Enter');
+      expect(await place()).toMatch(/^TEXTAREA/);
+    };
     expect(await goUntil(isEditor, 'Tab')).toBe(true);
-    const before = await page.locator('.graphiql-query-editor .CodeMirror-code').innerText();
+    const text = page.locator('.graphiql-query-editor .view-lines');
+    const before = await text.innerText();
+    await enter();
     expect(await goUntil((name) => name.includes('graphiql-execute-button'), 'Tab')).toBe(true);
     expect(await goUntil(isEditor, 'Shift+Tab')).toBe(true);
-    expect(await goUntil((name) => !isEditor(name), 'Shift+Tab')).toBe(true);
-    expect(await page.locator('.graphiql-query-editor .CodeMirror-code').innerText()).toBe(before);
+    await enter();
+    expect(await goUntil((name) => !/^TEXTAREA|graphiql-editor/.test(name), 'Shift+Tab')).toBe(true);
+    expect(await text.innerText()).toBe(before);
     expect(faults).toEqual([]);
     await page.close();
   });

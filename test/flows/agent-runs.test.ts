@@ -95,7 +95,7 @@ const greedy = ({ body }: SeenRequest): Reply => {
   };
 };
 
-describe('an agent stays in its bounds (trust.md, promise 19)', () => {
+describe('an agent stays in its bounds (trust 1, promise 19)', () => {
   test('a model that asks for 1,000 tools a round gets eight of them, in no more rounds than it has', async () => {
     upstream.always(greedy);
     const id = await makeAgent(penstock, key, {

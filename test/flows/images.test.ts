@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answering } from '../support/answering.js';
 import type { GenerationAnswer } from '../../src/generation/index.js';
 import { createGenerationEngine } from '../support/generation.js';
 import type { GenerationEngine } from '../support/generation.js';
@@ -33,16 +34,18 @@ const item = (bytes: Buffer) => ({ b64_json: bytes.toString('base64'), revised_p
 const ok = (...data: object[]) => ({ status: 200, json: { created: 1, data } });
 
 beforeAll(async () => {
-  upstream = createServer(async (request, response) => {
-    if (request.method === 'GET') return response.end(await picture(512, 512));
-    const body = JSON.parse(await text(request)) as Record<string, unknown>;
-    seen.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
-    const behave = behaviours.shift();
-    const answer = await (behave?.(body) ?? ok(item(await picture(512, 512))));
-    return response
-      .writeHead(answer.status, { 'content-type': 'application/json' })
-      .end(JSON.stringify(answer.json));
-  });
+  upstream = createServer(
+    answering(async (request, response) => {
+      if (request.method === 'GET') return response.end(await picture(512, 512));
+      const body = JSON.parse(await text(request)) as Record<string, unknown>;
+      seen.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
+      const behave = behaviours.shift();
+      const answer = await (behave?.(body) ?? ok(item(await picture(512, 512))));
+      return response
+        .writeHead(answer.status, { 'content-type': 'application/json' })
+        .end(JSON.stringify(answer.json));
+    }),
+  );
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`;
   const model = (id: string, extra: object = {}) => ({

@@ -97,7 +97,7 @@ describe('the same call by REST and by GraphQL', () => {
     return data!.usageRecords.nodes;
   }
 
-  /** An upstream's further fields pass through REST unread (decisions.md 6, "Upstreams"). */
+  /** An upstream's further fields pass through REST unread (decisions 6, "Upstreams"). */
   function withoutExtras(message: object | undefined) {
     const { role, content } = message as { role: string; content: string };
     return { role, content };

@@ -61,7 +61,7 @@ export async function createChatEngine(
     return file;
   };
   const plans = await createPlanCatalogue(await write('plans.json', options.plans));
-  const authenticator = await createAuthenticator({ database, plans, logger });
+  const authenticator = createAuthenticator({ database, plans, logger });
   const metering = createMetering({
     database,
     plans,

@@ -186,7 +186,7 @@ export function createTestClient(origin: string): TestClient & { close(): Promis
   return {
     ...client,
     async close() {
-      await Promise.all(sockets.map((socket) => socket.dispose()));
+      await Promise.all(sockets.map(async (socket) => socket.dispose()));
       await agent.destroy();
     },
   };

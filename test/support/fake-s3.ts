@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { answering } from './answering.js';
 
 export interface FakeS3 {
   endpoint: string;
@@ -27,26 +28,28 @@ function send(request: IncomingMessage, response: ServerResponse, bytes: Buffer)
 export async function startFakeS3(): Promise<FakeS3> {
   const objects = new Map<string, Buffer>();
   const faults: FakeS3['faults'] = [];
-  const server = createServer(async (request, response) => {
-    const path = decodeURIComponent((request.url ?? '').split('?')[0] ?? '');
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const fault = faults.shift();
-    if (fault === 'reset') return void request.socket.resetAndDestroy();
-    if (fault !== undefined) return refuse(response, fault.status, fault.code);
-    if (!(request.headers.authorization ?? '').startsWith('AWS4-HMAC-SHA256 Credential=test/'))
-      return refuse(response, 403, 'AccessDenied');
-    if (request.method === 'PUT') {
-      objects.set(path, Buffer.concat(chunks));
-      return void response.writeHead(200, { etag: '"1"' }).end();
-    }
-    if (request.method === 'DELETE') {
-      objects.delete(path);
-      return void response.writeHead(204).end();
-    }
-    const bytes = objects.get(path);
-    return bytes === undefined ? refuse(response, 404, 'NoSuchKey') : send(request, response, bytes);
-  });
+  const server = createServer(
+    answering(async (request, response) => {
+      const path = decodeURIComponent((request.url ?? '').split('?')[0] ?? '');
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const fault = faults.shift();
+      if (fault === 'reset') return void request.socket.resetAndDestroy();
+      if (fault !== undefined) return refuse(response, fault.status, fault.code);
+      if (!(request.headers.authorization ?? '').startsWith('AWS4-HMAC-SHA256 Credential=test/'))
+        return refuse(response, 403, 'AccessDenied');
+      if (request.method === 'PUT') {
+        objects.set(path, Buffer.concat(chunks));
+        return void response.writeHead(200, { etag: '"1"' }).end();
+      }
+      if (request.method === 'DELETE') {
+        objects.delete(path);
+        return void response.writeHead(204).end();
+      }
+      const bytes = objects.get(path);
+      return bytes === undefined ? refuse(response, 404, 'NoSuchKey') : send(request, response, bytes);
+    }),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -63,7 +63,7 @@ export async function createGenerationEngine(
     return file;
   };
   const plans = await createPlanCatalogue(await write('plans.json', options.plans));
-  const authenticator = await createAuthenticator({ database, plans, logger });
+  const authenticator = createAuthenticator({ database, plans, logger });
   const metering = createMetering({
     database,
     plans,
@@ -72,7 +72,7 @@ export async function createGenerationEngine(
     role: 'all',
     refresh: (principal) => authenticator.refresh(principal),
   });
-  await metering.start();
+  metering.start();
   const files = await openFiles({ config, database, signing: { current: 'secret', previous: null }, logger });
   const server: Server = createServer((request, response) => void files.handler(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-/** Addresses that would make the server somebody's proxy, in the spellings of trust.md 2; `PORT` stands for a private sink's. */
+/** Addresses that would make the server somebody's proxy, in the spellings of trust 2; `PORT` stands for a private sink's. */
 export const HOSTILE_URLS = [
   'http://user:secret@127.0.0.1:PORT/',
   'http://user@example.com/',

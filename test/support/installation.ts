@@ -81,7 +81,8 @@ export function childEnv(env: Record<string, string>): Record<string, string> {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
   });
-  return { ...Object.fromEntries(kept), ...env };
+  // A developer's own .env is none of the tests'.
+  return { ...Object.fromEntries(kept), ENV_FILE: '', ...env };
 }
 
 async function query<Row>(url: string, text: string, values: unknown[] = []): Promise<Row[]> {

@@ -23,7 +23,7 @@ async function ready(payload?: object) {
   return ws;
 }
 
-describe('close codes (trust.md 2)', () => {
+describe('close codes (trust 2)', () => {
   test('a client that does not begin within three seconds is closed with 4408', async () => {
     const ws = await openRawWebSocket(server.wsUrl);
     expect((await ws.closed).code).toBe(4408);

@@ -19,7 +19,7 @@ export interface NewLink {
   expiresAt: string;
 }
 
-/** Signing in and out, one-time links, passwords (decisions.md 5). */
+/** Signing in and out, one-time links, passwords (decisions 5). */
 export interface PeopleService {
   /** @throws ApiError unauthorized `Invalid email or password`; rate_limited after ten failures within 15 minutes; forbidden for a member of nothing */
   signIn(email: unknown, password: unknown): Promise<NewSession>;

@@ -18,7 +18,7 @@ export interface TeamMember {
   active: boolean;
 }
 
-/** What owners and admins do with the members of their own organisation (decisions.md 5). */
+/** What owners and admins do with the members of their own organisation (decisions 5). */
 export interface TeamService {
   /** In the order in which they joined. */
   list(orgId: string): Promise<TeamMember[]>;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExtractedText } from '../agents.types.js';
 import type { FileKind } from './file-kind.js';
 
-/** Both stay under what trust.md allows a hostile file (60 s, 512 MB), with room for the start and the end. */
+/** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
 /** Callers wait for what is given with a call: 30 s in all (decisions.md 1). */
 const GIVEN_TIME_LIMIT_MS = 25_000;

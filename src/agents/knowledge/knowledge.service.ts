@@ -34,7 +34,7 @@ export interface KnowledgeOptions {
   files: FileService;
 }
 
-/** An agent's knowledge files (contract 2.13, 3.2; decisions.md 6 "Agents"). */
+/** An agent's knowledge files (contract 2.13, 3.2; decisions 6 "Agents"). */
 export function createKnowledgeService(options: KnowledgeOptions): KnowledgeService {
   return new Knowledge(options);
 }

@@ -45,7 +45,7 @@ const LIST = `SELECT ${COLUMNS} FROM agent_memories
   WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR end_user = $3) AND ($4::text IS NULL OR id < $4)
   ORDER BY id DESC LIMIT $5`;
 
-/** What users told an agent, by organisation, agent and end user (decisions.md 6 "Agents"). */
+/** What users told an agent, by organisation, agent and end user (decisions 6 "Agents"). */
 export function createMemoryService({ database }: { database: Database }): MemoryService {
   return new Memories(database);
 }

@@ -63,7 +63,7 @@ const CHARACTERS_PER_TOKEN = 64;
 /** One model call of a run: reserved before it begins, streamed, and counted. */
 export type ModelCaller = (request: ModelCallRequest) => Promise<ModelCallResult>;
 
-/** Calls go through the same routing, retries and fallbacks as chat (decisions.md 6, "Upstreams"). */
+/** Calls go through the same routing, retries and fallbacks as chat (decisions 6, "Upstreams"). */
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   const router = createRouter(options);
   const refused = new RefusedFields();

@@ -13,7 +13,7 @@ import type { ModelCaller, ModelCallResult } from './model-caller.js';
 import type { AskedCall } from './model-stream.js';
 import { conventionPrompt } from './prompt-messages.js';
 
-/** Calls of one round; what a model asks for beyond them is dropped (decisions.md 6 "Agents"). */
+/** Calls of one round; what a model asks for beyond them is dropped (decisions 6 "Agents"). */
 const MAX_CALLS = 8;
 const NO_OBJECT = 'Invalid input: the arguments are no JSON object';
 const CUT = 'Invalid input: the answer was cut off before the arguments';

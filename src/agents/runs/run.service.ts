@@ -24,7 +24,7 @@ const POSITIONS = {
 };
 const CANCEL = { name: 'agent_runs_cancel', text: 'SELECT moved, (run).* FROM penstock_run_cancel($1, $2)' };
 
-/** Runs of agents (contract 2.12, 4.8; decisions.md 6 "Agents"). They belong to the organisation that made them. */
+/** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). They belong to the organisation that made them. */
 export function createRunService(options: RunStartOptions): AgentRunService {
   const { database } = options;
   const start = createRunStarter(options);

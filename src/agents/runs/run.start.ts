@@ -30,7 +30,7 @@ export interface RunStartOptions extends AttachmentOptions {
   knownTools(): ReadonlySet<string>;
 }
 
-/** What a run costs before it has done anything (decisions.md 2): hundredths. */
+/** What a run costs before it has done anything (decisions 2): hundredths. */
 const BASE_PRICE = { agent_runs: 100, credits: 200 };
 
 const CREATE = { name: 'agent_runs_create', text: 'SELECT * FROM penstock_run_create($1::jsonb)' };
@@ -41,7 +41,7 @@ interface Checked {
   input: RunInput;
 }
 
-/** Takes a call to its stored run, in the order of decisions.md 1; a worker takes it from there. */
+/** Takes a call to its stored run, in the order of decisions 1; a worker takes it from there. */
 export function createRunStarter(
   options: RunStartOptions,
 ): (call: CallContext, agentId: string, body: Record<string, unknown>) => Promise<AgentRun> {
@@ -78,7 +78,7 @@ export function createRunStarter(
   };
 }
 
-/** Steps 5 and 6 of decisions.md 1, without effect. */
+/** Steps 5 and 6 of decisions 1, without effect. */
 async function check(
   { agents, models, inputs, knownTools }: RunStartOptions,
   principal: Principal,

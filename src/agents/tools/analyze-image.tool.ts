@@ -10,7 +10,7 @@ const MAX_MB = 20;
 const MAX_TOKENS = 1000;
 const TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
 
-/** Contract 4.8: looks at a picture with a vision model; its price is the tool's credits and nothing else (decisions.md 2). */
+/** Contract 4.8: looks at a picture with a vision model; its price is the tool's credits and nothing else (decisions 2). */
 export function createAnalyzeImageTool(options: {
   inputs: InputFetcher;
   models: ModelCatalogue;

@@ -13,7 +13,7 @@ import type { AgentTool } from './tool.types.js';
 
 const SIZES = ['512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'] as const;
 
-/** Contract 4.8: one picture by the default image model; its price is the tool's credits and nothing else (decisions.md 2). */
+/** Contract 4.8: one picture by the default image model; its price is the tool's credits and nothing else (decisions 2). */
 export function createGenerateImageTool(options: {
   models: ModelCatalogue;
   router: Router;

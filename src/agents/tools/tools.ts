@@ -32,7 +32,7 @@ export interface ToolsOptions {
   logger: Logger;
 }
 
-/** The seven tools of the contract (4.8). */
+/** The seven tools of the contract (contract 4.8). */
 export function createTools(options: ToolsOptions): AgentTool[] {
   const router = createRouter(options);
   return [

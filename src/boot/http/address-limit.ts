@@ -5,7 +5,7 @@ const WINDOW_MS = 60_000;
 /** Addresses remembered at most; beyond it the longest quiet one is forgotten. */
 const MAX_ADDRESSES = 50_000;
 
-/** The sliding window of requests without a valid key, by client address (decisions.md 1): keys cannot be guessed at speed. */
+/** The sliding window of requests without a valid key, by client address (decisions 1): keys cannot be guessed at speed. */
 export interface AddressLimit {
   /** Takes a slot, if one is free. */
   take(address: string): { admitted: boolean; rate: RateState; retryAfter: number };

@@ -23,7 +23,7 @@ const ALLOWED_HEADERS = [
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS';
 const MAX_AGE_SECONDS = '600';
 
-/** Cross-origin requests of browsers, for the operator's `CORS_ORIGINS` only (decisions.md 4). */
+/** Cross-origin requests of browsers, for the operator's `CORS_ORIGINS` only (decisions 4). */
 export interface Cors {
   allows(origin: string): boolean;
   /** Sets the headers; true where the request was a preflight and has been answered. */

@@ -39,7 +39,7 @@ export interface HttpEdgeDependencies {
   returnSlot(call: CallContext): Promise<void>;
 }
 
-/** What both HTTP faces do first: request id, key, address window (decisions.md 1). */
+/** What both HTTP faces do first: request id, key, address window (decisions 1). */
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   const strangers = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);

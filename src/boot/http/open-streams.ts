@@ -10,7 +10,7 @@ interface Watched {
   forget(): void;
 }
 
-/** Ends the event streams of a key as soon as it stops being valid (decisions.md 5); answers in one piece may end by themselves. */
+/** Ends the event streams of a key as soon as it stops being valid (decisions 5); answers in one piece may end by themselves. */
 export function createStreamGuard(
   authenticator: Pick<Authenticator, 'onInvalidated'>,
 ): (keyId: string, response: ServerResponse) => void {

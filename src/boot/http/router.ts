@@ -31,7 +31,7 @@ export interface ApiFaces {
   graphql: Handler;
   graphqlSse: Handler;
   signIn: Handler;
-  /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions.md 4). */
+  /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions 4). */
   strangerRate(request: Addressed): RateState;
 }
 

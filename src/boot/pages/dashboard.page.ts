@@ -1,5 +1,3 @@
-import { fileURLToPath } from 'node:url';
-
 /** The dashboard's frame: the rest is drawn by its script, which the build makes of dashboard/. */
 export const DASHBOARD_HTML = `<!doctype html>
 <html lang="en">
@@ -18,9 +16,3 @@ export const DASHBOARD_HTML = `<!doctype html>
   </body>
 </html>
 `;
-
-/** A file of the built dashboard. Beside the bundled server, or in the repository's `dist/` where sources are run. */
-export function dashboardFile(name: string): string {
-  const folder = import.meta.url.endsWith('.ts') ? '../../../dist/' : './';
-  return fileURLToPath(new URL(folder + name, import.meta.url));
-}

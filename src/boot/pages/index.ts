@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Express, Request, Response } from 'express';
-import { DASHBOARD_HTML, dashboardFile } from './dashboard.page.js';
+import { builtFile } from './built-file.js';
+import { DASHBOARD_HTML } from './dashboard.page.js';
 import { DOCS_HTML, DOCS_SCRIPT, DOCS_STYLE } from './docs.page.js';
-import { GRAPHIQL_HTML, GRAPHIQL_SCRIPT, GRAPHIQL_STYLE } from './graphiql.page.js';
+import { GRAPHIQL_ABSENT_HTML, GRAPHIQL_HTML } from './graphiql.page.js';
 
 const packages = createRequire(import.meta.url);
 
@@ -13,19 +15,18 @@ function packageFile(name: string, file: string): string {
 }
 
 const FILES: Record<string, () => string> = {
-  'dashboard.js': () => dashboardFile('dashboard.js'),
-  'dashboard.css': () => dashboardFile('dashboard.css'),
-  'react.js': () => packageFile('react', 'umd/react.production.min.js'),
-  'react-dom.js': () => packageFile('react-dom', 'umd/react-dom.production.min.js'),
-  'graphiql.js': () => packageFile('graphiql', 'graphiql.min.js'),
-  'graphiql.css': () => packageFile('graphiql', 'graphiql.min.css'),
+  'dashboard.js': () => builtFile('dashboard.js'),
+  'dashboard.css': () => builtFile('dashboard.css'),
+  ...Object.fromEntries(
+    ['graphiql.js', 'graphiql.css', 'graphiql-editor.js', 'graphiql-json.js', 'graphiql-graphql.js'].map(
+      (name) => [name, () => builtFile(name)],
+    ),
+  ),
   'swagger-ui.js': () => packageFile('swagger-ui-dist', 'swagger-ui-bundle.js'),
   'swagger-ui.css': () => packageFile('swagger-ui-dist', 'swagger-ui.css'),
 };
 
 const TEXTS: Record<string, { type: string; text: string }> = {
-  'graphiql-page.js': { type: 'text/javascript', text: GRAPHIQL_SCRIPT },
-  'graphiql-page.css': { type: 'text/css', text: GRAPHIQL_STYLE },
   'docs-page.js': { type: 'text/javascript', text: DOCS_SCRIPT },
   'docs-page.css': { type: 'text/css', text: DOCS_STYLE },
 };
@@ -56,8 +57,8 @@ export function mountPages(app: Express): void {
   app.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
   app.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
   app.get('/graphql', (request, response, next) => {
-    if (wantsPage(request)) sendPage(request, response, GRAPHIQL_HTML);
-    else next();
+    if (!wantsPage(request)) return next();
+    sendPage(request, response, existsSync(builtFile('graphiql.js')) ? GRAPHIQL_HTML : GRAPHIQL_ABSENT_HTML);
   });
   app.get('/assets/:name', (request, response, next) => {
     const { name } = request.params;

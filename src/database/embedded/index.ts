@@ -25,7 +25,7 @@ async function awaitKeeperGone(layout: Layout): Promise<void> {
 }
 
 /**
- * Starts or adopts the embedded PostgreSQL of a DATA_DIR (decisions.md 9). One server serves every process that uses the folder; the last
+ * Starts or adopts the embedded PostgreSQL of a DATA_DIR (decisions 9). One server serves every process that uses the folder; the last
  * one to leave, or to die, stops it.
  * @param settings further `name=value` settings, for a server that this call starts
  */

@@ -18,7 +18,7 @@ export interface ConsumerOptions {
   ready: Promise<void>;
   /** How far this member is behind on a partition, after each batch. */
   onLag?(topic: string, partition: number, messages: number): void;
-  /** Never throws: a throw would make kafkajs replay the batch for ever (design.md 5). */
+  /** Never throws: a throw would make kafkajs replay the batch for ever (ADR 7). */
   onMessage(payload: EachMessagePayload): Promise<void>;
 }
 

@@ -39,7 +39,7 @@ function fitting(message: BusMessage): Fitting {
   throw new Error(`event ${event.id} cannot be made to fit`);
 }
 
-/** Value, key and headers of decisions.md 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
+/** Value, key and headers of decisions 6, "Kafka messages"; over 900 kB with `outputData: null, truncated: true`. */
 export function encode(of: BusMessage): EncodedMessage {
   const { topic, key, headers: further } = of;
   const { value, bytes } = fitting(of);

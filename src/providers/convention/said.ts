@@ -16,7 +16,7 @@ function textsOf(parts: unknown[], field: 'text' | 'thinking'): string {
     .join('');
 }
 
-/** Content that came as a part or a list of them, as the string that the contract has (2.3); what was thought stands beside it. */
+/** Content that came as a part or a list of them, as the string that the contract has (contract 2.3); what was thought stands beside it. */
 export function withPlainContent(message: Fields): Fields {
   const { content: given } = message;
   if (typeof given === 'string' || given == null) return message;

@@ -15,7 +15,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'providerOptions.anthropic.effort': 'reasoning_effort',
 };
 
-/** The contract's defaults (4.1): they ask for nothing, so that it is no loss where a model has no word for them. */
+/** The contract's defaults (contract 4.1): they ask for nothing, so that it is no loss where a model has no word for them. */
 const DEFAULTS: Readonly<Record<string, number>> = {
   temperature: 0.7,
   top_p: 1,

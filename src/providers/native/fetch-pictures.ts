@@ -2,7 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
 import { UpstreamError } from '../providers.types.js';
 
-/** As pictures of other endpoints (decisions.md 6, "Generations"). */
+/** As pictures of other endpoints (decisions 6, "Generations"). */
 const MAX_BYTES = 20 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 /** How pictures begin, in the formats that vision models take. */

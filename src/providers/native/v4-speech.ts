@@ -2,7 +2,7 @@ import type { SpeechModelV4CallOptions } from '@ai-sdk/provider';
 import type { SpeechCallOptions } from '../speech.types.js';
 import type { NativeKind } from './kinds.js';
 
-/** The contract's presets (4.6) as voices that every account there has; other names are the provider's own ids. */
+/** The contract's presets (contract 4.6) as voices that every account there has; other names are the provider's own ids. */
 const PRESETS: Partial<Record<NativeKind, Readonly<Record<string, string>>>> = {
   elevenlabs: {
     alloy: 'EXAVITQu4vr4xnSDxMaL',

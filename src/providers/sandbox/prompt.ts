@@ -49,7 +49,7 @@ function ownWords(note: string): string {
 
 /**
  * The directive of the latest user message counts, or else one in a system message; none does once a tool's answer follows
- * (decisions.md 6, "Chat").
+ * (decisions 6, "Chat").
  */
 function directiveOf(
   messages: Message[],

@@ -1,5 +1,5 @@
 /**
- * What no error body ever holds (decisions.md 1), whoever wrote it: stack traces, SQL and file paths. The patterns take linear time, and their
+ * What no error body ever holds (decisions 1), whoever wrote it: stack traces, SQL and file paths. The patterns take linear time, and their
  * texts are bounded by who asks.
  */
 

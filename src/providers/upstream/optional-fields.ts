@@ -1,4 +1,4 @@
-import { createRecentMap } from '../../recent-map.js';
+import { LRUCache } from 'lru-cache';
 import { UpstreamError } from '../providers.types.js';
 
 /** Fields of a request that may be left out, each with further words that a refusal may know it by. */
@@ -24,7 +24,7 @@ interface Asked {
  * reservation; a model that takes that is not asked for the field again while the process lives.
  */
 export class RefusedFields {
-  private readonly known = createRecentMap<string, LeftOut>(MAX_MODELS);
+  private readonly known = new LRUCache<string, LeftOut>({ max: MAX_MODELS });
 
   /** @param omitted fields that the configuration says a model is never sent */
   constructor(private readonly omitted: (modelId: string) => readonly string[] = () => []) {}

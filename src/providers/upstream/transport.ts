@@ -13,7 +13,7 @@ import {
   unreadableFile,
 } from './upstream-errors.js';
 
-/** Limits of one provider's connections (decisions.md 6, "Upstreams"). */
+/** Limits of one provider's connections (decisions 6, "Upstreams"). */
 export interface UpstreamTimeouts {
   connectMs: number;
   firstByteMs: number;

@@ -5,7 +5,7 @@ import { tellsOfCode, withoutPaths } from './inner-workings.js';
 /** So much of a message is looked at. */
 const MAX_LOOKED_AT = 4000;
 const MAX_MESSAGE = 300;
-/** Statuses of an upstream that are the caller's fault (decisions.md 6, "Upstreams"). */
+/** Statuses of an upstream that are the caller's fault (decisions 6, "Upstreams"). */
 const REJECTED = new Set([400, 413, 422]);
 const MAX_RETRY_AFTER_MS = 10_000;
 
