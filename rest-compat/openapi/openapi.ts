@@ -294,17 +294,15 @@ const plainSchema = (type: string): JsonSchema =>
 
 /** One event of the stream, as validators read it: its `data:` is text, which holds JSON. A stream that breaks off says why in its last event. */
 function eventSchema(content: JsonSchema, framing: string): JsonSchema {
+  const json = {
+    contentMediaType: 'application/json',
+    contentSchema: { anyOf: [content, reference('Error')] },
+  };
+  const data = framing === UNTIL_DONE ? { anyOf: [{ const: '[DONE]' }, json] } : json;
   return {
     type: 'object',
     description: `One event of the stream. ${framing}`,
-    properties: {
-      id: { type: 'string' },
-      data: {
-        type: 'string',
-        contentMediaType: 'application/json',
-        contentSchema: { anyOf: [content, reference('Error')] },
-      },
-    },
+    properties: { id: { type: 'string' }, data: { type: 'string', ...data } },
     required: ['data'],
   };
 }

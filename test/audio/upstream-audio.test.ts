@@ -111,6 +111,20 @@ describe("an upstream's speech", () => {
     expect((await downloadFrom(server.origin, String(body['audio_url']))).bytes.equals(wave)).toBe(true);
   });
 
+  it('that was streamed without sizes is stored with true ones', async () => {
+    const streamed = Buffer.from(wave);
+    streamed.writeUInt32LE(0xffff_ffff, 4);
+    streamed.writeUInt32LE(0xffff_ffff, 40);
+    replies = [{ type: 'audio/wav', body: streamed }];
+    const { body } = await post('/audio/speech', {
+      model: 'acme/voice',
+      input: 'Hello',
+      response_format: 'wav',
+    });
+    expect(body).toMatchObject({ duration_seconds: 2 });
+    expect((await downloadFrom(server.origin, String(body['audio_url']))).bytes.equals(wave)).toBe(true);
+  });
+
   it('is brought to the format that was asked for where it came in another', async () => {
     replies = [{ type: 'audio/wav', body: wave }];
     const { body } = await post('/audio/speech', {

@@ -217,10 +217,7 @@ describe('a data: URL without base64', () => {
     const [path, param, body] = FIELDS[7] as Field;
     expect(await post(path, body(`data:image/png,${encodeURIComponent('<svg/>')}`))).toMatchObject({
       status: 400,
-      body: {
-        error: expect.stringMatching(/^messages\[0\]\.\S+ must be a JPEG/) as string,
-        param,
-      },
+      body: { error: expect.stringMatching(/^messages.* must be a JPEG/) as string, param },
     });
   });
 });
