@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, Progress, RequestBody } from '../../src/http/index.js';
+import type { HttpAnswer, HttpEdge, Progress, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -47,10 +47,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       const streamed = await serve({ request, response, call, body });
       if (streamed) await options.stream({ request: streamed, response, call, holding: body.holding });
     } catch (fault) {
-      const error = visibleError(edge, fault, call?.requestId ?? '');
-      setRate(response, await rateFor(edge, call, fault));
-      discardBody(request);
-      sendAnswer(response, refusal(error));
+      await refuse(edge, { request, response, call }, fault);
     } finally {
       body?.release();
     }
@@ -62,9 +59,13 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
     const key = request.headers['idempotency-key'];
     if (fingerprint && key !== undefined) {
-      const place = { method, path: '/graphql', query };
-      const identity = { call, key: String(key), ...place, body: fingerprint };
-      await sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
+      const identity = { call, key: String(key), method, path: '/graphql', query };
+      await sendOnce({
+        edge,
+        response,
+        request: { ...identity, body: fingerprint, singleEffect: false },
+        answer,
+      });
       return null;
     }
     const streamed = streamedOf(options, request, source);
@@ -106,6 +107,17 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   }
 
   return { handle, close: () => apollo.close() };
+}
+
+async function refuse(
+  edge: HttpEdge,
+  { request, response, call }: Omit<Incoming, 'call' | 'body'> & { call: CallContext | null },
+  fault: unknown,
+): Promise<void> {
+  const error = visibleError(edge, fault, call?.requestId ?? '');
+  setRate(response, await rateFor(edge, call, fault));
+  discardBody(request);
+  sendAnswer(response, refusal(error));
 }
 
 interface Incoming {
