@@ -16,6 +16,7 @@ import {
 import type { CallContext } from '../../src/metering/call-context.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
+import type { Apollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict, mediaTypeOf } from './media-type.js';
 import type { GraphqlRequest, RequestSource } from './request.js';
@@ -73,40 +74,57 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
     const given = await run({ request, call, graphql, progress: undefined });
-    setRate(response, await rateFor(edge, call));
-    sendAnswer(response, given);
+    await sendRated(edge, { response, call }, given);
     return null;
   }
 
-  async function run(work: Work): Promise<HttpAnswer> {
-    try {
-      const { graphql, request, progress } = work;
-      const prepared = options.documents.prepare(graphql);
-      const mediaType = mediaTypeOf(request.headers.accept);
-      if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
-      const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
-      if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
-      if (operation?.operation === 'subscription')
-        throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      const headers: Record<string, string> = { ...progress?.done?.headers };
-      const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-      const execute = (query: string) =>
-        apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
-      const { document } = prepared;
-      const steps = progress && stepsOf(progress, headers);
-      const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
-      const answer =
-        serial && rootNames(serial).length > 1
-          ? await executeSerially({ ...graphql, ...serial, execute })
-          : await execute(graphql.query);
-      const part = answer.part && { ...answer.part, headers };
-      return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
-    } catch (fault) {
-      return refusal(visibleError(edge, fault, work.call.requestId));
-    }
-  }
+  const run = (work: Work): Promise<HttpAnswer> => runWork({ options, apollo }, work);
 
   return { handle, close: () => apollo.close() };
+}
+
+interface Means {
+  options: GraphqlHandlerOptions;
+  apollo: Apollo;
+}
+
+async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnswer> {
+  try {
+    const { graphql, request, progress } = work;
+    const prepared = options.documents.prepare(graphql);
+    const mediaType = mediaTypeOf(request.headers.accept);
+    if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
+    const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
+    if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
+    if (operation?.operation === 'subscription') throw streamNeeded();
+    const headers: Record<string, string> = { ...progress?.done?.headers };
+    const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
+    const execute = (query: string) =>
+      apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
+    const { document } = prepared;
+    const steps = progress && stepsOf(progress, headers);
+    const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
+    const answer =
+      serial && rootNames(serial).length > 1
+        ? await executeSerially({ ...graphql, ...serial, execute })
+        : await execute(graphql.query);
+    const part = answer.part && { ...answer.part, headers };
+    return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
+  } catch (fault) {
+    return refusal(visibleError(options.edge, fault, work.call.requestId));
+  }
+}
+
+const streamNeeded = () =>
+  new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
+
+async function sendRated(
+  edge: HttpEdge,
+  { response, call }: Pick<Incoming, 'response' | 'call'>,
+  answer: HttpAnswer,
+): Promise<void> {
+  setRate(response, await rateFor(edge, call));
+  sendAnswer(response, answer);
 }
 
 async function refuse(
