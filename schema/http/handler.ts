@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, Progress, RequestBody } from '../../src/http/index.js';
+import type { HttpAnswer, HttpEdge, Progress, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -16,6 +16,7 @@ import {
 import type { CallContext } from '../../src/metering/call-context.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
+import type { Apollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict, mediaTypeOf } from './media-type.js';
 import type { GraphqlRequest, RequestSource } from './request.js';
@@ -47,10 +48,7 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       const streamed = await serve({ request, response, call, body });
       if (streamed) await options.stream({ request: streamed, response, call, holding: body.holding });
     } catch (fault) {
-      const error = visibleError(edge, fault, call?.requestId ?? '');
-      setRate(response, await rateFor(edge, call, fault));
-      discardBody(request);
-      sendAnswer(response, refusal(error));
+      await refuse(edge, { request, response, call }, fault);
     } finally {
       body?.release();
     }
@@ -62,9 +60,13 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
     const key = request.headers['idempotency-key'];
     if (fingerprint && key !== undefined) {
-      const place = { method, path: '/graphql', query };
-      const identity = { call, key: String(key), ...place, body: fingerprint };
-      await sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
+      const identity = { call, key: String(key), method, path: '/graphql', query };
+      await sendOnce({
+        edge,
+        response,
+        request: { ...identity, body: fingerprint, singleEffect: false },
+        answer,
+      });
       return null;
     }
     const streamed = streamedOf(options, request, source);
@@ -72,40 +74,68 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
     const given = await run({ request, call, graphql, progress: undefined });
-    setRate(response, await rateFor(edge, call));
-    sendAnswer(response, given);
+    await sendRated(edge, { response, call }, given);
     return null;
   }
 
-  async function run(work: Work): Promise<HttpAnswer> {
-    try {
-      const { graphql, request, progress } = work;
-      const prepared = options.documents.prepare(graphql);
-      const mediaType = mediaTypeOf(request.headers.accept);
-      if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
-      const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
-      if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
-      if (operation?.operation === 'subscription')
-        throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      const headers: Record<string, string> = { ...progress?.done?.headers };
-      const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-      const execute = (query: string) =>
-        apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
-      const { document } = prepared;
-      const steps = progress && stepsOf(progress, headers);
-      const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
-      const answer =
-        serial && rootNames(serial).length > 1
-          ? await executeSerially({ ...graphql, ...serial, execute })
-          : await execute(graphql.query);
-      const part = answer.part && { ...answer.part, headers };
-      return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
-    } catch (fault) {
-      return refusal(visibleError(edge, fault, work.call.requestId));
-    }
-  }
+  const run = (work: Work): Promise<HttpAnswer> => runWork({ options, apollo }, work);
 
   return { handle, close: () => apollo.close() };
+}
+
+interface Means {
+  options: GraphqlHandlerOptions;
+  apollo: Apollo;
+}
+
+async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnswer> {
+  try {
+    const { graphql, request, progress } = work;
+    const prepared = options.documents.prepare(graphql);
+    const mediaType = mediaTypeOf(request.headers.accept);
+    if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
+    const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
+    if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
+    if (operation?.operation === 'subscription') throw streamNeeded();
+    const headers: Record<string, string> = { ...progress?.done?.headers };
+    const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
+    const execute = (query: string) =>
+      apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
+    const { document } = prepared;
+    const steps = progress && stepsOf(progress, headers);
+    const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
+    const answer =
+      serial && rootNames(serial).length > 1
+        ? await executeSerially({ ...graphql, ...serial, execute })
+        : await execute(graphql.query);
+    const part = answer.part && { ...answer.part, headers };
+    return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
+  } catch (fault) {
+    return refusal(visibleError(options.edge, fault, work.call.requestId));
+  }
+}
+
+const streamNeeded = () =>
+  new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
+
+async function sendRated(
+  edge: HttpEdge,
+  { response, call }: Pick<Incoming, 'response' | 'call'>,
+  answer: HttpAnswer,
+): Promise<void> {
+  setRate(response, await rateFor(edge, call));
+  sendAnswer(response, answer);
+}
+
+async function refuse(
+  edge: HttpEdge,
+  { request, response, call }: Omit<Incoming, 'call' | 'body'> & { call: CallContext | null },
+  fault: unknown,
+): Promise<void> {
+  const error = visibleError(edge, fault, call?.requestId ?? '');
+  setRate(response, await rateFor(edge, call, fault));
+  discardBody(request);
+  sendAnswer(response, refusal(error));
 }
 
 interface Incoming {

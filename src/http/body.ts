@@ -50,23 +50,31 @@ export async function readBody(request: IncomingMessage, reading: BodyReading): 
       try {
         gathered.add(chunk);
       } catch (fault) {
-        request.off('data', onData);
+        leave();
         reject(fault as ApiError);
       }
     };
-    request.on('data', onData);
-    request.on('end', () => resolve(gathered.take()));
+    const onEnd = () => {
+      leave();
+      resolve(gathered.bytes);
+    };
     // Every request closes, most of them whole: an error and its stack are made for the others only.
     const onBroken = () => {
-      if (!request.complete) reject(malformed());
+      leave();
+      reject(malformed());
     };
-    request.on('error', () => reject(malformed()));
-    request.on('close', onBroken);
+    // The request lives as long as its answer, which may be a stream: it must not keep what keeps the bytes.
+    const leave = () =>
+      request.off('data', onData).off('end', onEnd).off('close', onBroken).off('error', onBroken);
+    request.on('data', onData).on('end', onEnd).on('close', onBroken).on('error', onBroken);
+    // Whoever breaks off later has no listener otherwise, and an error without one ends the process.
+    request.on('error', ignore);
   });
 }
 
+function ignore(): void {}
+
 const FIRST_BYTES = 16 * 1024;
-const NOTHING = Buffer.alloc(0);
 
 /** A body as it comes in, in one piece of memory: gathered in many it would be copied as a whole at its end, which takes long. */
 class GatheredBytes {
@@ -81,11 +89,8 @@ class GatheredBytes {
     this.#memory = Buffer.allocUnsafe(declared);
   }
 
-  /** What has come. It is forgotten here: the request's listeners live as long as its answer, which may be a stream. */
-  take(): Buffer {
-    const bytes = this.#memory.subarray(0, this.#size);
-    this.#memory = NOTHING;
-    return bytes;
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.#size);
   }
 
   add(chunk: Buffer): void {

@@ -124,7 +124,7 @@ export function createOperationStream(
 ): (streaming: OperationStreaming) => Promise<void> {
   const { engine, streams } = dependencies;
   return async (streaming) => {
-    const { request, response, call } = streaming;
+    const { request, call } = streaming;
     const leave = streams.hold(call.principal);
     try {
       await engine.takeSlot(call, request);
