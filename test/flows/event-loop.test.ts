@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITED_ENDPOINTS } from '../../src/vocabulary.js';
 import { makeAgent } from '../support/agents.js';
+import { harmlessCalls } from '../support/harmless-calls.js';
 import { createInstallation, type Installation } from '../support/installation.js';
-import { harmlessCalls, loopAttacks, type Attacker } from '../support/loop-attacks.js';
+import { loopAttacks, type Attacker } from '../support/loop-attacks.js';
 import { loopHold, type LoopHold } from '../support/loop-delay.js';
 import { spawnPenstock } from '../support/spawned.js';
 
