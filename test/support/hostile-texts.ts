@@ -36,6 +36,7 @@ const PIECES: readonly (readonly [string, string])[] = [
   ['points and digits', '1.'],
   ['punctuation', '!'],
   ['slashes', '/'],
+  ['slashes and line breaks', '/\n'],
   ['equals signs', '='],
   ['quotes', '"'],
   ['backslashes', '\\'],

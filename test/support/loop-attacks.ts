@@ -12,12 +12,14 @@ export interface Attacker {
 export interface Attack {
   field: string;
   form: string;
+  /** Set where reading the body itself takes longer than any of the rest. */
+  limitMs?: number;
   send(attacker: Attacker): Promise<number>;
 }
 
 type Body = Record<string, unknown>;
 
-const rest =
+export const rest =
   (method: string, path: string | ((attacker: Attacker) => string), body: unknown, headers = {}) =>
   async (attacker: Attacker): Promise<number> => {
     const at = typeof path === 'string' ? path : path(attacker);
@@ -35,6 +37,13 @@ const each = (field: string, forms: readonly Hostile[], send: (value: never) => 
 /** Every fifth: each of them is work of seconds for a process of its own. */
 const some = (forms: Hostile<string>[]) => forms.filter((_, at) => at % 5 === 0);
 
+/** Of large bodies a few: most of their time is the parser's. */
+const LARGE = ['one letter', 'combining marks', 'slashes and line breaks', 'blanks', 'emoji joined'];
+const large = (forms: Hostile<string>[]) => forms.filter(({ form }) => LARGE.includes(form));
+
+/** A body of 8 to 16 MB, or of 150,000 members, is parsed in one go: what that takes on a busy machine. */
+const BODY_MS = 1000;
+
 const MB = 1_048_576;
 const texts = longTexts(300_000);
 const short = longTexts(10_000);
@@ -43,7 +52,7 @@ function chatAttacks(): Attack[] {
   const named = (name: string, parameters: unknown) => ({ type: 'function', function: { name, parameters } });
   return [
     ...each('chat messages[].content', texts, (text: string) => says(text)),
-    ...each('chat messages[].content of 8 MB', longTexts(8 * MB), (text: string) => says(text)),
+    ...each('chat messages[].content of 8 MB', large(longTexts(8 * MB)), (text: string) => says(text)),
     ...each('chat messages[].content (system)', texts, (text: string) =>
       chat({
         max_tokens: 5,
@@ -291,7 +300,7 @@ function otherAttacks(): Attack[] {
   ];
 }
 
-const graphql =
+export const graphql =
   (query: string, variables: Body = {}) =>
   async ({ server, key }: Attacker) =>
     (await server.graphql(query, { key, variables })).status;
@@ -369,36 +378,11 @@ function graphqlAttacks(): Attack[] {
 }
 
 /** The worst that is known of each field. */
-export const loopAttacks = (): Attack[] => [...chatAttacks(), ...otherAttacks(), ...graphqlAttacks()];
-
-/** A call of each kind that hurts nobody. */
-export const harmlessCalls = (): Attack[] => {
-  const firsts = new Map<string, Attack>();
-  const calm = (path: string, body: unknown): Attack => ({
-    field: path,
-    form: 'harmless',
-    send: rest('POST', path, body),
-  });
-  for (const one of [
-    calm('/chat/completions', { messages: [{ role: 'user', content: 'Hello @sandbox{"tokens":500}' }] }),
-    calm('/chat/completions?stream=true', { messages: [{ role: 'user', content: 'Hello' }] }),
-    calm('/embeddings', { input: ['a', 'b'] }),
-    calm('/images/generations?async=true', { prompt: 'a' }),
-    calm('/audio/speech?async=true', { input: 'Hello' }),
-    calm('/music/generations?async=true', { prompt: 'a' }),
-    calm('/images/edits?async=true', { image: 'iVBORw0KGgo=', operation: 'superResolution', scale: 2 }),
-    calm('/audio/transcriptions?async=true', { audio: 'AAAA' }),
-    calm('/videos/generations?async=true', { prompt: 'a' }),
-    calm('/webhooks', { url: 'https://example.com/', events: [] }),
-  ])
-    firsts.set(one.field, one);
-  return [
-    ...firsts.values(),
-    {
-      field: 'agent',
-      form: 'harmless',
-      send: rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input: 'Hello', stream: false }),
-    },
-    { field: 'graphql', form: 'harmless', send: graphql('{ version }') },
-  ];
-};
+export const loopAttacks = (): Attack[] =>
+  [...chatAttacks(), ...otherAttacks(), ...graphqlAttacks()].map((attack) =>
+    /150,000|8 MB|edit image|transcription file|video image|image_url|images/.test(
+      `${attack.field} ${attack.form}`,
+    )
+      ? { ...attack, limitMs: BODY_MS }
+      : attack,
+  );

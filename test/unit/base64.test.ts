@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readablePage } from '../../src/agents/work/readable-page.js';
 import { dataUrlBytes, decodedBase64 } from '../../src/files/index.js';
 
 /** Bytes whose base64 has every digit, and each length of padding. */
@@ -49,10 +50,39 @@ describe('base64', () => {
     'é'.repeat(4),
     'ŁŁŁŁ',
     'AAAA\0',
+    `${'A'.repeat(300_000)}!`,
+    `${'A'.repeat(300_001)}`,
   ])('is refused where it is none: %j', async (text) => expect(await decodedBase64(text)).toBeNull());
 
   it.each(['data:', 'data:image/png;base64', 'data:,%', 'data:;base64,%zz', 'data:;base64,@@@@', 'x:,a'])(
     'is refused in a broken data: URL: %j',
     async (url) => expect(await dataUrlBytes(url)).toBeNull(),
   );
+});
+
+/** Longer than a slice. */
+const long = Buffer.from(Array.from({ length: 400_001 }, (_, at) => (at * 7919) % 256));
+
+describe('percent-encoded data', () => {
+  it('is the same bytes, wherever a slice ends', async () => {
+    for (const shift of ['', 'a', 'ab', '\u{1f469}']) {
+      const text = shift + [...long].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+      expect((await dataUrlBytes(`data:,${text}`))?.equals(Buffer.concat([Buffer.from(shift), long]))).toBe(
+        true,
+      );
+    }
+    expect(await dataUrlBytes(`data:,${'%41'.repeat(200_000)}%4`)).toBeNull();
+  });
+});
+
+describe('a page', () => {
+  it('of a tag without end, or nested without end, is looked through once', async () => {
+    const before = process.threadCpuUsage().user;
+    const nested = readablePage('<div>'.repeat(500), 'https://example.com/');
+    await expect(nested).rejects.toThrow('nested too deeply');
+    const deep = `${'<b>'.repeat(500)}<${'a'.repeat(2_000_000)}`;
+    await expect(readablePage(deep, 'https://example.com/')).rejects.toThrow('nested too deeply');
+    // Some 50 ms; minutes where each letter was a place to begin at.
+    expect((process.threadCpuUsage().user - before) / 1000).toBeLessThan(5000);
+  });
 });

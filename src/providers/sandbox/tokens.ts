@@ -8,10 +8,11 @@
 const MAX_RUN = 128;
 /**
  * Letters with marks of any script are one class: a run of nothing but marks is one piece of the vocabulary's pattern too.
+ * So are line breaks and slashes behind signs.
  * bounded: of fixed lengths.
  */
 const LONG_RUN = new RegExp(
-  `[\\p{L}\\p{M}]{${MAX_RUN}}|[^\\s\\p{L}\\p{N}]{${MAX_RUN}}|\\s{${MAX_RUN}}`,
+  `[\\p{L}\\p{M}]{${MAX_RUN}}|[^\\s\\p{L}\\p{N}]{${MAX_RUN}}|[\\r\\n/]{${MAX_RUN}}|\\s{${MAX_RUN}}`,
   'gu',
 );
 /** Characters counted before the event loop gets its turn (about 10 ms of ordinary text). */
