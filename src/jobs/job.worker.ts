@@ -160,8 +160,11 @@ class Worker implements JobWorker {
     return slots;
   }
 
-  private isFree(tool: Tool): boolean {
-    return (this.places.get(tool)?.room.free ?? 0) > 0;
+  /** Another worker may have held candidates that it then left; and of what waits where no place is free now, newcomers have the reserve. */
+  private lookAgain(slots: ClaimSlot[]): void {
+    const free = slots.filter(({ tool }) => (this.places.get(tool)?.room.free ?? 0) > 0);
+    if (free.length > 0) this.wanted = true;
+    if (free.length < slots.length) this.wakeForNewcomers();
   }
 
   private wakeFor(tool: Tool): void {
@@ -213,8 +216,7 @@ class Worker implements JobWorker {
         });
         const attempts = (await jobs).map((job) => this.begin(job, held));
         if (!(await held)) await this.forsake(attempts);
-        // Another worker may have held candidates that it then left: as long as there is something, look again.
-        else if (attempts.length > 0 && slots.some(({ tool }) => this.isFree(tool))) this.wanted = true;
+        else if (attempts.length > 0) this.lookAgain(slots);
       }
     } catch (error) {
       logger.warn({ err: error }, 'claiming jobs failed; the next sweep tries again');
