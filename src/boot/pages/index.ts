@@ -63,10 +63,10 @@ export function mountPages(app: Express): void {
   app.get('/assets/:name', (request, response, next) => {
     const { name } = request.params;
     const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
-    const file = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
+    const file = Object.hasOwn(FILES, name) ? FILES[name]?.() : undefined;
     response.setHeader('Cache-Control', 'no-cache');
     if (text) response.type(text.type).send(text.text);
-    else if (file) response.sendFile(file(), { etag: true });
+    else if (file !== undefined && existsSync(file)) response.sendFile(file, { etag: true });
     else next();
   });
 }
