@@ -1,4 +1,4 @@
-/** Proxies cut connections that stay silent: after so long without a first token the head goes out alone (decisions.md 6, "Chat"). */
+/** Proxies cut connections that stay silent: after so long without a first token the head goes out alone (decisions 6, "Chat"). */
 const SILENT_MS = 10_000;
 /** Until a call is admitted its refusal is a status of its own. */
 const LOOK_MS = 500;

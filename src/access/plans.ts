@@ -7,7 +7,7 @@ export interface PlanData extends Omit<Plan, 'code' | 'kind' | 'limits'> {
   limits: Omit<Record<Bucket, number>, 'chat_tokens'>;
 }
 
-/** Plans as `PLANS_FILE` spells them (decisions.md 2). */
+/** Plans as `PLANS_FILE` spells them (decisions 2). */
 export interface PlansData {
   plans: Record<PlanCode, PlanData>;
   endpointLimits: PlanCatalogue['endpointLimits'];
@@ -30,7 +30,7 @@ const NOTHING: PlanData['limits'] = {
 /** Two hundred watchers of a few things each survive three restarts in a minute (beyond 14.6). */
 const STREAMS: PlanData['streams'] = { perMinute: 1200, held: 2000, heldByOrganization: 6000 };
 
-/** Contract 8.1 to 8.3 and 8.5, decisions.md 3, 4 and 6. */
+/** Contract 8.1 to 8.3 and 8.5, decisions 3, 4 and 6. */
 export const DEFAULT_PLANS: PlansData = {
   plans: {
     free: {
@@ -142,7 +142,7 @@ function toPlan(code: PlanCode, data: PlanData): Plan {
   return { ...data, code, kind: code === 'free' ? 'free' : 'recurring', limits };
 }
 
-/** `chat_tokens` is the token view of the credits (decisions.md 2). */
+/** `chat_tokens` is the token view of the credits (decisions 2). */
 export function toCatalogue(data: PlansData): PlanCatalogue {
   const plans = Object.fromEntries(
     Object.entries(data.plans).map(([code, plan]) => [code, toPlan(code as PlanCode, plan)]),

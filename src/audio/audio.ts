@@ -13,7 +13,7 @@ import type {
 
 const HEAP_MB = 512;
 const TASK_TIMEOUT_MS = 600_000;
-/** Callers wait for it: 30 s in all (decisions.md 1). */
+/** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
 function asBuffer(bytes: Uint8Array): Buffer {

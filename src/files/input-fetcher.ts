@@ -16,7 +16,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 export const inputDeadline = (): number => performance.now() + TOTAL_TIMEOUT_MS;
 
 /**
- * Reads the inputs of one call: its caller has an answer 30 s from now (decisions.md 1), whatever they wait for.
+ * Reads the inputs of one call: its caller has an answer 30 s from now (decisions 1), whatever they wait for.
  * @throws ApiError unavailable where they could not be read in that time
  */
 export async function withinInputTime<T>(

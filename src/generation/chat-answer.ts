@@ -39,7 +39,7 @@ function mended(choice: unknown, index: number): Fields {
   const { usage: _usage, ...message } = isFields(given['message'])
     ? withWholeCalls(withPlainContent(given['message']))
     : {};
-  // Null beside calls, whatever was said there (decisions.md 6, "Chat"); it was counted before.
+  // Null beside calls, whatever was said there (decisions 6, "Chat"); it was counted before.
   const content = hasCalls(message) ? null : (message['content'] ?? '');
   const reason = finishReason(given['finish_reason'], hasCalls(message));
   return { ...given, index, message: { ...message, role: 'assistant', content }, finish_reason: reason };

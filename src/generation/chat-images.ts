@@ -66,7 +66,7 @@ function imagesIn(messages: unknown): string[] {
   return found.filter((image): image is string => typeof image === 'string');
 }
 
-/** The request's pictures by what was given for them: those that are files of this installation are read from storage (decisions.md 9). */
+/** The request's pictures by what was given for them: those that are files of this installation are read from storage (decisions 9). */
 async function prepare(
   orgId: string,
   images: readonly string[],

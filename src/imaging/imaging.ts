@@ -13,7 +13,7 @@ const DRAWING_TIMEOUT_MS = 60_000;
 const EDITING_TIMEOUT_MS = 300_000;
 /** So that callers of the server feel little of it. */
 const NICENESS = 5;
-/** Callers wait for it: 30 s in all (decisions.md 1). */
+/** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
 /** Starts no process yet: they come with the first task and go 20 s after the last. */

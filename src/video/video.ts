@@ -6,7 +6,7 @@ import type { Video, VideoFacts, VideoOptions, VideoTask } from './video.types.j
 const HEAP_MB = 512;
 /** A minute of 4k at 60 frames a second takes long without the optional codec. */
 const FILM_TIMEOUT_MS = 3_600_000;
-/** Callers wait for it: 30 s in all (decisions.md 1). */
+/** Callers wait for it: 30 s in all (decisions 1). */
 const PROBE_TIMEOUT_MS = 25_000;
 /** Callers who wait for an answer come before a film that takes minutes. */
 const NICENESS = 10;

@@ -7,7 +7,7 @@ import type { FileKind } from './file-kind.js';
 
 /** Both stay under what trust 2 allows a hostile file (60 s, 512 MB), with room for the start and the end. */
 const TIME_LIMIT_MS = 55_000;
-/** Callers wait for what is given with a call: 30 s in all (decisions.md 1). */
+/** Callers wait for what is given with a call: 30 s in all (decisions 1). */
 const GIVEN_TIME_LIMIT_MS = 25_000;
 const MEMORY_LIMIT_BYTES = 440 * 1024 * 1024;
 const HEAP_MB = 256;

@@ -1,4 +1,4 @@
-/** Why a model stopped, in the convention's words (decisions.md 6, "Chat"). */
+/** Why a model stopped, in the convention's words (decisions 6, "Chat"). */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** What makers call each reason, without case and punctuation. */
