@@ -40,6 +40,14 @@ export function parseShallow(text: string): unknown {
   return value;
 }
 
+/** JSON in which the order of an object's keys makes no difference. The value was JSON, of bounded nesting. */
+export function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([name, item]) => `${JSON.stringify(name)}:${sortedJson(item)}`).join(',')}}`;
+}
+
 /** Characters that V8 shows before the one that it stumbled over. */
 const SHOWN_BEFORE = 10;
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
 import { ApiError } from '../../src/errors.js';
-import type { HttpAnswer, Progress } from '../../src/http/index.js';
+import type { HttpAnswer, IdempotentRequest, Progress } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
@@ -15,7 +15,9 @@ import {
   setRate,
   visibleError,
 } from '../../src/http/index.js';
+import { sortedJson } from '../../src/json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
+import type { Prepared } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
@@ -48,34 +50,37 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       const error = visibleError(edge, fault, call?.requestId ?? '');
       setRate(response, await rateFor(edge, call, fault));
       discardBody(request);
-      sendAnswer(response, refusal(error));
+      sendAnswer(response, refusal(error, mediaTypeOf(request.headers.accept)));
     }
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse, call: CallContext): Promise<void> {
-    const { method, query, bytes, source } = await read(request);
-    const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
-    const key = request.headers['idempotency-key'];
-    if (bytes && key !== undefined) {
-      const place = { method, path: '/graphql', query };
-      const identity = { call, key: String(key), ...place, body: bytes };
-      return sendOnce({ edge, response, request: { ...identity, singleEffect: false }, answer });
-    }
+    const source = await read(request);
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
-    if (isStreamed(options, request, graphql)) return options.stream({ request: graphql, response, call });
-    const given = await run({ request, call, graphql, progress: undefined });
+    const prepared = options.documents.prepare(graphql);
+    const kind = operationOf(prepared, graphql)?.operation;
+    const work = { request, call, graphql, prepared };
+    const key = request.headers['idempotency-key'];
+    if (kind === 'mutation' && request.method === 'POST' && key !== undefined) {
+      const keyed = { call, key: String(key), ...identityOf(graphql), singleEffect: false, sharesKey: true };
+      const answer = (progress: Progress) => run({ ...work, progress });
+      return sendOnce({ edge, response, request: keyed, answer });
+    }
+    // A client that accepts event streams beside JSON means its subscriptions.
+    if (kind === 'subscription' && eventStreamWish(request.headers.accept) === 'accepted')
+      return options.stream({ request: graphql, response, call });
+    const given = await run({ ...work, progress: undefined });
     setRate(response, await rateFor(edge, call));
     sendAnswer(response, given);
   }
 
   async function run(work: Work): Promise<HttpAnswer> {
+    const { graphql, prepared, request, progress } = work;
+    const mediaType = mediaTypeOf(request.headers.accept);
     try {
-      const { graphql, request, progress } = work;
-      const prepared = options.documents.prepare(graphql);
-      const mediaType = mediaTypeOf(request.headers.accept);
       if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
-      const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
+      const operation = operationOf(prepared, graphql);
       if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
       if (operation?.operation === 'subscription')
         throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
@@ -93,49 +98,43 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
       const part = answer.part && { ...answer.part, headers };
       return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
     } catch (fault) {
-      return refusal(visibleError(edge, fault, work.call.requestId));
+      return refusal(visibleError(edge, fault, work.call.requestId), mediaType);
     }
   }
 
   return { handle, close: () => apollo.close() };
 }
 
-interface Read {
-  method: string;
-  /** Without its `?`. */
-  query: string;
-  /** Of a POST. */
-  bytes: Buffer | null;
-  source: RequestSource;
-}
-
 interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
+  prepared: Prepared;
   /** With an Idempotency-Key. */
   progress: Progress | undefined;
 }
 
-/** What a request brings. @throws ApiError for a body that cannot be read, or another method */
-async function read(request: IncomingMessage): Promise<Read> {
+/** Where a request's parts stand. @throws ApiError for a body that cannot be read, or another method */
+async function read(request: IncomingMessage): Promise<RequestSource> {
   const { method = 'GET', url = '/' } = request;
-  if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
-  const bytes = method === 'POST' ? await readJsonBody(request, BODY_LIMIT_BYTES) : null;
-  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-  return { method, query, bytes, source: bytes ? { json: parseJson(bytes, paramOf) } : { query } };
+  if (method === 'POST') return { json: parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), paramOf) };
+  if (method !== 'GET') throw methodNotAllowed('GET, POST');
+  return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
 }
 
-/** A subscription of a client that accepts event streams beside JSON. */
-function isStreamed(
-  { documents }: GraphqlHandlerOptions,
-  request: IncomingMessage,
-  graphql: GraphqlRequest,
-): boolean {
-  if (eventStreamWish(request.headers.accept) !== 'accepted') return false;
-  const prepared = documents.prepare(graphql);
-  if ('errors' in prepared) return false;
-  return getOperationAST(prepared.document, graphql.operationName ?? null)?.operation === 'subscription';
+/** None of a document that is refused. */
+function operationOf(prepared: Prepared, { operationName }: GraphqlRequest) {
+  return 'errors' in prepared ? null : getOperationAST(prepared.document, operationName ?? null);
+}
+
+/** What makes two mutations the same call: the document, its operation and its variables, however a client or router writes them down. */
+function identityOf({
+  query,
+  operationName,
+  variables,
+}: GraphqlRequest): Pick<IdempotentRequest, 'method' | 'path' | 'query' | 'body'> {
+  const parts = { query, operationName: operationName ?? null, variables: variables ?? {} };
+  return { method: 'POST', path: '/graphql', query: '', body: Buffer.from(sortedJson(parts)) };
 }
 
 /** @param headers of the whole answer: they go with what is done of it */
@@ -153,12 +152,12 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-/** A refusal of the whole request: its status, whatever the client accepts (decisions.md 8). */
-function refusal(error: ApiError): HttpAnswer {
+/** A refusal of the whole request: its status, whatever the client accepts (decisions.md 8), in the media type that it accepts. */
+function refusal(error: ApiError, mediaType: string): HttpAnswer {
   const errors = [{ message: error.message, extensions: errorExtensions(error) }];
   return {
     status: error.status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...errorHeaders(error) },
+    headers: { 'content-type': mediaType, ...errorHeaders(error) },
     body: JSON.stringify({ errors }),
     errorStatuses: [error.status],
   };

@@ -6,7 +6,7 @@ import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
-import { checkIdempotencyKey, fingerprintOf, inFlight } from './idempotency.key.js';
+import { checkIdempotencyKey, fingerprintOf, inFlight, storedKey } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
 import type {
@@ -89,8 +89,15 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   checkIdempotencyKey(request.key);
   const { system } = kept.database;
   const { processId } = kept;
-  const id = newId('idem');
-  const hold = kept.holds.take(request.call.principal.orgId, request.key);
+  const fingerprint = fingerprintOf(request);
+  const input = {
+    id: newId('idem'),
+    orgId: request.call.principal.orgId,
+    key: storedKey(request, fingerprint),
+    fingerprint,
+    processId,
+  };
+  const hold = kept.holds.take(input.orgId, input.key);
   const letGo = (rowId: string) =>
     persist(kept, async () => {
       await queries.release(system, rowId, processId);
@@ -98,10 +105,10 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
     });
   let row: BeginRow;
   try {
-    row = await ask(kept, request, { id, hold });
+    row = await ask(kept, input, hold);
   } catch (error) {
     // Nobody knows whether the database wrote the row before it went away. Where it did, no other process would get the key while this one lives.
-    void letGo(id);
+    void letGo(input.id);
     throw error;
   }
   try {
@@ -120,15 +127,9 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
 }
 
 /** A key that this process has, and no request of it works on, was given in an answer that got lost: it is asked for anew. */
-async function ask(
-  kept: Kept,
-  { call, key, ...request }: IdempotentRequest,
-  { id, hold }: { id: string; hold: KeyHold },
-): Promise<BeginRow> {
+async function ask(kept: Kept, input: queries.BeginInput, hold: KeyHold): Promise<BeginRow> {
   const { system } = kept.database;
   const { processId } = kept;
-  const { orgId } = call.principal;
-  const input = { id, orgId, key, fingerprint: fingerprintOf(request), processId };
   const row = await queries.begin(system, input);
   if (row.outcome !== 'in_flight' || row.owner !== processId || !hold.isAlone) return row;
   await queries.release(system, row.row_id, processId);

@@ -15,6 +15,11 @@ export interface IdempotentRequest {
    * call; false (GraphQL: a document can hold several effects) answers 409 as long as the first call's process lives.
    */
   singleEffect: boolean;
+  /**
+   * True where other requests may bear the same key (GraphQL: a router sends one caller's header with every fetch): each is a call of its
+   * own, and none is a mismatch.
+   */
+  sharesKey?: boolean;
 }
 
 /** A call that makes something once: a retry with its Idempotency-Key gets what was made. */

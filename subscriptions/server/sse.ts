@@ -62,22 +62,19 @@ async function readOperation(request: IncomingMessage): Promise<OperationRequest
   if (method === 'GET')
     return parseGraphqlRequest({ query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' });
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
-  if (request.headers['idempotency-key'] !== undefined) {
-    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
-  }
   return parseGraphqlRequest({
     json: parseJson(await readJsonBody(request, BODY_LIMIT_BYTES), graphqlParamOf),
   });
 }
 
 /**
- * A document over a limit and a mutation by GET are refused with their status; faults of parsing and validation go into the stream, as the
+ * A document over a limit, a mutation by GET and one with an Idempotency-Key are refused with their status; faults of parsing and validation go into the stream, as the
  * protocol says.
  */
 function refuseWhole(
   { engine }: GraphqlSseDependencies,
   operation: OperationRequest,
-  { method }: IncomingMessage,
+  { method, headers }: IncomingMessage,
 ): void {
   const prepared = engine.prepare(operation);
   if ('errors' in prepared) {
@@ -86,7 +83,11 @@ function refuseWhole(
     return;
   }
   const kind = getOperationAST(prepared.document, operation.operationName ?? null)?.operation;
-  if (method === 'GET' && kind === 'mutation') throw methodNotAllowed('POST');
+  if (kind !== 'mutation') return;
+  if (method === 'GET') throw methodNotAllowed('POST');
+  // The key is for mutations, and this answer is not kept.
+  if (headers['idempotency-key'] !== undefined)
+    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
 }
 
 /** A GET may be repeated and followed by anything that sees a link: it changes nothing. */
