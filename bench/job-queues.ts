@@ -3,7 +3,7 @@ import { Logger, makeWorkerUtils, run, type TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { createJobWorker, type JobContext, type NewJob } from '../src/jobs/index.js';
 import { silent, type BenchDatabase } from './embedded.js';
-import { CHARGE, outcome, type Backlog } from './job-backlog.js';
+import { CHARGE, NO_FILES, outcome, type Backlog } from './job-backlog.js';
 
 /** Jobs in hand of Penstock's worker; its tasks hold no connection. */
 const AT_ONCE = 256;
@@ -40,7 +40,7 @@ export function penstockQueue({ database }: BenchDatabase, { jobs }: Backlog): Q
           return outcome();
         },
       };
-      const worker = createJobWorker({ database, handlers: [handler], logger: silent });
+      const worker = createJobWorker({ database, handlers: [handler], files: NO_FILES, logger: silent });
       worker.start();
       return { stop: () => worker.stop() };
     },

@@ -39,6 +39,7 @@ export const MIGRATION_NAMES = [
   '0034_given_up_units',
   '0035_told_takeovers',
   '0036_people',
+  '0038_storage',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

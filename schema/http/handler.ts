@@ -20,6 +20,7 @@ import type { CallContext } from '../../src/metering/call-context.js';
 import type { Prepared } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
+import type { Apollo } from './apollo.js';
 import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict, mediaTypeOf } from './media-type.js';
 import type { GraphqlRequest, RequestSource } from './request.js';
@@ -76,27 +77,9 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
   }
 
   async function run(work: Work): Promise<HttpAnswer> {
-    const { graphql, prepared, request, progress } = work;
-    const mediaType = mediaTypeOf(request.headers.accept);
+    const mediaType = mediaTypeOf(work.request.headers.accept);
     try {
-      if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
-      const operation = operationOf(prepared, graphql);
-      if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
-      if (operation?.operation === 'subscription')
-        throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
-      const headers: Record<string, string> = { ...progress?.done?.headers };
-      const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-      const execute = (query: string) =>
-        apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
-      const { document } = prepared;
-      const steps = progress && stepsOf(progress, headers);
-      const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
-      const answer =
-        serial && rootNames(serial).length > 1
-          ? await executeSerially({ ...graphql, ...serial, execute })
-          : await execute(graphql.query);
-      const part = answer.part && { ...answer.part, headers };
-      return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
+      return await execute(apollo, work, mediaType);
     } catch (fault) {
       return refusal(visibleError(edge, fault, work.call.requestId), mediaType);
     }
@@ -112,6 +95,28 @@ interface Work {
   prepared: Prepared;
   /** With an Idempotency-Key. */
   progress: Progress | undefined;
+}
+
+/** @throws ApiError for an operation that is not for here */
+async function execute(apollo: Apollo, work: Work, mediaType: string): Promise<HttpAnswer> {
+  const { call, graphql, prepared, request, progress } = work;
+  if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
+  const { document } = prepared;
+  const operation = operationOf(prepared, graphql);
+  if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
+  if (operation?.operation === 'subscription')
+    throw new ApiError('invalid_request', 'Subscriptions need WebSocket or Accept: text/event-stream');
+  const headers: Record<string, string> = { ...progress?.done?.headers };
+  const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
+  const run = (query: string) => apollo.execute({ call, mediaType, graphql: { ...graphql, query }, onJob });
+  const steps = progress && stepsOf(progress, headers);
+  const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
+  const answer =
+    serial && rootNames(serial).length > 1
+      ? await executeSerially({ ...graphql, ...serial, execute: run })
+      : await run(graphql.query);
+  const part = answer.part && { ...answer.part, headers };
+  return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
 }
 
 /** Where a request's parts stand. @throws ApiError for a body that cannot be read, or another method */

@@ -22,6 +22,8 @@ export interface Plan {
   /** Null: webhooks are not available. */
   webhooks: { max: number; customHeaders: boolean } | null;
   maxPendingJobs: number;
+  /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */
+  storage: { maxMb: number };
 }
 
 export interface PlanCatalogue {

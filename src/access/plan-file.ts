@@ -34,6 +34,7 @@ const PlanSchema = z.strictObject({
   agents: AgentLimits.nullable(),
   webhooks: z.strictObject({ max: limit.min(0), customHeaders: z.boolean() }).nullable(),
   maxPendingJobs: count,
+  storage: z.strictObject({ maxMb: limit }),
 });
 
 const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>

@@ -38,6 +38,7 @@ export const DEFAULT_PLANS: PlansData = {
       agents: null,
       webhooks: null,
       maxPendingJobs: 10,
+      storage: { maxMb: 1024 },
     },
     pro_monthly: {
       name: 'Pro Monthly',
@@ -56,6 +57,7 @@ export const DEFAULT_PLANS: PlansData = {
       agents: { maxAgents: 5, maxTools: 4, maxIterations: 10, maxKnowledgeFiles: 5, maxKnowledgeFileMb: 10 },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 100,
+      storage: { maxMb: 10_240 },
     },
     business_monthly: {
       name: 'Business Monthly',
@@ -80,6 +82,7 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 500,
+      storage: { maxMb: 10_240 },
     },
     cli_pro: {
       name: 'CLI Pro',
@@ -95,6 +98,7 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 500,
+      storage: { maxMb: 10_240 },
     },
     cli_team: {
       name: 'CLI Team',
@@ -110,6 +114,7 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 1000,
+      storage: { maxMb: 10_240 },
     },
   },
   endpointLimits: {
@@ -140,4 +145,9 @@ export function toCatalogue(data: PlansData): PlanCatalogue {
 /** A plan's monthly allowance as the database stores amounts: hundredths in the order of BUCKETS, -1 for unlimited. */
 export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
+}
+
+/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+export function storageLimitOf({ storage: { maxMb } }: Plan): number {
+  return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }

@@ -6,7 +6,7 @@ import {
   createTeamService,
 } from '../access/index.js';
 import type { Egress } from '../egress/index.js';
-import { createInputFetcher } from '../files/index.js';
+import { createInputFetcher, createStorage } from '../files/index.js';
 import {
   createChatService,
   createEmbeddingService,
@@ -50,6 +50,7 @@ export async function compose(
 ): Promise<Composition> {
   const { config, logger, database, bus, plans, authenticator, metering, models } = foundation;
   const files = foundation.files.service;
+  const storage = createStorage(database);
   const { egress, inputs, search } = openOutside(foundation, closers);
   const { jobs, hub } = await openJobs(foundation, closers);
   const kinds = generationKinds(foundation, inputs);
@@ -73,12 +74,13 @@ export async function compose(
     authenticator,
     metering,
     files,
+    storage,
     models,
     jobs,
     jobEvents: hub,
     chat: createChatService({ ...shared, search }),
     embeddings: createEmbeddingService(shared),
-    generation: createGenerationService({ ...shared, kinds, jobs, draining }),
+    generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, models);
   return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
@@ -101,8 +103,8 @@ function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   return { egress, search, inputs: createInputFetcher({ egress, files: files.service }) };
 }
 
-async function openJobs({ database, bus, logger }: Foundation, closers: Closers) {
-  const jobs = createJobService({ database, logger });
+async function openJobs({ database, bus, files, logger }: Foundation, closers: Closers) {
+  const jobs = createJobService({ database, files: files.service, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
   const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };

@@ -136,7 +136,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
-  const worker = createJobWorker({ database, handlers, concurrency, logger });
+  const worker = createJobWorker({ database, handlers, files: files.service, concurrency, logger });
   worker.start();
   const runs = createRunWorker({
     ...composition.agents.execution,

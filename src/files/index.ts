@@ -9,4 +9,6 @@ export { FileStoreError } from './installation.js';
 export { percentDecoded } from './percent.js';
 export { removeForgottenFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
+export { createStorage } from './storage.js';
+export type { Storage, StorageUse } from './storage.js';
 export type { FileKey, FileStore } from './store.types.js';

@@ -1,3 +1,4 @@
+import { storageLimitOf } from '../access/index.js';
 import { UnreadableAudioError } from '../audio/index.js';
 import type { Audio, AudioFacts } from '../audio/index.js';
 import { fileTooLarge, invalid } from '../errors.js';
@@ -98,6 +99,7 @@ export async function storeInputAudio(
     contentType: facts.contentType === 'audio/webm' ? 'video/webm' : facts.contentType,
     durationSeconds: facts.durationSeconds,
     jobId: wanted.jobId,
+    limitBytes: storageLimitOf(call.principal.plan),
   });
   return { reference: fileReference(file), fileId: file.id, facts };
 }

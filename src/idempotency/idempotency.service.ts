@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { requireDemand, type Demand } from '../access/index.js';
+import { requireDemand, storageLimitOf, type Demand } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
+import type { Storage } from '../files/index.js';
 import { newId } from '../ids.js';
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
@@ -36,6 +37,8 @@ export interface IdempotencyDependencies {
   /** Id of this process's row in `processes`: its lease tells others whether an in-flight key is still being worked on. */
   processId: string;
   logger: Logger;
+  /** Kept answers count in what an organisation may store. */
+  storage: Pick<Storage, 'fault'>;
   /** What seals kept answers: they hold webhook secrets and signed addresses. */
   signing: { current: string; previous: string | null };
   /** Larger answers are not kept. Default 8 MB. */
@@ -45,7 +48,7 @@ export interface IdempotencyDependencies {
 }
 
 type Kept = Required<
-  Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
+  Pick<IdempotencyDependencies, 'database' | 'storage' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
 > & {
   closed: boolean;
   seal: AnswerSeal;
@@ -103,6 +106,9 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
       await queries.release(system, rowId, processId);
       hold.release();
     });
+  const { orgId, plan } = request.call.principal;
+  const isFull = kept.storage.fault(orgId, storageLimitOf(plan));
+  isFull.catch(() => undefined);
   let row: BeginRow;
   try {
     row = await ask(kept, input, hold);
@@ -114,6 +120,8 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   try {
     // Only who takes a key over finds anything.
     const isTakenOver = row.outcome === 'run' && row.owner === null;
+    const full = row.outcome === 'run' && !isTakenOver ? await isFull : null;
+    if (full !== null) throw full;
     const made = isTakenOver ? await queries.made(system, row.row_id) : null;
     const outcome = outcomeOf(kept, { request, row, hold, made });
     if (outcome.kind !== 'run') hold.release();

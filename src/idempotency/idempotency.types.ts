@@ -103,7 +103,7 @@ export interface IdempotencyService {
   start(): void;
   /**
    * Call it after the request's slot of the key's window has been taken (`takeKeySlot`) and before any work.
-   * @throws ApiError invalid_request (empty or over 255 characters), idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
+   * @throws ApiError invalid_request (empty or over 255 characters), idempotency_mismatch (other body or path), quota_exceeded (a new key while the organisation's storage is full: what is charged could not be kept), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
    */
   begin(request: IdempotentRequest): Promise<IdempotencyOutcome>;
   /**

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database, DedicatedSql } from '../database/database.types.js';
+import type { FileService } from '../files/files.types.js';
 import { newId } from '../ids.js';
 import type { Tool } from '../vocabulary.js';
 import type { JobHandler } from './jobs.types.js';
@@ -31,6 +32,8 @@ export interface JobWorker {
 export interface JobWorkerOptions {
   database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
+  /** Of jobs that fail, or were cancelled meanwhile. */
+  files: Pick<FileService, 'removeUnneeded'>;
   /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
   concurrency?: Partial<Record<Tool, number>>;
   logger: Logger;
@@ -195,6 +198,7 @@ class Worker implements JobWorker {
       handler,
       workerId: this.id,
       sql: database.system,
+      files: this.options.files,
       logger,
       complete: this.complete,
       progress: (job, percent) => this.progress.report(job, percent),
