@@ -179,6 +179,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     health,
     metrics: telemetry.metrics,
     files: foundation.files.handler,
+    publicUrl: config.http.publicUrl,
     api: faces?.api ?? null,
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;
