@@ -188,7 +188,8 @@ const EXAMPLES =
 
 /** Whether a secret is one that others have read too. The previous one may be: it is on its way out, and opens what it sealed. */
 function isExample(secret: string): boolean {
-  const bare = secret.toLowerCase().replace(/[^a-z0-9]/g, '');
+  const bare = secret.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  if (secret.trim() === '') return false;
   return bare === '' || EXAMPLES.test(bare) || (!/^[0-9a-f]{32,}$/.test(bare) && EXAMPLE_WORDS.test(bare));
 }
 
