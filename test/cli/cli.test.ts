@@ -147,6 +147,7 @@ test('a key is shown once, works for its scopes, and is revoked', async () => {
     expiresAt: expires,
     revokedAt: revoked['revokedAt'],
     lastUsedAt: expect.any(String) as string,
+    createdBy: 'command line',
   });
   expect(JSON.stringify(keys)).not.toContain(made.key.slice(11));
 });
