@@ -10,6 +10,9 @@ const ORGANISATIONS = 10;
 export const CHARGE = [200, 0, 100, 0, 0, 0, 0, 0, 0];
 const FILE = 'file_00000000000000000000000001.png';
 
+/** Their files are names only. */
+export const NO_FILES = { removeUnneeded: (): Promise<void> => Promise.resolve() };
+
 export interface Backlog {
   jobs: JobService & { close(): void };
   /** Reserves for `count` jobs, spread over the organisations, and gives what makes them. */
@@ -17,7 +20,7 @@ export interface Backlog {
 }
 
 export async function createBacklog(database: Database): Promise<Backlog> {
-  const jobs = createJobService({ database, logger: silent });
+  const jobs = createJobService({ database, files: NO_FILES, logger: silent });
   const orgs = Array.from({ length: ORGANISATIONS }, () => newId('org'));
   for (const orgId of orgs) await addOrganisation(database, orgId);
   return {

@@ -6,7 +6,7 @@ import type { TaskList } from 'graphile-worker';
 import pg from 'pg';
 import { createJobWorker, type JobContext, type NewJob } from '../src/jobs/index.js';
 import { silent, type BenchDatabase } from './embedded.js';
-import { CHARGE, outcome, type Backlog } from './job-backlog.js';
+import { CHARGE, NO_FILES, outcome, type Backlog } from './job-backlog.js';
 
 /** It lies in bench/node_modules; `npm run bench` starts in the repository's root. */
 function loadGraphileWorker(): typeof GraphileWorker {
@@ -48,7 +48,7 @@ export function penstockQueue({ database }: BenchDatabase, { jobs }: Backlog): Q
           return outcome();
         },
       };
-      const worker = createJobWorker({ database, handlers: [handler], logger: silent });
+      const worker = createJobWorker({ database, handlers: [handler], files: NO_FILES, logger: silent });
       worker.start();
       return { stop: () => worker.stop() };
     },

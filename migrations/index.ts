@@ -37,6 +37,8 @@ import { Migration0034 } from './0034_given_up_units.js';
 import { Migration0035 } from './0035_told_takeovers.js';
 import { Migration0036 } from './0036_people.js';
 import { Migration0037 } from './0037_fair_places.js';
+import { Migration0038 } from './0038_storage.js';
+import { Migration0039 } from './0039_makers.js';
 import { MIGRATION_NAMES } from './names.js';
 import type { MigrationName } from './names.js';
 
@@ -79,6 +81,8 @@ const CLASSES: Record<MigrationName, Constructor<Migration>> = {
   '0035_told_takeovers': Migration0035,
   '0036_people': Migration0036,
   '0037_fair_places': Migration0037,
+  '0038_storage': Migration0038,
+  '0039_makers': Migration0039,
 };
 
 export const migrations: MigrationObject[] = MIGRATION_NAMES.map((name) => ({ name, class: CLASSES[name] }));

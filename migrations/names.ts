@@ -40,6 +40,8 @@ export const MIGRATION_NAMES = [
   '0035_told_takeovers',
   '0036_people',
   '0037_fair_places',
+  '0038_storage',
+  '0039_makers',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -20,6 +20,8 @@ export interface Config {
     host: string;
     /** Without a trailing slash; default `http://127.0.0.1:<port>`. */
     publicUrl: string;
+    /** Whether the environment names it. */
+    publicUrlGiven: boolean;
     /** Origins such as `https://app.example.com`, or `*`. */
     corsOrigins: string[];
     /** CIDRs of proxies whose `X-Forwarded-For` counts (decisions 4). */
@@ -182,6 +184,19 @@ const concurrency = list
       >,
   );
 
+/** Of examples in documentation and templates, without case and punctuation. */
+const EXAMPLE_WORDS =
+  /change(me|this|it)|replace(me|this|it|with)|(your|my|some|super|top|insert|put|enter)[a-z]*(secret|key|password)|secrethere|placeholder|example|notsecret|notasecret|insecure/;
+const EXAMPLES =
+  /^(the|a|jwt|app|session|signing|penstock|dev|test|default|local)*(secret|password|passwd|key|secretkey|signingsecret|test|dev|default|admin|penstock|todo|none|null|undefined|x+|0+|1+|1?23456\d*|abc123|qwerty|foobar|foo|bar)$/;
+
+/** Whether a secret is one that others have read too. The previous one may be: it is on its way out, and opens what it sealed. */
+function isExample(secret: string): boolean {
+  const bare = secret.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  if (secret.trim() === '') return false;
+  return bare === '' || EXAMPLES.test(bare) || (!/^[0-9a-f]{32,}$/.test(bare) && EXAMPLE_WORDS.test(bare));
+}
+
 /** Commas without anything between them are a template that was not filled in. */
 const filledList = (isItem: (item: string) => boolean, what: string) =>
   list.refine((items) => items.length > 0 && items.every(isItem), `must be ${what}, separated by commas`);
@@ -241,7 +256,12 @@ const Environment = z.object({
   PROVIDERS_FILE: z.string().optional(),
   PLANS_FILE: z.string().optional(),
   MCP_FILE: z.string().optional(),
-  SIGNING_SECRET: nonBlank.optional(),
+  SIGNING_SECRET: nonBlank
+    .refine(
+      (secret) => !isExample(secret),
+      'is an example that everybody knows: set one of your own (openssl rand -hex 32), or none, and one is made and kept',
+    )
+    .optional(),
   SIGNING_SECRET_PREVIOUS: nonBlank.optional(),
   ...OIDC_FIELDS,
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
@@ -340,6 +360,7 @@ function toConfig(env: Environment, variables: NodeJS.ProcessEnv): Config {
       port: env.PORT,
       host: env.HOST,
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT}`,
+      publicUrlGiven: env.PUBLIC_URL !== undefined,
       corsOrigins: env.CORS_ORIGINS,
       trustProxy: env.TRUST_PROXY,
       bodyBudgetBytes: env.BODY_BUDGET_MB * MB,

@@ -10,6 +10,7 @@ import type {
 import type { Config } from './config.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
+import type { Storage } from './files/index.js';
 import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
@@ -38,6 +39,7 @@ export interface Services {
   metering: Metering;
   streams: StreamLimits;
   files: FileService;
+  storage: Storage;
   models: ModelCatalogue;
   jobs: JobService;
   jobEvents: JobEvents;

@@ -12,8 +12,15 @@ export class ApiKeyResolver {
   @Query(() => [ApiKeyType], {
     description: "The organisation's keys, revoked ones too. Owners and admins only.",
   })
-  apiKeys(@Ctx() { call, services }: GraphqlContext): Promise<ApiKeyType[]> {
-    return services.keys.list(call.principal.orgId);
+  apiKeys(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('createdBy', () => String, {
+      nullable: true,
+      description: 'Only those that this address, or the `command line`, made; also of who has left.',
+    })
+    createdBy: string | null,
+  ): Promise<ApiKeyType[]> {
+    return services.keys.list(call.principal.orgId, createdBy);
   }
 
   @People('admin')

@@ -27,6 +27,11 @@ export class ApiKeyType {
 
   @Field(() => String, { description: 'When it was made, ISO 8601.' })
   createdAt!: string;
+
+  @Field(() => String, {
+    description: 'The e-mail address of the person who made it, as it was then; or `command line`.',
+  })
+  createdBy!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to createApiKey.' })

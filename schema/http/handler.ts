@@ -14,6 +14,7 @@ import {
   visibleError,
 } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
+import type { Prepared } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
 import type { Apollo } from './apollo.js';
@@ -21,6 +22,7 @@ import type { GraphqlHandlerOptions } from './handler.types.js';
 import { isStrict, mediaTypeOf } from './media-type.js';
 import type { GraphqlRequest, RequestSource } from './request.js';
 import { paramOf, parseRequest } from './request.js';
+import { sameCallOf } from './same-call.js';
 import { executeSerially, rootNames } from './serial-mutation.js';
 import type { DoneFields, SerialMutation } from './serial-mutation.js';
 
@@ -56,25 +58,28 @@ export async function createGraphqlHandler(options: GraphqlHandlerOptions): Prom
 
   /** Answers, or tells what is to be streamed. */
   async function serve({ request, response, call, body }: Incoming): Promise<GraphqlRequest | null> {
-    const { method, query, fingerprint, source } = await read(request, body);
-    const answer = (progress: Progress) => run({ request, call, graphql: parseRequest(source), progress });
-    const key = request.headers['idempotency-key'];
-    if (fingerprint && key !== undefined) {
-      const identity = { call, key: String(key), method, path: '/graphql', query };
-      await sendOnce({
-        edge,
-        response,
-        request: { ...identity, body: fingerprint, singleEffect: false },
-        answer,
-      });
-      return null;
-    }
+    const source = await read(request, body);
     const streamed = streamedOf(options, request, source);
     if (streamed !== null) return streamed;
     await edge.takeSlot(call);
     const graphql = parseRequest(source);
-    const given = await run({ request, call, graphql, progress: undefined });
-    await sendRated(edge, { response, call }, given);
+    const prepared = options.documents.prepare(graphql);
+    const work = { request, call, graphql, prepared };
+    const key = request.headers['idempotency-key'];
+    const isMutation = operationOf(prepared, graphql)?.operation === 'mutation';
+    if (isMutation && request.method === 'POST' && key !== undefined) {
+      const keyed = {
+        call,
+        key: String(key),
+        ...(await sameCallOf(graphql)),
+        singleEffect: false,
+        sharesKey: true,
+      };
+      const answer = (progress: Progress) => run({ ...work, progress });
+      await sendOnce({ edge, response, request: keyed, answer });
+      return null;
+    }
+    await sendRated(edge, { response, call }, await run({ ...work, progress: undefined }));
     return null;
   }
 
@@ -89,30 +94,38 @@ interface Means {
 }
 
 async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnswer> {
+  const mediaType = mediaTypeOf(work.request.headers.accept);
   try {
-    const { graphql, request, progress } = work;
-    const prepared = options.documents.prepare(graphql);
-    const mediaType = mediaTypeOf(request.headers.accept);
-    if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
-    const operation = getOperationAST(prepared.document, graphql.operationName ?? null);
-    if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
-    if (operation?.operation === 'subscription') throw streamNeeded();
-    const headers: Record<string, string> = { ...progress?.done?.headers };
-    const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-    const execute = (query: string) =>
-      apollo.execute({ call: work.call, mediaType, graphql: { ...graphql, query }, onJob });
-    const { document } = prepared;
-    const steps = progress && stepsOf(progress, headers);
-    const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
-    const answer =
-      serial && rootNames(serial).length > 1
-        ? await executeSerially({ ...graphql, ...serial, execute })
-        : await execute(graphql.query);
-    const part = answer.part && { ...answer.part, headers };
-    return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
+    return await execute(apollo, work, mediaType);
   } catch (fault) {
-    return refusal(visibleError(options.edge, fault, work.call.requestId));
+    return refusal(visibleError(options.edge, fault, work.call.requestId), mediaType);
   }
+}
+
+/** @throws ApiError for an operation that is not for here */
+async function execute(apollo: Apollo, work: Work, mediaType: string): Promise<HttpAnswer> {
+  const { call, graphql, prepared, request, progress } = work;
+  if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
+  const { document } = prepared;
+  const operation = operationOf(prepared, graphql);
+  if (request.method === 'GET' && operation?.operation === 'mutation') throw methodNotAllowed('POST');
+  if (operation?.operation === 'subscription') throw streamNeeded();
+  const headers: Record<string, string> = { ...progress?.done?.headers };
+  const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
+  const run = (query: string) => apollo.execute({ call, mediaType, graphql: { ...graphql, query }, onJob });
+  const steps = progress && stepsOf(progress, headers);
+  const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
+  const answer =
+    serial && rootNames(serial).length > 1
+      ? await executeSerially({ ...graphql, ...serial, execute: run })
+      : await run(graphql.query);
+  const part = answer.part && { ...answer.part, headers };
+  return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
+}
+
+/** None of a document that is refused. */
+function operationOf(prepared: Prepared, { operationName }: GraphqlRequest) {
+  return 'errors' in prepared ? null : getOperationAST(prepared.document, operationName ?? null);
 }
 
 const streamNeeded = () =>
@@ -135,7 +148,7 @@ async function refuse(
   const error = visibleError(edge, fault, call?.requestId ?? '');
   setRate(response, await rateFor(edge, call, fault));
   discardBody(request);
-  sendAnswer(response, refusal(error));
+  sendAnswer(response, refusal(error, mediaTypeOf(request.headers.accept)));
 }
 
 interface Incoming {
@@ -145,33 +158,21 @@ interface Incoming {
   body: RequestBody;
 }
 
-interface Read {
-  method: string;
-  /** Without its `?`. */
-  query: string;
-  /** Of a POST with an Idempotency-Key: what its body has in common with its retries only. */
-  fingerprint: Buffer | null;
-  source: RequestSource;
-}
-
 interface Work {
   request: IncomingMessage;
   call: CallContext;
   graphql: GraphqlRequest;
+  prepared: Prepared;
   /** With an Idempotency-Key. */
   progress: Progress | undefined;
 }
 
-/** What a request brings. @throws ApiError for a body that cannot be read, or another method */
-async function read(request: IncomingMessage, body: RequestBody): Promise<Read> {
+/** Where a request's parts stand. @throws ApiError for a body that cannot be read, or another method */
+async function read(request: IncomingMessage, body: RequestBody): Promise<RequestSource> {
   const { method = 'GET', url = '/' } = request;
-  if (method !== 'GET' && method !== 'POST') throw methodNotAllowed('GET, POST');
-  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
-  if (method === 'GET') return { method, query, fingerprint: null, source: { query } };
-  const bytes = await body.readJson(BODY_LIMIT_BYTES);
-  const json = await body.parse(bytes, paramOf);
-  const isKeyed = request.headers['idempotency-key'] !== undefined;
-  return { method, query, fingerprint: isKeyed ? await body.fingerprint(bytes) : null, source: { json } };
+  if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
+  if (method !== 'POST') throw methodNotAllowed('GET, POST');
+  return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), paramOf) };
 }
 
 /** A subscription of a client that accepts event streams beside JSON. Its slot is not taken: it may be one of another window. */
@@ -213,12 +214,12 @@ function methodNotAllowed(allow: string): ApiError {
   return new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
 }
 
-/** A refusal of the whole request: its status, whatever the client accepts (decisions 8). */
-function refusal(error: ApiError): HttpAnswer {
+/** A refusal of the whole request: its status, whatever the client accepts (decisions 8), in the media type that it accepts. */
+function refusal(error: ApiError, mediaType: string): HttpAnswer {
   const errors = [{ message: error.message, extensions: errorExtensions(error) }];
   return {
     status: error.status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...errorHeaders(error) },
+    headers: { 'content-type': mediaType, ...errorHeaders(error) },
     body: JSON.stringify({ errors }),
     errorStatuses: [error.status],
   };

@@ -31,8 +31,9 @@ export class ViewerResolver {
 
   @FieldResolver()
   async person(@Ctx() { call, services }: GraphqlContext): Promise<Person | null> {
-    if (call.principal.person === undefined) return null;
-    const found = await services.people.find(call.principal.userId);
+    const { userId, person } = call.principal;
+    if (person === undefined) return null;
+    const found = await services.people.find(userId, person.sessionId);
     if (found === null) return null;
     const memberships = found.organizations.map(({ id, name, role }) => ({
       organizationId: id,

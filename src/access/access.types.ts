@@ -29,6 +29,8 @@ export interface Plan {
   streams: { perMinute: number; held: number; heldByOrganization: number };
   /** How many megabytes of requests a process reads and holds at once for one key. */
   bodies: { heldMb: number };
+  /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */
+  storage: { maxMb: number };
 }
 
 export interface PlanCatalogue {

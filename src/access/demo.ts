@@ -31,7 +31,7 @@ export async function createDemo(options: {
     const { id } = await createOrganizationRow(sql, plans, { name: 'Demo', planCode: 'business_monthly' });
     const { key } = await insertKey(sql, { orgId: id, name: 'Demo', scopes: SCOPES });
     const { userId } = await insertMember(sql, id, { email: OWNER, role: 'owner', voucher: null });
-    const { token } = await insertLink(sql, userId);
+    const { token } = await insertLink(sql, { userId, voucher: null });
     return { orgId: id, key, linkToken: token };
   });
 }

@@ -11,7 +11,7 @@ export { createOrganizationService } from './organizations.js';
 export type { OrganizationService, OrganizationView } from './organizations.js';
 export { createPlanCatalogue, loadPlans } from './plan-file.js';
 export type { LivePlanCatalogue } from './plan-file.js';
-export { allowanceOf } from './plans.js';
+export { allowanceOf, storageLimitOf } from './plans.js';
 export { createPeopleService } from './people/people.service.js';
 export type { NewLink, NewSession, PeopleService, SignedIn } from './people/people.types.js';
 export { SESSION_DAYS } from './people/sessions.js';

@@ -25,6 +25,8 @@ export interface KeyRecord {
   revokedAt: string | null;
   lastUsedAt: string | null;
   createdAt: string;
+  /** The address of the person who made it, as it was then; or `command line`. */
+  createdBy: string;
 }
 
 export interface NewKey {
@@ -32,7 +34,7 @@ export interface NewKey {
   name: string;
   scopes: readonly Scope[];
   expiresAt?: Date | null;
-  /** Default: the organisation's service user. */
+  /** Default: the organisation's service user. A person is noted as its maker. */
   userId?: string;
 }
 
@@ -42,7 +44,8 @@ export interface KeyService {
   create(input: NewKey): Promise<KeyRecord & { key: string }>;
   /** At once on every process, and for ever; again answers the first time. @throws ApiError not_found */
   revoke(keyId: string, orgId?: string): Promise<{ id: string; revokedAt: string }>;
-  list(orgId: string): Promise<KeyRecord[]>;
+  /** @param createdBy only those of one maker, also of one who has left: an address in any case of its letters, or `command line` */
+  list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
 }
 
 interface Row {
@@ -54,9 +57,12 @@ interface Row {
   revoked_at: Date | null;
   last_used_at: Date | null;
   created_at: Date;
+  made_by: string | null;
 }
 
-const COLUMNS = 'id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at';
+const COLUMNS = 'id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at, made_by';
+
+const COMMAND_LINE = 'command line';
 const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
 function toRecord(row: Row): KeyRecord {
@@ -69,6 +75,7 @@ function toRecord(row: Row): KeyRecord {
     revokedAt: iso(row.revoked_at),
     lastUsedAt: iso(row.last_used_at),
     createdAt: row.created_at.toISOString(),
+    createdBy: row.made_by ?? COMMAND_LINE,
   };
 }
 
@@ -85,8 +92,9 @@ export async function insertKey(sql: Sql, input: NewKey): Promise<KeyRecord & { 
   check(input);
   const key = `sk_${randomBytes(32).toString('hex')}`;
   const rows = await sql.query<Row>(
-    `INSERT INTO api_keys (id, org_id, user_id, name, prefix, hash, scopes, expires_at)
-     SELECT $1, id, COALESCE($3, service_user_id), $4, $5, $6, $7, $8 FROM organizations WHERE id = $2
+    `INSERT INTO api_keys (id, org_id, user_id, name, prefix, hash, scopes, expires_at, made_by)
+     SELECT $1, id, COALESCE($3, service_user_id), $4, $5, $6, $7, $8, (SELECT email FROM users WHERE id = $3 AND kind = 'person')
+     FROM organizations WHERE id = $2
      RETURNING ${COLUMNS}`,
     [
       newId('key'),
@@ -118,10 +126,11 @@ export function createKeyService(options: { database: SystemDatabase }): KeyServ
       if (rows[0] === undefined) throw notFound('API key not found');
       return { id: rows[0].id, revokedAt: rows[0].revoked_at.toISOString() };
     },
-    async list(orgId) {
+    async list(orgId, createdBy = null) {
       const rows = await system.query<Row>(
-        `SELECT ${COLUMNS} FROM api_keys WHERE org_id = $1 AND session_id IS NULL ORDER BY id`,
-        [orgId],
+        `SELECT ${COLUMNS} FROM api_keys WHERE org_id = $1 AND session_id IS NULL
+           AND ($2::text IS NULL OR lower(COALESCE(made_by, '${COMMAND_LINE}')) = $2) ORDER BY id`,
+        [orgId, createdBy === null ? null : createdBy.trim().toLowerCase()],
       );
       return rows.map(toRecord);
     },

@@ -22,7 +22,8 @@ export interface MemberService {
    */
   add(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
   /**
-   * By the organisation itself. A person whom another organisation named is refused: whoever has that account need not be who is meant.
+   * By the organisation itself, which vouches for the address as far as itself. Whoever has an account by another organisation's word need not be
+   * who is meant: that account does not reach here.
    * @throws ApiError invalid_request, conflict, not_found
    */
   invite(orgId: string, email: string, role: MemberRole): Promise<MemberView>;
@@ -133,11 +134,7 @@ async function settleRole(
   await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [orgId]);
   if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(sql, orgId, userId);
   if (role !== 'owner') return;
-  await sql.query(
-    `DELETE FROM sign_in_links l USING credentials c
-     WHERE l.user_id = $1 AND c.user_id = l.user_id AND c.vouched_by IS NOT NULL`,
-    [userId],
-  );
+  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1 AND vouched_by = $2', [userId, orgId]);
 }
 
 async function ensureUser(sql: Sql, email: string, voucher: Voucher): Promise<string> {
@@ -149,14 +146,20 @@ async function ensureUser(sql: Sql, email: string, voucher: Voucher): Promise<st
     await sql.query('INSERT INTO credentials (user_id, vouched_by) VALUES ($1, $2)', [made[0].id, voucher]);
     return made[0].id;
   }
-  const [user] = await sql.query<{ id: string; vouched_by: string | null }>(
-    'SELECT u.id, c.vouched_by FROM users u LEFT JOIN credentials c ON c.user_id = u.id WHERE lower(u.email) = $1',
+  const [user] = await sql.query<{ id: string }>(
+    'SELECT id FROM users WHERE lower(email) = $1 FOR NO KEY UPDATE',
     [email],
   );
   if (user === undefined) throw new Error('a user that was just written is not there');
   if (voucher === null) await vouchFor(sql, user.id);
-  else if (user.vouched_by !== null && user.vouched_by !== voucher)
-    throw new ApiError('conflict', 'Only the operator can add this address', { param: 'email' });
+  // Whoever named the address before has nothing of this organisation, nor it of theirs. What is proven needs no word of ours.
+  else
+    await sql.query(
+      `INSERT INTO credentials (user_id, vouched_by)
+       SELECT $1, $2 WHERE EXISTS (SELECT 1 FROM credentials WHERE user_id = $1 AND vouched_by IS NOT NULL)
+       ON CONFLICT DO NOTHING`,
+      [user.id, voucher],
+    );
   return user.id;
 }
 

@@ -36,6 +36,7 @@ const PlanSchema = z.strictObject({
   maxPendingJobs: count,
   streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
   bodies: z.strictObject({ heldMb: count }),
+  storage: z.strictObject({ maxMb: limit }),
 });
 
 const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>

@@ -43,6 +43,7 @@ export const DEFAULT_PLANS: PlansData = {
       maxPendingJobs: 10,
       streams: STREAMS,
       bodies: { heldMb: 128 },
+      storage: { maxMb: 1024 },
     },
     pro_monthly: {
       name: 'Pro Monthly',
@@ -63,6 +64,7 @@ export const DEFAULT_PLANS: PlansData = {
       maxPendingJobs: 100,
       streams: STREAMS,
       bodies: { heldMb: 256 },
+      storage: { maxMb: 10_240 },
     },
     business_monthly: {
       name: 'Business Monthly',
@@ -89,6 +91,7 @@ export const DEFAULT_PLANS: PlansData = {
       maxPendingJobs: 500,
       streams: STREAMS,
       bodies: { heldMb: 256 },
+      storage: { maxMb: 10_240 },
     },
     cli_pro: {
       name: 'CLI Pro',
@@ -106,6 +109,7 @@ export const DEFAULT_PLANS: PlansData = {
       maxPendingJobs: 500,
       streams: STREAMS,
       bodies: { heldMb: 256 },
+      storage: { maxMb: 10_240 },
     },
     cli_team: {
       name: 'CLI Team',
@@ -123,6 +127,7 @@ export const DEFAULT_PLANS: PlansData = {
       maxPendingJobs: 1000,
       streams: STREAMS,
       bodies: { heldMb: 256 },
+      storage: { maxMb: 10_240 },
     },
   },
   endpointLimits: {
@@ -153,4 +158,9 @@ export function toCatalogue(data: PlansData): PlanCatalogue {
 /** A plan's monthly allowance as the database stores amounts: hundredths in the order of BUCKETS, -1 for unlimited. */
 export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
+}
+
+/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+export function storageLimitOf({ storage: { maxMb } }: Plan): number {
+  return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }

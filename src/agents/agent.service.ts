@@ -17,7 +17,7 @@ import { isTemplateId } from './templates.js';
 export interface AgentServiceOptions {
   database: Database;
   models: ModelCatalogue;
-  knowledge: Pick<KnowledgeService, 'copyBytes' | 'attach' | 'forgetAgent'>;
+  knowledge: Pick<KnowledgeService, 'copyBytes' | 'forgetCopies' | 'attach' | 'forgetAgent'>;
   memory: Pick<MemoryService, 'forgetAgent'>;
   /** Ids of all tools that may be granted now. */
   knownTools(): ReadonlySet<string>;
@@ -107,11 +107,17 @@ class Agents implements AgentService {
     const { knowledge, database } = this.options;
     await requireRoom(database.system, principal);
     // Another organisation's files stay where they are: only its runs use them.
-    const copies = await knowledge.copyBytes(orgId, id);
+    const copies = await knowledge.copyBytes(principal, id);
     // The agent with all of its files, or none: a retry may be given it from then on.
-    return await this.insert(call, input, async (sql, agentId) => {
+    const inserted = this.insert(call, input, async (sql, agentId) => {
       await requireUndeleted(sql, orgId, id);
       await knowledge.attach(sql, { orgId, agentId }, copies);
+    });
+    return await inserted.catch(async (error: unknown) => {
+      // Refused: where nobody knows what became of it, the copies stay until the retention has looked.
+      if (error instanceof ApiError && error.code !== 'unavailable')
+        await knowledge.forgetCopies(orgId, copies);
+      throw error;
     });
   }
 

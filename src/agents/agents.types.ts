@@ -214,10 +214,11 @@ export interface KnowledgeService {
   /** All files of an agent that is deleted; one that somebody else deletes meanwhile is gone all the same. */
   forgetAgent(orgId: string, agentId: string): Promise<void>;
   /**
-   * Bytes of the organisation's files of an agent, copied for a duplicate: either may delete its own. Whoever does not attach them leaves
-   * them to the sweep.
+   * Bytes of the organisation's files of an agent, copied for a duplicate: either may delete its own. Who does not attach them forgets them.
+   * @throws quota_exceeded `Storage limit reached`
    */
-  copyBytes(orgId: string, agentId: string): Promise<CopiedFile[]>;
+  copyBytes(principal: Principal, agentId: string): Promise<CopiedFile[]>;
+  forgetCopies(orgId: string, copies: CopiedFile[]): Promise<void>;
   /** In the transaction that makes the duplicate: its files, with the passages of those that were read, as far as they are few. */
   attach(sql: Sql, to: { orgId: string; agentId: string }, copies: CopiedFile[]): Promise<void>;
   /** Hybrid retrieval: full text and vectors, fused. `agentOrgId`: whose files they are (a public agent's owner). */

@@ -157,7 +157,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   const { foundation, services, closers, ...strangers } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
-  const idempotency = createIdempotency({ database, processId, logger, signing });
+  const idempotency = createIdempotency({ database, storage: services.storage, processId, logger, signing });
   idempotency.start();
   closers.add('idempotency', () => idempotency.close());
   const peek = createRatePeek(database);

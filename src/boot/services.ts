@@ -6,7 +6,7 @@ import {
   createTeamService,
 } from '../access/index.js';
 import type { Egress } from '../egress/index.js';
-import { createInputFetcher } from '../files/index.js';
+import { createInputFetcher, createStorage } from '../files/index.js';
 import {
   createChatService,
   createEmbeddingService,
@@ -51,6 +51,7 @@ export async function compose(
 ): Promise<Composition> {
   const { config, logger, database, bus, plans, authenticator, metering, models } = foundation;
   const files = foundation.files.service;
+  const storage = createStorage(database);
   const { egress, inputs, search } = openOutside(foundation, closers);
   const { jobs, hub } = await openJobs(foundation, closers);
   const kinds = generationKinds(foundation, inputs);
@@ -75,12 +76,13 @@ export async function compose(
     metering,
     streams: createStreamLimits(),
     files,
+    storage,
     models,
     jobs,
     jobEvents: hub,
     chat: createChatService({ ...shared, search }),
     embeddings: createEmbeddingService(shared),
-    generation: createGenerationService({ ...shared, kinds, jobs, draining }),
+    generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, models);
   return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
@@ -103,8 +105,8 @@ function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   return { egress, search, inputs: createInputFetcher({ egress, files: files.service }) };
 }
 
-async function openJobs({ database, bus, logger }: Foundation, closers: Closers) {
-  const jobs = createJobService({ database, logger });
+async function openJobs({ database, bus, files, logger }: Foundation, closers: Closers) {
+  const jobs = createJobService({ database, files: files.service, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
   const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };

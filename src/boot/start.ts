@@ -136,7 +136,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   });
   deliveries.start();
   closers.add('the webhook deliveries', () => deliveries.close());
-  const worker = createJobWorker({ database, handlers, concurrency, logger });
+  const worker = createJobWorker({ database, handlers, files: files.service, concurrency, logger });
   worker.start();
   const runs = createRunWorker({
     ...composition.agents.execution,
@@ -179,6 +179,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     health,
     metrics: telemetry.metrics,
     files: foundation.files.handler,
+    publicUrl: config.http.publicUrl,
     api: faces?.api ?? null,
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;

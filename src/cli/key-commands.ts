@@ -42,11 +42,12 @@ export function addKeyCommands(program: Command): void {
   key
     .command('list')
     .requiredOption('--org <id or name>')
-    .action(async ({ org }: { org: string }) => {
+    .option('--created-by <address>', "only one maker's, also of who has left; or: command line")
+    .action(async ({ org, createdBy }: { org: string; createdBy?: string }) => {
       const withSession = await session();
       print(
         await withSession(async ({ organizations, keys }) => {
-          const records = await keys.list(await organizations.resolveId(org));
+          const records = await keys.list(await organizations.resolveId(org), createdBy);
           return { keys: records.map(({ createdAt: _hidden, ...shown }) => shown) };
         }),
       );

@@ -80,11 +80,15 @@ function addLinkCommand(member: Command): void {
     .description('a one-time link by which a person chooses a password; earlier ones end')
     .requiredOption('--email <address>')
     .action(async ({ email }: { email: string }) => {
-      const [withSession, { signInUrl }] = await Promise.all([session(), import('../access/index.js')]);
+      const [withSession, { signInUrl }, { publicUrlOf }] = await Promise.all([
+        session(),
+        import('../access/index.js'),
+        import('../database/index.js'),
+      ]);
       print(
-        await withSession(async ({ config, people }) => {
+        await withSession(async ({ config, database, people }) => {
           const { token, expiresAt, email: address } = await people.createLink(email);
-          return { email: address, url: signInUrl(config.http.publicUrl, token), expiresAt };
+          return { email: address, url: signInUrl(await publicUrlOf(database, config), token), expiresAt };
         }),
       );
     });

@@ -56,11 +56,17 @@ function addSubscriptionCommands(org: Command): void {
       .description(description)
       .requiredOption('--org <id or name>')
       .action(async ({ org: which }: { org: string }) => {
-        const withSession = await session();
+        const [withSession, { storageLimitOf }] = await Promise.all([
+          session(),
+          import('../access/index.js'),
+        ]);
         print(
-          await withSession(async ({ organizations }) => {
+          await withSession(async ({ organizations, plans, storage }) => {
             const id = await organizations.resolveId(which);
-            return name === 'cancel' ? organizations.cancel(id) : organizations.get(id);
+            if (name === 'cancel') return await organizations.cancel(id);
+            const shown = await organizations.get(id);
+            const limitBytes = storageLimitOf(plans.plans[shown.entitled ? shown.plan : 'free']);
+            return { ...shown, storage: { ...(await storage.use(id)), limitBytes } };
           }),
         );
       });

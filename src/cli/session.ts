@@ -18,6 +18,8 @@ import { loadConfig } from '../config.js';
 import type { Config } from '../config.js';
 import { createSystemDatabase } from '../database/index.js';
 import type { SystemDatabase } from '../database/index.js';
+import { createStorage } from '../files/index.js';
+import type { Storage } from '../files/index.js';
 import { newId } from '../ids.js';
 import { createMetering } from '../metering/index.js';
 import type { Metering } from '../metering/index.js';
@@ -33,6 +35,7 @@ export interface Session {
   members: MemberService;
   people: PeopleService;
   metering: Metering;
+  storage: Storage;
 }
 
 /** Warnings and worse go to standard error, as JSON lines; standard output is the command's answer. */
@@ -49,6 +52,7 @@ function createServices(database: SystemDatabase, plans: PlanCatalogue, logger: 
     keys: createKeyService({ database }),
     members: createMemberService({ database }),
     people: createPeopleService({ database }),
+    storage: createStorage(database),
     metering: createMetering({
       database,
       plans,

@@ -26,7 +26,7 @@ export type {
 } from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
-export { lookAtInstallation, openInstallation } from './installation.js';
+export { lookAtInstallation, openInstallation, publicUrlOf } from './installation.js';
 export type { Installation } from './installation.js';
 
 async function reach(

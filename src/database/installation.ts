@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config.js';
-import type { Database, Sql } from './database.types.js';
+import type { Database, Sql, SystemDatabase } from './database.types.js';
 
 /** What is one for all processes of an installation (decisions 9). */
 export interface Installation {
@@ -151,11 +151,21 @@ async function showFingerprints(database: Database, accepted: Accepted) {
   };
 }
 
+const KEEP_URL = 'UPDATE installation SET public_url = $1 WHERE public_url IS DISTINCT FROM $1';
+
+/** What callers are told, for who does not serve them: the environment's, else that of the server that started last. */
+export async function publicUrlOf({ system }: SystemDatabase, { http }: Config): Promise<string> {
+  if (http.publicUrlGiven) return http.publicUrl;
+  const [row] = await system.query<{ public_url: string | null }>('SELECT public_url FROM installation');
+  return row?.public_url ?? http.publicUrl;
+}
+
 /** Opens what all processes of an installation share; servers and workers do, the command line need not. */
 export async function openInstallation(opening: Opening): Promise<Installation> {
   const { config, database } = opening;
   const id = await installationId(database);
   const signingSecret = await resolveSigningSecret(opening);
+  if (config.role !== 'worker') await database.system.query(KEEP_URL, [config.http.publicUrl]);
   const shown = await showFingerprints(database, fingerprints(signingSecret, config));
   return { id, signingSecret, previousSecret: config.signing.previous, ...shown };
 }

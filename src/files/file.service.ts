@@ -5,7 +5,9 @@ import { newId } from '../ids.js';
 import { extensionOf } from './content-types.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';
+import { storageFull } from './storage.js';
 import type { FileKey, FileStore } from './store.types.js';
+import { UNNEEDED } from './unneeded.js';
 
 interface FileRow {
   id: string;
@@ -60,15 +62,7 @@ export function createFileService({
   return {
     get,
     url,
-    async save({ jobId = null, runId = null, ...input }) {
-      const file = describe(input);
-      // The row first: nobody would know of bytes that a process wrote before it died. A row whose bytes did not come goes as any other.
-      await database.tenantQuery(file.orgId, INSERT, [...valuesOf(file), jobId, runId]);
-      await ('bytes' in input ? store.put(file, input.bytes) : store.adopt(file, input.path));
-      // The agent whose run makes it may have been deleted meanwhile, with all of its files.
-      if ((await find(file.orgId, file.id)) === null) await store.remove(file);
-      return file;
-    },
+    save: createSaving({ database, store, logger }, find),
     async read(orgId, id) {
       const bytes = await store.read(await get(orgId, id));
       if (bytes === null) throw notFound();
@@ -92,14 +86,49 @@ export function createFileService({
         : null;
     },
     remove: (orgId, ids) => remove({ database, store, logger }, orgId, ids),
+    removeUnneeded: (orgId, workId) =>
+      removeQuietly(async () => {
+        const rows = await database.tenantQuery<{ id: string }>(orgId, UNNEEDED, [workId]);
+        const ids = rows.map(({ id }) => id);
+        await remove({ database, store, logger }, orgId, ids);
+      }, logger),
   };
 }
 
-async function remove(
-  { database, store, logger }: Pick<FileServiceOptions, 'database' | 'store' | 'logger'>,
-  orgId: string,
-  ids: string[],
-): Promise<void> {
+type Stored = Pick<FileServiceOptions, 'database' | 'store' | 'logger'>;
+
+/** @see FileService.save */
+function createSaving(
+  stored: Stored,
+  find: (orgId: string, id: string) => Promise<StoredFile | null>,
+): FileService['save'] {
+  const { database, store, logger } = stored;
+  return async ({ jobId = null, runId = null, limitBytes = -1, ...input }) => {
+    const file = describe(input);
+    // The row first: nobody would know of bytes that a process wrote before it died. A row whose bytes did not come goes as any other.
+    const row = JSON.stringify({ ...rowOf(file), job_id: jobId, run_id: runId });
+    const [saved] = await database.tenantQuery<{ fits: boolean }>(file.orgId, SAVE, [limitBytes, row]);
+    if (saved?.fits !== true) throw storageFull();
+    try {
+      await ('bytes' in input ? store.put(file, input.bytes) : store.adopt(file, input.path));
+    } catch (error) {
+      // Its bytes count as long as the row is there.
+      await removeQuietly(() => remove(stored, file.orgId, [file.id]), logger);
+      throw error;
+    }
+    // The agent whose run makes it may have been deleted meanwhile, with all of its files.
+    if ((await find(file.orgId, file.id)) === null) await store.remove(file);
+    return file;
+  };
+}
+
+async function removeQuietly(removal: () => Promise<void>, logger: Logger): Promise<void> {
+  await removal().catch((error: unknown) => {
+    logger.warn({ err: error }, 'files that nobody needs are left to the retention');
+  });
+}
+
+async function remove({ database, store, logger }: Stored, orgId: string, ids: string[]): Promise<void> {
   const known = ids.filter((id) => ID.test(id));
   if (known.length === 0) return;
   // Bytes first: what is interrupted in between is a row without bytes, which the sweep finds again (retention.ts).
@@ -118,7 +147,7 @@ async function remove(
   await database.tenantQuery(orgId, 'DELETE FROM files WHERE id = ANY($1)', [gone]);
 }
 
-const INSERT = `INSERT INTO files (${COLUMNS}, job_id, run_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
+const SAVE = 'SELECT penstock_file_save($1, jsonb_populate_record(NULL::files, $2::jsonb)) AS fits';
 
 function describe(input: Parameters<FileService['save']>[0]): StoredFile {
   const { orgId, contentType, extension = extensionOf(contentType) } = input;
@@ -135,17 +164,17 @@ function describe(input: Parameters<FileService['save']>[0]): StoredFile {
   };
 }
 
-function valuesOf(file: StoredFile): (string | number | null)[] {
-  return [
-    file.id,
-    file.orgId,
-    file.contentType,
-    file.sizeBytes,
-    file.extension,
-    file.width,
-    file.height,
-    file.durationSeconds,
-  ];
+function rowOf(file: StoredFile): Omit<FileRow, 'size_bytes'> & { size_bytes: number } {
+  return {
+    id: file.id,
+    org_id: file.orgId,
+    content_type: file.contentType,
+    size_bytes: file.sizeBytes,
+    extension: file.extension,
+    width: file.width,
+    height: file.height,
+    duration_seconds: file.durationSeconds,
+  };
 }
 
 function toStoredFile(row: FileRow): StoredFile {

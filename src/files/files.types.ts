@@ -16,7 +16,7 @@ export interface StoredFile {
 export type FileSource = { bytes: Uint8Array } | { path: string; sizeBytes: number };
 
 export interface FileService {
-  /** Writes the bytes to the store, then the row. */
+  /** Writes the row, then the bytes to the store. @throws quota_exceeded `Storage limit reached` where there is a limit */
   save(
     input: FileSource & {
       orgId: string;
@@ -30,6 +30,8 @@ export interface FileService {
       jobId?: string;
       /** The same for an agent's run: what was attached to it or made by its tools. */
       runId?: string;
+      /** What the organisation may have stored in all, this file included; absent or -1: what was paid for is stored in any case. */
+      limitBytes?: number;
     },
   ): Promise<StoredFile>;
   /** @throws not_found */
@@ -50,6 +52,11 @@ export interface FileService {
    * object under a lock must not keep what it belonged to.
    */
   remove(orgId: string, ids: string[]): Promise<void>;
+  /**
+   * Removes what was stored for a job or run that failed, was cancelled, or was refused and never made. Never rejects: what stays goes with a
+   * later sweep.
+   */
+  removeUnneeded(orgId: string, workId: string): Promise<void>;
 }
 
 /** An input given by a caller as http(s) URL, `data:` URL or bare base64, fetched within the limits. */

@@ -10,4 +10,6 @@ export { createInputFetcher, inputDeadline, withinInputTime } from './input-fetc
 export { FileStoreError } from './installation.js';
 export { removeForgottenFiles } from './retention.js';
 export { createUrlSigner } from './signed-url.js';
+export { createStorage } from './storage.js';
+export type { Storage, StorageUse } from './storage.js';
 export type { FileKey, FileStore } from './store.types.js';

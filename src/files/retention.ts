@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import type { FileStore } from './store.types.js';
+import { ALL_UNNEEDED } from './unneeded.js';
 
 const BATCH = 500;
 const INTERVAL_MS = 600_000;
 
-/** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored. */
+/** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored; of those that failed, at once. */
 const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
   SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
@@ -16,6 +17,7 @@ const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
+  UNION ALL ${ALL_UNNEEDED}
   ) g WHERE g.id <> ALL ($1) LIMIT ${BATCH}`;
 
 interface Forgotten {

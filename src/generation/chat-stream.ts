@@ -63,7 +63,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   private finished = false;
   private ending: Promise<void> | null = null;
   private fault: ApiError | null = null;
-  private waitingSince = Date.now();
+  private waitingSince = performance.now();
   private readonly stall: NodeJS.Timeout;
   /** Not `this` as the listener: Node wraps an object so that the whole stream outlives minor collections. */
   private readonly onAbort = (): void =>
@@ -109,7 +109,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   }
 
   private handedOut(value: string | null): Step {
-    this.waitingSince = Date.now();
+    this.waitingSince = performance.now();
     if (value !== null && this.options.keepMade !== null) this.written.push(value);
     return value === null ? DONE : { done: false, value };
   }
@@ -288,7 +288,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   }
 
   private checkStall(): void {
-    if (this.options.chat.call.idempotencyKey !== null || Date.now() - this.waitingSince < STALL_MS) return;
+    if (this.options.chat.call.idempotencyKey !== null || performance.now() - this.waitingSince < STALL_MS)
+      return;
     this.leave(new ApiError('server_error', 'The reader was too slow'));
   }
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ApiError, invalid } from '../errors.js';
+import { storageLimitOf } from '../access/index.js';
 import { fileReference, inputDeadline } from '../files/index.js';
 import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
 import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../imaging/index.js';
@@ -149,8 +150,10 @@ async function prepare(
       : null;
   if (mask !== null && (mask.width !== image.width || mask.height !== image.height))
     throw invalid('mask must have the same dimensions as the image', 'mask');
+  const { orgId, plan } = call.principal;
+  const limitBytes = storageLimitOf(plan);
   const store = async ({ bytes, contentType, width, height }: Given): Promise<StoredFile> =>
-    await options.files.save({ orgId: call.principal.orgId, bytes, contentType, width, height, jobId });
+    await options.files.save({ orgId, bytes, contentType, width, height, jobId, limitBytes });
   const storedImage = await store(image);
   const storedMask = mask === null ? null : await store(mask);
   return {

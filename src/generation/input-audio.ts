@@ -1,3 +1,4 @@
+import { storageLimitOf } from '../access/index.js';
 import { UnreadableAudioError, withTrueSizes } from '../audio/index.js';
 import type { Audio, AudioFacts } from '../audio/index.js';
 import { fileTooLarge, invalid } from '../errors.js';
@@ -104,6 +105,7 @@ export async function storeInputAudio(
     contentType: facts.contentType === WEBM_SOUND ? WEBM : facts.contentType,
     durationSeconds: facts.durationSeconds,
     jobId: wanted.jobId,
+    limitBytes: storageLimitOf(call.principal.plan),
   });
   return { reference: fileReference(file), fileId: file.id, facts };
 }

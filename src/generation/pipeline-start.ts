@@ -1,3 +1,4 @@
+import { storageLimitOf } from '../access/index.js';
 import { ApiError } from '../errors.js';
 import { newId } from '../ids.js';
 import type { Job } from '../jobs/jobs.types.js';
@@ -10,7 +11,7 @@ import type { GenerationOptions } from './pipeline.types.js';
 import { checkRequest } from './pipeline-checks.js';
 import { readInputs } from './input-reading.js';
 
-type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'logger'>;
+type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
 
 /** A job about to be: what its reservation and its row both need. */
@@ -34,13 +35,18 @@ interface Draft {
 export function createStarter(
   options: StartOptions,
 ): (kind: AnyKind, call: CallContext, body: Record<string, unknown>) => Promise<Job> {
-  const { metering, models, jobs } = options;
+  const { metering, models, jobs, storage } = options;
 
   return async (kind, call, body) => {
     const { endpoint } = kind;
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+    const { orgId, plan } = call.principal;
+    const isFull = storage.fault(orgId, storageLimitOf(plan));
+    isFull.catch(() => undefined);
     await jobs.requireRoom(call.principal);
     if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
+    // What it will make has no room: who is paid for it could not keep it.
+    const full = await isFull;
     const draft: Draft = {
       kind,
       model: checked.model,
@@ -50,14 +56,31 @@ export function createStarter(
       fileIds: [],
     };
     const slots = new CallSlots();
-    const { prepare } = kind;
-    if (prepare === undefined) return await admitJob(options, call, { draft, slots, windows: { endpoint } });
+    if (kind.prepare === undefined) {
+      if (full !== null) return await refuse(full, () => admitCall(metering, call, { endpoint }));
+      return await admitJob(options, call, { draft, slots, windows: { endpoint } });
+    }
     await admitCall(metering, call, { endpoint, slots });
-    const { input } = checked;
-    const work = readInputs(call, (reading) => prepare.call(kind, reading, input, { jobId: draft.jobId }));
-    const prepared = { ...draft, ...(await work.catch((error: unknown) => failed(kind, error))) };
+    const prepared = await prepare(options, call, { draft, full });
     return await admitJob(options, call, { draft: prepared, slots, windows: {} });
   };
+}
+
+/** Reads and stores the inputs; of those of a request that is refused nothing stays. */
+async function prepare(
+  options: StartOptions,
+  call: CallContext,
+  { draft, full }: { draft: Draft; full: ApiError | null },
+): Promise<Draft> {
+  const { kind, input, jobId } = draft;
+  try {
+    const prepared = await readInputs(call, async (reading) => kind.prepare?.(reading, input, { jobId }));
+    if (full !== null) throw full;
+    return { ...draft, ...prepared };
+  } catch (error) {
+    await removeInputs(options, call, draft);
+    return failed(kind, error);
+  }
 }
 
 /** 429 comes before the fault: the slots are taken first. */
@@ -165,12 +188,10 @@ interface Failed {
 }
 
 /** No job came of them. */
-async function removeInputs(options: StartOptions, call: CallContext, { fileIds }: Draft): Promise<void> {
-  if (fileIds.length === 0) return;
-  await options.files.remove(call.principal.orgId, fileIds).catch((error: unknown) => {
-    options.logger.warn(
-      { err: error, fileIds },
-      'input files of a refused request are left to the retention',
-    );
-  });
+async function removeInputs(
+  { files }: StartOptions,
+  call: CallContext,
+  { kind, jobId }: Draft,
+): Promise<void> {
+  if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { FileService } from '../files/files.types.js';
+import type { Storage } from '../files/index.js';
 import type { JobService } from '../jobs/jobs.types.js';
 import type { Metering } from '../metering/metering.types.js';
 import type { ModelCatalogue } from '../models/models.types.js';
@@ -11,6 +12,7 @@ export interface GenerationOptions {
   metering: Metering;
   jobs: JobService;
   files: FileService;
+  storage: Pick<Storage, 'fault'>;
   config: { jobs: { syncTimeoutMs: number } };
   logger: Logger;
   /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions 6). */

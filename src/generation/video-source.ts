@@ -1,3 +1,4 @@
+import { storageLimitOf } from '../access/index.js';
 import { invalid } from '../errors.js';
 import { fileReference } from '../files/index.js';
 import type { FileService, InputFetcher, StoredFile } from '../files/files.types.js';
@@ -41,7 +42,7 @@ const stored = (file: StoredFile): StoredSource => ({ reference: fileReference(f
 /** Fetches a source image and judges it by its content and header, undecoded. @throws ApiError */
 export async function storeSourceImage(
   { inputs, files, imaging }: SourceOptions,
-  { principal: { orgId }, signal }: CallContext,
+  { principal: { orgId, plan }, signal }: CallContext,
   { value, jobId }: Wanted,
 ): Promise<StoredSource> {
   const field = 'source_image';
@@ -55,7 +56,8 @@ export async function storeSourceImage(
     });
   if (size.width * size.height > MAX_PICTURE_PIXELS)
     throw invalid(`${field} must have at most ${MAX_PICTURE_PIXELS} pixels`, field);
-  return stored(await files.save({ orgId, bytes, contentType, ...size, jobId }));
+  const limitBytes = storageLimitOf(plan);
+  return stored(await files.save({ orgId, bytes, contentType, ...size, jobId, limitBytes }));
 }
 
 /**
@@ -65,7 +67,7 @@ export async function storeSourceImage(
  */
 export async function storeSourceVideo(
   { inputs, files, video }: SourceOptions,
-  { principal: { orgId }, signal }: CallContext,
+  { principal: { orgId, plan }, signal }: CallContext,
   { value, jobId, reader }: Wanted & { reader: string | undefined },
 ): Promise<StoredSource> {
   const field = 'source_video';
@@ -88,6 +90,7 @@ export async function storeSourceVideo(
       height,
       durationSeconds: Math.round(durationSeconds * 1000) / 1000,
       jobId,
+      limitBytes: storageLimitOf(plan),
     }),
   );
 }

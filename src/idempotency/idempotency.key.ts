@@ -23,6 +23,14 @@ export function fingerprintOf(
   return hash.update(`${request.body.length}:`).update(request.body).digest();
 }
 
+/** The key that a request is kept under. No header holds a line break, so that a key with one is nobody's own. */
+export function storedKey(
+  { key, sharesKey }: Pick<IdempotentRequest, 'key' | 'sharesKey'>,
+  fingerprint: Buffer,
+): string {
+  return sharesKey === true ? `${key}\n${fingerprint.toString('base64url')}` : key;
+}
+
 export function inFlight(): ApiError {
   return new ApiError('conflict', 'A request with this Idempotency-Key is still in flight', {
     retryAfter: 1,

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { requireDemand, type Demand } from '../access/index.js';
+import { requireDemand, storageLimitOf, type Demand } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
+import type { Storage } from '../files/index.js';
 import { newId } from '../ids.js';
 import type { CallContext, MadeAnswers } from '../metering/call-context.js';
 import { createAnswerSeal, type AnswerSeal } from './answer-seal.js';
-import { checkIdempotencyKey, fingerprintOf, inFlight } from './idempotency.key.js';
+import { checkIdempotencyKey, fingerprintOf, inFlight, storedKey } from './idempotency.key.js';
 import * as queries from './idempotency.queries.js';
 import type { BeginRow } from './idempotency.queries.js';
 import type {
@@ -36,6 +37,8 @@ export interface IdempotencyDependencies {
   /** Id of this process's row in `processes`: its lease tells others whether an in-flight key is still being worked on. */
   processId: string;
   logger: Logger;
+  /** Kept answers count in what an organisation may store. */
+  storage: Pick<Storage, 'fault'>;
   /** What seals kept answers: they hold webhook secrets and signed addresses. */
   signing: { current: string; previous: string | null };
   /** Larger answers are not kept. Default 8 MB. */
@@ -45,7 +48,7 @@ export interface IdempotencyDependencies {
 }
 
 type Kept = Required<
-  Pick<IdempotencyDependencies, 'database' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
+  Pick<IdempotencyDependencies, 'database' | 'storage' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
 > & {
   closed: boolean;
   seal: AnswerSeal;
@@ -89,24 +92,36 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
   checkIdempotencyKey(request.key);
   const { system } = kept.database;
   const { processId } = kept;
-  const id = newId('idem');
-  const hold = kept.holds.take(request.call.principal.orgId, request.key);
+  const fingerprint = fingerprintOf(request);
+  const input = {
+    id: newId('idem'),
+    orgId: request.call.principal.orgId,
+    key: storedKey(request, fingerprint),
+    fingerprint,
+    processId,
+  };
+  const hold = kept.holds.take(input.orgId, input.key);
   const letGo = (rowId: string) =>
     persist(kept, async () => {
       await queries.release(system, rowId, processId);
       hold.release();
     });
+  const { orgId, plan } = request.call.principal;
+  const isFull = kept.storage.fault(orgId, storageLimitOf(plan));
+  isFull.catch(() => undefined);
   let row: BeginRow;
   try {
-    row = await ask(kept, request, { id, hold });
+    row = await ask(kept, input, hold);
   } catch (error) {
     // Nobody knows whether the database wrote the row before it went away. Where it did, no other process would get the key while this one lives.
-    void letGo(id);
+    void letGo(input.id);
     throw error;
   }
   try {
     // Only who takes a key over finds anything.
     const isTakenOver = row.outcome === 'run' && row.owner === null;
+    const full = row.outcome === 'run' && !isTakenOver ? await isFull : null;
+    if (full !== null) throw full;
     const made = isTakenOver ? await queries.made(system, row.row_id) : null;
     const outcome = outcomeOf(kept, { request, row, hold, made });
     if (outcome.kind !== 'run') hold.release();
@@ -120,15 +135,9 @@ async function begin(kept: Kept, request: IdempotentRequest): Promise<Idempotenc
 }
 
 /** A key that this process has, and no request of it works on, was given in an answer that got lost: it is asked for anew. */
-async function ask(
-  kept: Kept,
-  { call, key, ...request }: IdempotentRequest,
-  { id, hold }: { id: string; hold: KeyHold },
-): Promise<BeginRow> {
+async function ask(kept: Kept, input: queries.BeginInput, hold: KeyHold): Promise<BeginRow> {
   const { system } = kept.database;
   const { processId } = kept;
-  const { orgId } = call.principal;
-  const input = { id, orgId, key, fingerprint: fingerprintOf(request), processId };
   const row = await queries.begin(system, input);
   if (row.outcome !== 'in_flight' || row.owner !== processId || !hold.isAlone) return row;
   await queries.release(system, row.row_id, processId);

@@ -15,6 +15,11 @@ export interface IdempotentRequest {
    * call; false (GraphQL: a document can hold several effects) answers 409 as long as the first call's process lives.
    */
   singleEffect: boolean;
+  /**
+   * True where other requests may bear the same key (GraphQL: a router sends one caller's header with every fetch): each is a call of its
+   * own, and none is a mismatch.
+   */
+  sharesKey?: boolean;
 }
 
 /** A call that makes something once: a retry with its Idempotency-Key gets what was made. */
@@ -98,7 +103,7 @@ export interface IdempotencyService {
   start(): void;
   /**
    * Call it after the request's slot of the key's window has been taken (`takeKeySlot`) and before any work.
-   * @throws ApiError invalid_request (empty or over 255 characters), idempotency_mismatch (other body or path), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
+   * @throws ApiError invalid_request (empty or over 255 characters), idempotency_mismatch (other body or path), quota_exceeded (a new key while the organisation's storage is full: what is charged could not be kept), conflict with retryAfter (in flight elsewhere, or a stream that cannot be joined)
    */
   begin(request: IdempotentRequest): Promise<IdempotencyOutcome>;
   /**

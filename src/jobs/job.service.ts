@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { invalid, notFound } from '../errors.js';
+import type { FileService } from '../files/files.types.js';
 import { createJobLookup, createJobReader } from './job.reader.js';
 import { isJobId } from './job.row.js';
 import { isFinished } from './job.transitions.js';
@@ -12,9 +13,11 @@ import { cancelJob } from './moves/finish.js';
 /** The jobs of organisations: what the faces and the generation pipeline call. */
 export function createJobService(options: {
   database: Database;
+  /** Of cancelled jobs. */
+  files: Pick<FileService, 'removeUnneeded'>;
   logger: Logger;
 }): JobService & { drain(): void; close(): void } {
-  const { database, logger } = options;
+  const { database, files, logger } = options;
   const reader = createJobReader(database);
   const waiter = createJobWaiter({ hints: database.hints, lookup: createJobLookup(database), logger });
 
@@ -22,6 +25,7 @@ export function createJobService(options: {
     const outcome = isJobId(id) ? await cancelJob(database.system, orgId, id) : null;
     if (!outcome) throw notFound('Job not found');
     if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.job.status} job`);
+    await files.removeUnneeded(orgId, id);
     return outcome.job;
   }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database, DedicatedSql } from '../database/database.types.js';
+import type { FileService } from '../files/files.types.js';
 import { newId } from '../ids.js';
 import { FairPlaces } from '../processes/index.js';
 import type { Place } from '../processes/index.js';
@@ -33,6 +34,8 @@ export interface JobWorker {
 export interface JobWorkerOptions {
   database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
+  /** Of jobs that fail, or were cancelled meanwhile. */
+  files: Pick<FileService, 'removeUnneeded'>;
   /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
   concurrency?: Partial<Record<Tool, number>>;
   logger: Logger;
@@ -250,6 +253,7 @@ class Worker implements JobWorker {
       place: this.placeFor(claimed.job),
       workerId: this.id,
       sql: database.system,
+      files: this.options.files,
       logger,
       complete: this.complete,
       progress: (job, percent) => this.progress.report(job, percent),

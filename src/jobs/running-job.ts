@@ -5,6 +5,7 @@ import type { Place } from '../processes/index.js';
 import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../errors.js';
 import type { ErrorCode } from '../errors.js';
+import type { FileService } from '../files/files.types.js';
 import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
 import type { ClaimedJob } from './moves/claim.js';
 import { failJob } from './moves/finish.js';
@@ -25,6 +26,7 @@ export interface AttemptOptions {
   place: Place;
   workerId: string;
   sql: Sql;
+  files: Pick<FileService, 'removeUnneeded'>;
   logger: Logger;
   complete(job: Job, outcome: JobOutcome): Promise<boolean>;
   progress(job: Job, percent: number): void;
@@ -47,6 +49,7 @@ export class RunningJob {
   private over = false;
   private stopping = false;
   private committed = false;
+  private completed = false;
 
   constructor(private readonly options: AttemptOptions) {
     this.job = options.claimed.job;
@@ -86,7 +89,9 @@ export class RunningJob {
       const outcome = await this.handle();
       clearTimeout(timer);
       // The work is done: neither the clock nor a stopping process takes the result away, only who took the job does.
-      const refused = await this.write(() => this.options.complete(this.job, outcome));
+      const complete = async (): Promise<boolean> =>
+        (this.completed = await this.options.complete(this.job, outcome));
+      const refused = await this.write(complete);
       if (refused) await this.fail(this.options.handler.failureMessage, 'server_error');
     } catch (error) {
       await this.failed(error);
@@ -94,6 +99,8 @@ export class RunningJob {
       clearTimeout(timer);
       this.over = true;
       this.options.place.release();
+      // Whoever ended the job meanwhile did not see what this attempt still stored.
+      if (!this.completed) await this.options.files.removeUnneeded(this.job.orgId, this.job.id);
       logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
     }
   }

@@ -47,7 +47,7 @@ export async function attemptDelivery(
   delivery: ClaimedDelivery,
   { egress, files, secrets }: AttemptDependencies,
 ): Promise<AttemptResult> {
-  const started = Date.now();
+  const started = { at: Date.now(), from: performance.now() };
   const [secret, next] = secretsOf(delivery, secrets);
   try {
     const occurredAt = new Date(String(delivery.event['timestamp']));
@@ -57,7 +57,7 @@ export async function attemptDelivery(
       body,
       eventId: String(event['id']),
       eventType: String(event['type']),
-      timestamp: Math.floor(started / 1000),
+      timestamp: Math.floor(started.at / 1000),
     };
     const traceparent = currentTraceparent();
     const headers: Record<string, string> = {
@@ -79,12 +79,12 @@ export async function attemptDelivery(
 }
 
 function resultOf(
-  started: number,
+  started: { at: number; from: number },
   ok: boolean,
   { statusCode, error, responseBody }: Pick<DeliveryAttempt, 'statusCode' | 'error' | 'responseBody'>,
 ): AttemptResult {
-  const startedAt = new Date(started).toISOString();
-  const durationMs = Date.now() - started;
+  const startedAt = new Date(started.at).toISOString();
+  const durationMs = Math.round(performance.now() - started.from);
   return {
     ok,
     endedAt: performance.now(),

@@ -67,7 +67,7 @@ export class Outgoing {
    * a client that does not read, and the rest stays where it is shared.
    */
   push(head: Buffer | null, body: Buffer): Promise<void> | void {
-    this.waitingSince ??= Date.now();
+    this.waitingSince ??= performance.now();
     this.#parts.push(head, body);
     this.#gathered += MAX_HEAD_BYTES + 1 + (head?.length ?? 0) + body.length;
     if (!this.#inTurn && this.stream.writableLength === 0) {
@@ -119,7 +119,7 @@ export class Outgoing {
   }
 
   #taken(): void {
-    this.waitingSince = this.stream.writableLength > 0 ? Date.now() : null;
+    this.waitingSince = this.stream.writableLength > 0 ? performance.now() : null;
   }
 }
 

@@ -71,14 +71,11 @@ async function readSource(
   const { method = 'GET', url = '/' } = request;
   if (method === 'GET') return { query: url.includes('?') ? url.slice(url.indexOf('?') + 1) : '' };
   if (method !== 'POST') throw methodNotAllowed('GET, POST');
-  if (request.headers['idempotency-key'] !== undefined) {
-    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
-  }
   return { json: await body.parse(await body.readJson(BODY_LIMIT_BYTES), graphqlParamOf) };
 }
 
 /**
- * A document over a limit and a mutation by GET are refused with their status; faults of parsing and validation go into the stream, as the
+ * A document over a limit, a mutation by GET and one with an Idempotency-Key are refused with their status; faults of parsing and validation go into the stream, as the
  * protocol says.
  */
 function refuseWhole(
@@ -93,11 +90,13 @@ function refuseWhole(
     return;
   }
   const kind = getOperationAST(prepared.document, operation.operationName ?? null)?.operation;
-  if (method !== 'GET') return;
-  if (kind === 'mutation') throw methodNotAllowed('POST');
+  if (method === 'GET' && kind === 'mutation') throw methodNotAllowed('POST');
+  // The key is for mutations, and this answer is not kept.
+  if (kind === 'mutation' && headers['idempotency-key'] !== undefined)
+    throw invalid('An event stream of GraphQL takes no Idempotency-Key', 'Idempotency-Key');
   // By plain http no browser tells which page sends a GET: it may read with the reader's cookie, and charges nobody.
   const isTold = call.principal.person === undefined || headers['sec-fetch-site'] !== undefined;
-  if (kind === 'subscription' && !isTold && !engine.watches(operation))
+  if (method === 'GET' && kind === 'subscription' && !isTold && !engine.watches(operation))
     throw new ApiError('forbidden', 'Origin not allowed');
 }
 

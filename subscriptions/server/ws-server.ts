@@ -57,7 +57,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   const connections = new Map<WebSocket, Connection>();
   const stallTimeoutMs = dependencies.stallTimeoutMs ?? STALL_TIMEOUT_MS;
   const timer = setInterval(() => {
-    for (const connection of [...connections.values()]) connection.check(Date.now(), stallTimeoutMs);
+    for (const connection of [...connections.values()]) connection.check(performance.now(), stallTimeoutMs);
   }, CHECK_INTERVAL_MS).unref();
   const accept = (socket: WebSocket, stream: Duplex, request: IncomingMessage) => {
     if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {

@@ -82,7 +82,11 @@ test('an organisation is made, shown, listed, moved to another plan and cancelle
     entitled: true,
     periodEnd: expect.stringMatching(/^\d{4}-.*Z$/) as string,
   });
-  expect(await answer('org', 'show', '--org', 'Acme')).toEqual(made);
+  const empty = { usedBytes: 0, fileBytes: 0, files: 0, answerBytes: 0, answers: 0 };
+  expect(await answer('org', 'show', '--org', 'Acme')).toEqual({
+    ...made,
+    storage: { ...empty, limitBytes: 10_240 * 1_048_576 },
+  });
   expect(await answer('org', 'list')).toEqual({ orgs: [made] });
   expect(await answer('org', 'plan', '--org', String(made['id']), '--plan', 'cli_team')).toEqual({
     ...made,
@@ -143,6 +147,7 @@ test('a key is shown once, works for its scopes, and is revoked', async () => {
     expiresAt: expires,
     revokedAt: revoked['revokedAt'],
     lastUsedAt: expect.any(String) as string,
+    createdBy: 'command line',
   });
   expect(JSON.stringify(keys)).not.toContain(made.key.slice(11));
 });

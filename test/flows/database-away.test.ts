@@ -252,12 +252,15 @@ test('an answer whose key cannot be written for long is kept as soon as the data
   };
   const service = createIdempotency({
     database: { system: { query } },
+    storage: { fault: () => Promise.resolve(null) },
     processId: newId('prc'),
     logger: pino({ level: 'silent' }),
     signing: { current: 'a secret', previous: null },
     retryMs: 1,
   });
-  const call = { principal: { orgId, scopes: new Set() } } as unknown as CallContext;
+  const call = {
+    principal: { orgId, scopes: new Set(), plan: { storage: { maxMb: -1 } } },
+  } as unknown as CallContext;
   const place = { method: 'POST', path: '/x', query: '', body: Buffer.from('{}'), singleEffect: true };
   const request = { call, key: 'long away', ...place };
   const first = await service.begin(request);

@@ -12,7 +12,7 @@ import { giveBack, sweepJobs } from '../../src/jobs/moves/requeue.js';
 import { renewLeases, writeProgress } from '../../src/jobs/moves/running.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createJobBench, handlerOf, imageOutcome } from '../support/jobs.js';
+import { createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 function startWorker(handlers: JobHandler[], options: Partial<JobWorkerOptions> = {}): JobWorker {
-  const worker = createJobWorker({ database: test.database, handlers, logger, ...options });
+  const worker = createJobWorker({ database: test.database, handlers, files: NO_FILES, logger, ...options });
   workers.push(worker);
   worker.start();
   return worker;

@@ -8,7 +8,7 @@ import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/ind
 import type { JobStatus } from '../../src/vocabulary.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createJobBench, handlerOf, imageOutcome } from '../support/jobs.js';
+import { createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually } from '../support/wait.js';
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 function startWorker(handlers: JobHandler[], options: Partial<JobWorkerOptions> = {}): JobWorker {
-  const worker = createJobWorker({ database: test.database, handlers, logger, ...options });
+  const worker = createJobWorker({ database: test.database, handlers, files: NO_FILES, logger, ...options });
   workers.push(worker);
   worker.start();
   return worker;

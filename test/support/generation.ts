@@ -11,7 +11,7 @@ import {
   createOrganizationService,
   createPlanCatalogue,
 } from '../../src/access/index.js';
-import { openFiles } from '../../src/files/index.js';
+import { createStorage, openFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
 import { createGenerationService, createImageKind, jobHandlersOf } from '../../src/generation/index.js';
 import type { GenerationKind, GenerationService } from '../../src/generation/index.js';
@@ -86,7 +86,7 @@ export async function createGenerationEngine(
     logger,
   });
   const models = createModelCatalogue({ providers });
-  const jobs = createJobService({ database, logger });
+  const jobs = createJobService({ database, files: files.service, logger });
   const image = createImageKind({ models, providers, files: files.service, imaging, logger });
   const kinds = [options.adapt?.(image, files) ?? image];
   const draining = new AbortController();
@@ -96,11 +96,17 @@ export async function createGenerationEngine(
     metering,
     jobs,
     files: files.service,
+    storage: createStorage(database),
     config,
     logger,
     draining: draining.signal,
   });
-  const worker = createJobWorker({ database, handlers: jobHandlersOf(kinds, models), logger });
+  const worker = createJobWorker({
+    database,
+    handlers: jobHandlersOf(kinds, models),
+    files: files.service,
+    logger,
+  });
   if (options.paused !== true) worker.start();
   return {
     test,

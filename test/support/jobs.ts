@@ -23,9 +23,12 @@ export interface JobBench {
   ledger(orgId: string): Promise<{ state: string; job_id: string; charged: number[] | null }[]>;
 }
 
+/** Of jobs that have none. */
+export const NO_FILES = { removeUnneeded: (): Promise<void> => Promise.resolve() };
+
 export function createJobBench(database: Database): JobBench {
   const logger = pino({ level: 'silent' });
-  const jobs = createJobService({ database, logger });
+  const jobs = createJobService({ database, files: NO_FILES, logger });
 
   const bench: JobBench = {
     jobs,

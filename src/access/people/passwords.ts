@@ -63,26 +63,40 @@ function derive({ password, salt, length, cost }: Derivation): Promise<Buffer> {
 /** The same text typed on another keyboard may be composed otherwise. */
 const normal = (password: string): string => password.normalize('NFKC');
 
-/** `scrypt$N$r$p$salt$hash`, the last two in base64url. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES);
+/**
+ * `scrypt$N$r$p$salt$hash`, the last two in base64url.
+ * @param beside another stored password of the same person: both get one salt, so that a guess at either costs one derivation
+ */
+export async function hashPassword(password: string, beside: string | null = null): Promise<string> {
+  const [, , , , known = ''] = (beside ?? '').split('$');
+  const salt = known === '' ? randomBytes(SALT_BYTES) : Buffer.from(known, 'base64url');
   const hash = await derive({ password, salt, length: HASH_BYTES, cost: COST });
   const { N, r, p } = COST;
   return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
-/** Takes as long where there is nothing to compare with, so that nobody learns who has a password. */
-export async function isPassword(password: string, stored: string | null): Promise<boolean> {
-  const [, N, r, p, salt = '', hash = ''] = (stored ?? NOBODYS).split('$');
-  const expected = Buffer.from(hash, 'base64url');
-  const cost = { N: Number(N), r: Number(r), p: Number(p) };
-  const given = await derive({
-    password,
-    salt: Buffer.from(salt, 'base64url'),
-    length: expected.length,
-    cost,
-  });
-  return timingSafeEqual(given, expected) && stored !== null;
+/**
+ * Which of a person's stored passwords it is. Takes as long where there is nothing to compare with, so that nobody learns who has a password.
+ */
+export async function matchPassword<T extends { stored: string }>(
+  password: string,
+  candidates: readonly T[],
+): Promise<T[]> {
+  const derived = new Map<string, Promise<Buffer>>();
+  const isRight = async (stored: string): Promise<boolean> => {
+    const at = stored.lastIndexOf('$');
+    const [, N, r, p, salt = ''] = stored.split('$');
+    const expected = Buffer.from(stored.slice(at + 1), 'base64url');
+    const cost = { N: Number(N), r: Number(r), p: Number(p) };
+    const given =
+      derived.get(stored.slice(0, at)) ??
+      derive({ password, salt: Buffer.from(salt, 'base64url'), length: expected.length, cost });
+    derived.set(stored.slice(0, at), given);
+    return timingSafeEqual(await given, expected);
+  };
+  if (candidates.length === 0) await isRight(NOBODYS);
+  const right = await Promise.all(candidates.map(({ stored }) => isRight(stored)));
+  return candidates.filter((_, at) => right[at]);
 }
 
 const NOBODYS = ['scrypt', COST.N, COST.r, COST.p, 'AAAAAAAAAAAAAAAAAAAAAA', 'A'.repeat(43)].join('$');

@@ -19,20 +19,23 @@ export interface NewLink {
   expiresAt: string;
 }
 
-/** Signing in and out, one-time links, passwords (decisions 5). */
+/**
+ * Signing in and out, one-time links, passwords (decisions 5). Until the operator or an identity provider vouches for an address, each organisation that
+ * names it does so for itself: its link, the password that is set by it and their sessions lead into that organisation and no other.
+ */
 export interface PeopleService {
   /** @throws ApiError unauthorized `Invalid email or password`; rate_limited after ten failures within 15 minutes; forbidden for a member of nothing */
   signIn(email: unknown, password: unknown): Promise<NewSession>;
   /**
-   * For an address that an identity provider vouches for. Where only an organisation had named it before, a password that was set meanwhile and
-   * its sessions end: whoever set it need not be that person.
+   * For an address that an identity provider vouches for. Where only organisations had named it before, passwords that were set meanwhile and
+   * their sessions end: whoever set it need not be that person.
    * @throws ApiError forbidden for who is no member of any organisation
    */
   signInVerified(email: string): Promise<NewSession>;
   /** Null: no session, or one that ended. */
   session(token: string): Promise<SignedIn | null>;
-  /** Null: there is no such person. */
-  find(userId: string): Promise<SignedIn | null>;
+  /** As far as a session reaches. Null: there is no such person. */
+  find(userId: string, sessionId: string): Promise<SignedIn | null>;
   /** At once on every process, with its open connections. */
   signOut(token: string): Promise<void>;
   /** Whose link it is. @throws ApiError not_found */

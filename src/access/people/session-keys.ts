@@ -16,7 +16,8 @@ const ENSURE = {
 WITH who AS MATERIALIZED (
   SELECT s.id, s.user_id, s.expires_at, m.org_id FROM sessions s
   LEFT JOIN LATERAL (
-    SELECT org_id FROM members WHERE user_id = s.user_id AND ($2::text IS NULL OR org_id = $2)
+    SELECT org_id FROM members
+    WHERE user_id = s.user_id AND ($2::text IS NULL OR org_id = $2) AND (s.vouched_by IS NULL OR org_id = ANY (s.vouched_by))
     ORDER BY created_at, org_id LIMIT 1 FOR KEY SHARE) m ON true
   WHERE s.hash = $1 AND s.revoked_at IS NULL AND s.expires_at > now()
   FOR SHARE OF s),

@@ -17,8 +17,11 @@ const TOKEN_FORM = /^[\w-]{43}$/;
 /** Whether a text can be a token at all; what cannot is refused without a query. */
 export const isToken = (text: unknown): text is string => typeof text === 'string' && TOKEN_FORM.test(text);
 
+/** How far a session reaches: into the organisations that vouched for how it began; null: into all of the person's. */
+export type Reach = string[] | null;
+
 /** @returns the token */
-export async function insertSession(sql: Sql, userId: string): Promise<string> {
+export async function insertSession(sql: Sql, userId: string, reach: Reach): Promise<string> {
   const token = newToken();
   // What their usage records name is the session's keys, which stay.
   await sql.query(
@@ -26,8 +29,8 @@ export async function insertSession(sql: Sql, userId: string): Promise<string> {
     [userId],
   );
   await sql.query(
-    `INSERT INTO sessions (id, user_id, hash, expires_at) VALUES ($1, $2, $3, now() + interval '${SESSION_DAYS} days')`,
-    [newId('ses'), userId, hashToken(token)],
+    `INSERT INTO sessions (id, user_id, hash, vouched_by, expires_at) VALUES ($1, $2, $3, $4, now() + interval '${SESSION_DAYS} days')`,
+    [newId('ses'), userId, hashToken(token), reach],
   );
   return token;
 }
@@ -57,9 +60,19 @@ export async function endSession(sql: Sql, token: string): Promise<void> {
   await endWhere(sql, 's.hash = $1', [hashToken(token)]);
 }
 
-/** All sessions of a person but one. Inside a transaction. */
-export async function endSessions(sql: Sql, userId: string, except: string | null = null): Promise<void> {
-  await endWhere(sql, 's.user_id = $1 AND s.id IS DISTINCT FROM $2', [userId, except]);
+/**
+ * Sessions of a person: all, or those that reach into one of some organisations; but one may go on. Inside a transaction.
+ */
+export async function endSessions(
+  sql: Sql,
+  userId: string,
+  { reach = null, except = null }: { reach?: Reach; except?: string | null } = {},
+): Promise<void> {
+  await endWhere(
+    sql,
+    's.user_id = $1 AND ($2::text[] IS NULL OR s.vouched_by IS NULL OR s.vouched_by && $2) AND s.id IS DISTINCT FROM $3',
+    [userId, reach, except],
+  );
 }
 
 /** What a person's sessions have in one organisation ends with their membership. */
@@ -68,10 +81,10 @@ export async function endSessionsIn(sql: Sql, orgId: string, userId: string): Pr
 }
 
 const MEMBERSHIPS = `SELECT o.id, o.name, m.role FROM members m JOIN organizations o ON o.id = m.org_id
-WHERE m.user_id = $1 ORDER BY m.created_at, m.org_id`;
+WHERE m.user_id = $1 AND ($2::text[] IS NULL OR m.org_id = ANY ($2)) ORDER BY m.created_at, m.org_id`;
 
 /** Null: there is no such person. */
-export async function findSignedIn(sql: Sql, userId: string): Promise<SignedIn | null> {
+export async function findSignedIn(sql: Sql, userId: string, reach: Reach): Promise<SignedIn | null> {
   const [user] = await sql.query<SignedIn['user']>(
     `SELECT id, email FROM users WHERE id = $1 AND kind = 'person'`,
     [userId],
@@ -79,15 +92,23 @@ export async function findSignedIn(sql: Sql, userId: string): Promise<SignedIn |
   if (user === undefined) return null;
   return {
     user,
-    organizations: await sql.query<SignedIn['organizations'][number]>(MEMBERSHIPS, [userId]),
+    organizations: await sql.query<SignedIn['organizations'][number]>(MEMBERSHIPS, [userId, reach]),
   };
 }
 
 /** Null: no session, or one that ended. */
 export async function findSession(sql: Sql, token: string): Promise<SignedIn | null> {
-  const [row] = await sql.query<{ user_id: string }>(
-    'SELECT user_id FROM sessions WHERE hash = $1 AND revoked_at IS NULL AND expires_at > now()',
+  const [row] = await sql.query<{ user_id: string; vouched_by: Reach }>(
+    'SELECT user_id, vouched_by FROM sessions WHERE hash = $1 AND revoked_at IS NULL AND expires_at > now()',
     [hashToken(token)],
   );
-  return row === undefined ? null : findSignedIn(sql, row.user_id);
+  return row === undefined ? null : findSignedIn(sql, row.user_id, row.vouched_by);
+}
+
+/** How far a session that goes on reaches; nowhere, where it ended. */
+export async function reachOf(sql: Sql, sessionId: string): Promise<Reach> {
+  const [row] = await sql.query<{ vouched_by: Reach }>('SELECT vouched_by FROM sessions WHERE id = $1', [
+    sessionId,
+  ]);
+  return row === undefined ? [] : row.vouched_by;
 }

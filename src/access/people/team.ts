@@ -23,7 +23,7 @@ export interface TeamService {
   /** In the order in which they joined. */
   list(orgId: string): Promise<TeamMember[]>;
   /**
-   * The link is for who has no password yet, and whose address nobody but this organisation named; else null.
+   * The link is for who has no password here yet, and whose address neither the operator nor an identity provider vouches for; else null.
    * @throws ApiError forbidden, invalid_request, conflict
    */
   add(
@@ -35,8 +35,8 @@ export interface TeamService {
   /** @throws ApiError as for `changeRole` */
   remove(actor: Principal, userId: string): Promise<void>;
   /**
-   * A link by which a member chooses a new password. Whose address others vouch for gets theirs from the operator: who has this link has the
-   * account, in every organisation.
+   * A link by which a member chooses a new password for this organisation. Whose address is proven gets theirs from the operator: who has that
+   * link has the account, in every organisation.
    * @throws ApiError forbidden, not_found
    */
   createLink(actor: Principal, userId: string): Promise<NewLink>;
@@ -53,7 +53,11 @@ interface Row {
 }
 
 const SELECT = `SELECT m.user_id, u.email, m.role, m.created_at, c.signed_in_at, c.password_hash IS NOT NULL AS has_password, c.vouched_by
-FROM members m JOIN users u ON u.id = m.user_id LEFT JOIN credentials c ON c.user_id = m.user_id WHERE m.org_id = $1`;
+FROM members m JOIN users u ON u.id = m.user_id
+LEFT JOIN LATERAL (
+  SELECT * FROM credentials k WHERE k.user_id = m.user_id AND (k.vouched_by IS NULL OR k.vouched_by = m.org_id)
+  ORDER BY k.vouched_by NULLS FIRST LIMIT 1) c ON true
+WHERE m.org_id = $1`;
 
 const toMember = (row: Row): TeamMember => ({
   userId: row.user_id,
@@ -86,15 +90,18 @@ export function createTeamService(options: {
   const { database, members } = options;
   const get = (orgId: string, userId: string) => find(database.system, { orgId, userId });
   /**
-   * Null where not only its own organisation's word stands behind the address: else nobody but it loses by what it does with it. Looked at under
+   * Null where the address is proven: then it is its owner's. Else the link leads into this organisation alone. Looked at under
    * locks: who vouches for the address meanwhile, or makes its person an owner, comes before the link or ends it.
    */
   const link = (actor: Principal, userId: string): Promise<NewLink | null> =>
     database.transaction(async (sql) => {
-      await sql.query('SELECT 1 FROM credentials WHERE user_id = $1 FOR UPDATE', [userId]);
+      await sql.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+      await sql.query('SELECT 1 FROM credentials WHERE user_id = $1 ORDER BY vouched_by FOR UPDATE', [
+        userId,
+      ]);
       const row = await find(sql, { orgId: actor.orgId, userId, lock: 'FOR SHARE OF m' });
       checkRank(roleOf(actor), row.role);
-      return row.vouched_by === actor.orgId ? await insertLink(sql, userId) : null;
+      return row.vouched_by === actor.orgId ? await insertLink(sql, { userId, voucher: actor.orgId }) : null;
     });
   return {
     async list(orgId) {

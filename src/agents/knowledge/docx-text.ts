@@ -7,7 +7,7 @@ const MAX_UNPACKED = 60 * 1024 * 1024;
 const MAX_PARTS = 5000;
 const HEAD = 4096;
 /** Parts that Word repeats on each page, which mammoth does not read. */
-const PAGE_PARTS = /(?:^|\/)(header|footer)[^/]*\.xml$/i;
+const PAGE_PARTS = /(?:^|\/)(header|footer)[^/]{0,64}\.xml$/i;
 
 /** Headers and footers, each as its text. */
 interface PageParts {

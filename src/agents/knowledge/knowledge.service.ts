@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { Principal } from '../../access/access.types.js';
+import { storageLimitOf } from '../../access/index.js';
 import type { Database, Sql } from '../../database/database.types.js';
 import { ApiError, invalid, notFound } from '../../errors.js';
 import type { FileService, FileSource } from '../../files/files.types.js';
@@ -67,7 +68,14 @@ class Knowledge implements KnowledgeService {
     if (kind === null) throw invalid('Unsupported file type', 'file');
     const { orgId } = principal;
     const contentType = CONTENT_TYPES[kind];
-    const stored = await this.options.files.save({ ...source, orgId, contentType, extension: kind });
+    const limitBytes = storageLimitOf(principal.plan);
+    const stored = await this.options.files.save({
+      ...source,
+      orgId,
+      contentType,
+      extension: kind,
+      limitBytes,
+    });
     const values = [newId('kf'), orgId, agentId, stored.id, filename, contentType, sizeBytes];
     try {
       return await this.insert(call, agentId, { values, max: plan.maxKnowledgeFiles });
@@ -114,21 +122,32 @@ class Knowledge implements KnowledgeService {
     await this.options.files.remove(orgId, files);
   }
 
-  async copyBytes(orgId: string, agentId: string): Promise<CopiedFile[]> {
+  async copyBytes({ orgId, plan }: Principal, agentId: string): Promise<CopiedFile[]> {
     const { database, files } = this.options;
+    const limitBytes = storageLimitOf(plan);
     const rows = await database.tenantQuery<{ id: string; file_id: string }>(
       orgId,
       'SELECT id, file_id FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id',
       [orgId, agentId],
     );
     const copies: CopiedFile[] = [];
-    for (const { id, file_id: fileId } of rows) {
-      const source = await this.stored(orgId, fileId);
-      if (source === null) continue;
-      const copy = await files.save({ orgId, ...source });
-      copies.push({ sourceId: id, fileId: copy.id });
+    try {
+      for (const { id, file_id: fileId } of rows) {
+        const source = await this.stored(orgId, fileId);
+        if (source === null) continue;
+        const copy = await files.save({ orgId, ...source, limitBytes });
+        copies.push({ sourceId: id, fileId: copy.id });
+      }
+      return copies;
+    } catch (error) {
+      await this.forgetCopies(orgId, copies);
+      throw error;
     }
-    return copies;
+  }
+
+  async forgetCopies(orgId: string, copies: CopiedFile[]): Promise<void> {
+    const ids = copies.map(({ fileId }) => fileId);
+    await this.options.files.remove(orgId, ids);
   }
 
   async attach(sql: Sql, { orgId, agentId }: { orgId: string; agentId: string }, copies: CopiedFile[]) {

@@ -1,3 +1,4 @@
+import { storageLimitOf } from '../../access/index.js';
 import { ApiError, invalid } from '../../errors.js';
 import { extensionOf, inputDeadline } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
@@ -30,6 +31,7 @@ export async function readAttachments(
   { runId, attachments }: { runId: string; attachments: AttachmentInput[] },
 ): Promise<RunAttachment[]> {
   const { orgId, plan } = call.principal;
+  const limitBytes = storageLimitOf(plan);
   const read: RunAttachment[] = [];
   let deadline = inputDeadline();
   for (const { type, url, name } of attachments) {
@@ -45,7 +47,7 @@ export async function readAttachments(
     if (type === 'image') {
       if (contentType === null || !IMAGE_TYPES.has(contentType)) throw unsupported();
       const extension = extensionOf(contentType);
-      const { id } = await files.save({ orgId, runId, bytes, contentType, extension });
+      const { id } = await files.save({ orgId, runId, bytes, contentType, extension, limitBytes });
       read.push({ type, name, fileId: id, extension, contentType });
     } else {
       const from = performance.now();

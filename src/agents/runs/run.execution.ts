@@ -107,6 +107,8 @@ export class RunExecution {
       outcome = await this.whole();
       return this.failure;
     });
+    if (run.attachments.some(({ type }) => type === 'image'))
+      await options.files.removeUnneeded(run.org_id, run.id);
     return outcome;
   }
 

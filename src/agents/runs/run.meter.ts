@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../access/access.types.js';
+import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../errors.js';
 import { newId } from '../../ids.js';
 import { ledgerFallback } from '../../metering/index.js';
@@ -20,6 +21,11 @@ export class RunMeter {
   constructor(
     private readonly options: { metering: Metering; principal: Principal; run: RunRow; logger: Logger },
   ) {}
+
+  /** What the caller's plan lets the organisation store, bytes; -1: no limit. */
+  get storageLimit(): number {
+    return storageLimitOf(this.options.principal.plan);
+  }
 
   /** @returns the tokens that the reservation covers. @throws RunFault `Quota exceeded for credits` */
   async reserveTokens(id: string, model: Model, price: TokenPrice): Promise<number> {

@@ -56,26 +56,42 @@ export function createRunStarter(
       throw fault;
     }
     const draft = { ...checked, runId: newId('run'), operationId: newId('op') };
-    let attachments: RunAttachment[] = [];
-    if (checked.input.attachments.length > 0) {
-      await admitCall(metering, call, {});
-      const given = { runId: draft.runId, attachments: checked.input.attachments };
-      attachments = await withinInputTime(call.signal, (signal) =>
-        readAttachments(options, { ...call, signal }, given),
-      );
+    const given = checked.input.attachments;
+    if (given.length === 0) {
+      await reserve(metering, call, draft);
+      return await create(options, call, { ...draft, attachments: [] });
     }
-    await admitCall(metering, call, {
-      operation: {
-        id: draft.operationId,
-        kind: 'agent_run',
-        price: BASE_PRICE,
-        model: checked.used.model,
-        runId: draft.runId,
-        exhaustedMessage: 'Agent run quota exceeded',
-      },
-    });
-    return await create(options, call, { ...draft, attachments });
+    await admitCall(metering, call, {});
+    const { runId } = draft;
+    try {
+      const attachments = await withinInputTime(call.signal, (signal) =>
+        readAttachments(options, { ...call, signal }, { runId, attachments: given }),
+      );
+      await reserve(metering, call, draft);
+      return await create(options, call, { ...draft, attachments });
+    } catch (error) {
+      // What waits for a database that is away goes with the retention.
+      if (!isDatabaseAway(error)) await options.files.removeUnneeded(call.principal.orgId, runId);
+      throw error;
+    }
   };
+}
+
+async function reserve(
+  metering: Metering,
+  call: CallContext,
+  { runId, operationId, used }: Pick<Draft, 'runId' | 'operationId' | 'used'>,
+): Promise<void> {
+  await admitCall(metering, call, {
+    operation: {
+      id: operationId,
+      kind: 'agent_run',
+      price: BASE_PRICE,
+      model: used.model,
+      runId,
+      exhaustedMessage: 'Agent run quota exceeded',
+    },
+  });
 }
 
 /** Steps 5 and 6 of decisions 1, without effect. */

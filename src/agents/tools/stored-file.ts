@@ -1,5 +1,7 @@
+import { ApiError } from '../../errors.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService } from '../../files/index.js';
+import { ToolError } from './tool.types.js';
 import type { ToolContext } from './tool.types.js';
 
 interface MadeFile {
@@ -13,10 +15,15 @@ interface MadeFile {
 /** Stores what a tool made. The step holds the reference, signed where it is shown; the model reads an address it can pass on. */
 export async function storeMade(
   files: FileService,
-  { orgId, runId }: ToolContext,
+  { orgId, runId, meter }: ToolContext,
   file: MadeFile,
 ): Promise<{ reference: { $file: string }; url: string }> {
-  const stored = await files.save({ orgId, runId, ...file });
+  const limitBytes = meter.storageLimit;
+  const stored = await files.save({ orgId, runId, ...file, limitBytes }).catch((error: unknown) => {
+    throw error instanceof ApiError && error.code === 'quota_exceeded'
+      ? new ToolError(error.message, error)
+      : error;
+  });
   const { id, extension } = stored;
   return { reference: fileReference(stored), url: files.url({ orgId, id, extension }) };
 }

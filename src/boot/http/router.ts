@@ -22,6 +22,8 @@ export interface RouterOptions {
   health: Health;
   metrics: Pick<Metrics, 'render' | 'contentType'>;
   files: FileHandler;
+  /** What callers are told; as https it is the only way here. */
+  publicUrl: string;
   /** Null where the process serves no API (`ROLE=worker`). */
   api: ApiFaces | null;
 }
@@ -36,14 +38,17 @@ export interface ApiFaces {
 }
 
 /** Where a request goes. The REST API and files come before Express, which costs as much as they do themselves. */
-export function createRouter({ accessLog, cors, health, metrics, files, api }: RouterOptions): Route {
-  const app = createApp(api);
+export function createRouter(options: RouterOptions): Route {
+  const { accessLog, cors, health, metrics, files, publicUrl, api } = options;
+  const app = createApp(api, publicUrl);
+  const isSecure = publicUrl.startsWith('https:');
   return (request, response) => {
     // A proxy's absolute form names the same resource.
     if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
     request.url = plainBase(request.url ?? '/');
     const path = pathOf(request.url);
     observed(request).requestId = requestIdOf(request);
+    if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
     const isRest = path.startsWith('/api/v1/') || path === '/api/v1';
     // REST tells them with its own headers; a preflight never comes there.
     if (!isRest || request.method === 'OPTIONS') dress(response);
@@ -67,6 +72,9 @@ function plainBase(url: string): string {
 }
 
 const REST_BASE = /^\/{1,64}api\/{1,64}v1(?=[/?]|$)/;
+/** A year. Other hosts of the domain are their owners' own affair. */
+const HSTS = 'max-age=31536000';
+
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
@@ -94,12 +102,12 @@ function answerUnrouted(response: ServerResponse, error?: unknown): void {
   sendAnswer(response, { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body });
 }
 
-function createApp(api: RouterOptions['api']): Express {
+function createApp(api: RouterOptions['api'], publicUrl: string): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   if (api) {
-    mountPages(app);
+    mountPages(app, publicUrl);
     app.all('/graphql', (request, response) => {
       const isStream = eventStreamWish(request.headers.accept) === 'preferred';
       return isStream ? api.graphqlSse(request, response) : api.graphql(request, response);

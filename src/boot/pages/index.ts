@@ -32,7 +32,7 @@ const TEXTS: Record<string, { type: string; text: string }> = {
 };
 
 /** The pages may load from and talk to this server only. GraphiQL and Swagger UI write styles into their markup; the dashboard does not. */
-const policyOf = (styles: string): string =>
+const policyOf = (styles: string, connections: string): string =>
   [
     "default-src 'self'",
     "script-src 'self'",
@@ -40,19 +40,30 @@ const policyOf = (styles: string): string =>
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
     "media-src 'self' blob:",
-    "connect-src 'self' ws: wss:",
+    `connect-src 'self' ${connections}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-const OWN_POLICY = policyOf("'self'");
-const PACKAGES_POLICY = policyOf("'self' 'unsafe-inline'");
+
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+/**
+ * This server's own addresses: the one that callers are told, and the one under which the page was asked for. Not every browser counts WebSockets
+ * as `'self'`, and behind a proxy nobody here knows which scheme the page has.
+ */
+function ownAddresses(publicUrl: string, host: string | undefined): string {
+  const { origin } = new URL(publicUrl);
+  const asked = host !== undefined && HOST.test(host) ? [`ws://${host}`, `wss://${host}`] : [];
+  return [...new Set([origin, origin.replace(/^http/, 'ws'), ...asked])].join(' ');
+}
 
 /**
  * The dashboard at /dashboard, GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
  * below a path that nobody sees here.
  */
-export function mountPages(app: Express): void {
+export function mountPages(app: Express, publicUrl: string): void {
+  const sendPage = pageSender(publicUrl);
   app.get('/', (_request, response) => response.redirect('docs'));
   app.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
   app.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
@@ -77,11 +88,15 @@ function wantsPage(request: Request): boolean {
 }
 
 /** Behind a slash at its end a page's relative addresses would lie in another folder. */
-function sendPage({ path }: Request, response: Response, html: string): void {
-  if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);
-  response.setHeader('Content-Security-Policy', html === DASHBOARD_HTML ? OWN_POLICY : PACKAGES_POLICY);
-  response.setHeader('Referrer-Policy', 'no-referrer');
-  response.setHeader('X-Frame-Options', 'DENY');
-  response.setHeader('Cache-Control', 'no-cache');
-  response.type('html').send(html);
+function pageSender(publicUrl: string): (request: Request, response: Response, html: string) => void {
+  return ({ path, headers }, response, html) => {
+    if (path.endsWith('/')) return response.redirect(`..${path.slice(0, -1)}`);
+    const styles = html === DASHBOARD_HTML ? "'self'" : "'self' 'unsafe-inline'";
+    const policy = policyOf(styles, ownAddresses(publicUrl, headers.host));
+    response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('X-Frame-Options', 'DENY');
+    response.setHeader('Cache-Control', 'no-cache');
+    response.type('html').send(html);
+  };
 }

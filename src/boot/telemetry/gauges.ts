@@ -12,7 +12,9 @@ const READ = {
     (SELECT count(*) FROM (SELECT 1 FROM outbox LIMIT 100000) o)::int AS outbox,
     (SELECT COALESCE(extract(epoch FROM clock_timestamp() - created_at), 0) FROM outbox ORDER BY id LIMIT 1)::float8 AS outbox_age,
     (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT 100000) d)::int AS deliveries,
-    (SELECT count(*) FROM (SELECT 1 FROM dead_letters LIMIT 100000) l)::int AS dead_letters`,
+    (SELECT count(*) FROM (SELECT 1 FROM dead_letters LIMIT 100000) l)::int AS dead_letters,
+    (SELECT jsonb_build_object('files', COALESCE(sum(bytes) FILTER (WHERE part = 0), 0),
+      'answers', COALESCE(sum(bytes) FILTER (WHERE part > 0), 0)) FROM stored_bytes) AS stored`,
 };
 
 interface Row {
@@ -22,6 +24,7 @@ interface Row {
   outbox_age: number | null;
   deliveries: number;
   dead_letters: number;
+  stored: { files: number; answers: number };
 }
 
 /** Scrapes within this time of each other share one look. */
@@ -55,6 +58,12 @@ export function watchDatabase(
     'penstock_dead_letters',
     'Events that a consumer could not take (table dead_letters)',
   );
+  const stored = new Gauge({
+    name: 'penstock_storage_bytes',
+    help: 'Bytes stored for organisations: their files, and answers kept for an Idempotency-Key',
+    labelNames: ['kind'],
+    registers,
+  });
   let readAt = -Infinity;
   metrics.beforeScrape(async () => {
     if (performance.now() - readAt < FRESH_MS) return;
@@ -68,6 +77,7 @@ export function watchDatabase(
       age.set(row.outbox_age ?? 0);
       deliveries.set(row.deliveries);
       letters.set(row.dead_letters);
+      for (const [kind, bytes] of Object.entries(row.stored)) stored.set({ kind }, bytes);
     } catch {
       // Told as a metric: whoever scrapes every few seconds needs no log line for each.
       up.set(0);

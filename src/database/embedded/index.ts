@@ -21,7 +21,8 @@ export interface EmbeddedPostgres {
 }
 
 async function awaitKeeperGone(layout: Layout): Promise<void> {
-  for (const deadline = Date.now() + 2000; hasKeeper(layout) && Date.now() < deadline;) await sleep(20);
+  for (const deadline = performance.now() + 2000; hasKeeper(layout) && performance.now() < deadline;)
+    await sleep(20);
 }
 
 /**

@@ -86,7 +86,7 @@ async function isStopping(layout: Layout, pid: string): Promise<boolean> {
 
 /** Waits until no keeper is stopping the server: a newcomer must not take for its own what is about to go. At once where /proc is none. */
 export async function awaitStopping(layout: Layout, timeoutMs: number): Promise<void> {
-  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(20)) {
     const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
     const stopping = await Promise.all(pids.map((pid) => isStopping(layout, pid)));
     if (!stopping.includes(true)) return;

@@ -177,7 +177,7 @@ async function logTail(layout: Layout): Promise<string> {
 export async function ensureServer(layout: Layout, settings: string[]): Promise<void> {
   let child: ChildProcess | null = null;
   let failures = 0;
-  for (const deadline = Date.now() + START_TIMEOUT_MS; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = performance.now() + START_TIMEOUT_MS; performance.now() < deadline; await sleep(20)) {
     const found = await readPidFile(layout);
     if (found !== null && (await worksHere(layout, found.pid))) {
       if (found.ready) return;
@@ -198,7 +198,7 @@ export async function ensureServer(layout: Layout, settings: string[]): Promise<
 
 /** Waits until the server has gone (someone else stops it). */
 export async function awaitStopped(layout: Layout, timeoutMs: number): Promise<boolean> {
-  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(20)) {
+  for (const deadline = performance.now() + timeoutMs; performance.now() < deadline; await sleep(20)) {
     const found = await readPidFile(layout);
     if (found === null || !(await worksHere(layout, found.pid))) return true;
   }

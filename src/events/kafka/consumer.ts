@@ -65,14 +65,14 @@ export function superviseConsumer(options: ConsumerOptions): BusSubscription {
   async function supervise(): Promise<void> {
     await Promise.race([ready, aborted(stop.signal)]);
     for (let failures = 0; !stop.signal.aborted;) {
-      const began = Date.now();
+      const began = performance.now();
       try {
         await runOnce();
       } catch (error) {
         lost ||= isTopicUnknown(error);
         logger.info({ err: error, groupId }, 'a Kafka consumer could not run');
       }
-      failures = Date.now() - began > 30_000 ? 0 : failures + 1;
+      failures = performance.now() - began > 30_000 ? 0 : failures + 1;
       if (stop.signal.aborted) return;
       const delay = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length) - 1] ?? 0;
       await sleep(delay, undefined, { signal: stop.signal }).catch(() => undefined);

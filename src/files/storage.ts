@@ -1,0 +1,48 @@
+import type { Database } from '../database/database.types.js';
+import { ApiError } from '../errors.js';
+
+/** What an organisation has stored. */
+export interface StorageUse {
+  /** Bytes of files and answers together. */
+  usedBytes: number;
+  fileBytes: number;
+  files: number;
+  /** Answers that are kept for an Idempotency-Key, for 24 hours. */
+  answerBytes: number;
+  answers: number;
+}
+
+/** What organisations have stored, and whether more may come (decisions.md 1, step 7). Limits are bytes; -1 is none. */
+export interface Storage {
+  use(orgId: string): Promise<StorageUse>;
+  /** Null, or the refusal of an organisation that is at its limit already: for work whose size nobody knows before it is done and paid for. */
+  fault(orgId: string, limitBytes: number): Promise<ApiError | null>;
+}
+
+const USE = {
+  name: 'storage_use',
+  text: `SELECT
+      COALESCE(sum(bytes) FILTER (WHERE part = 0), 0)::float8 AS "fileBytes",
+      COALESCE(sum(items) FILTER (WHERE part = 0), 0)::float8 AS files,
+      COALESCE(sum(bytes) FILTER (WHERE part > 0), 0)::float8 AS "answerBytes",
+      COALESCE(sum(items) FILTER (WHERE part > 0), 0)::float8 AS answers
+    FROM stored_bytes WHERE org_id = $1`,
+};
+
+/** 402 where the organisation's storage is full. */
+export const storageFull = (): ApiError => new ApiError('quota_exceeded', 'Storage limit reached');
+
+export function createStorage(database: Pick<Database, 'system'>): Storage {
+  const use = async (orgId: string): Promise<StorageUse> => {
+    const [row] = await database.system.query<Omit<StorageUse, 'usedBytes'>>(USE, [orgId]);
+    if (row === undefined) throw new Error('a sum without a row');
+    return { ...row, usedBytes: row.fileBytes + row.answerBytes };
+  };
+  return {
+    use,
+    async fault(orgId, limitBytes) {
+      if (limitBytes < 0) return null;
+      return (await use(orgId)).usedBytes >= limitBytes ? storageFull() : null;
+    },
+  };
+}
