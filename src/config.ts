@@ -186,6 +186,7 @@ const concurrency = list
 
 /** Of examples in documentation and templates, without case and punctuation. */
 const EXAMPLE_WORDS =
+  // bounded: a secret of the operator's own, which no caller writes.
   /change(me|this|it)|replace(me|this|it|with)|(your|my|some|super|top|insert|put|enter)[a-z]*(secret|key|password)|secrethere|placeholder|example|notsecret|notasecret|insecure/;
 const EXAMPLES =
   /^(the|a|jwt|app|session|signing|penstock|dev|test|default|local)*(secret|password|passwd|key|secretkey|signingsecret|test|dev|default|admin|penstock|todo|none|null|undefined|x+|0+|1+|1?23456\d*|abc123|qwerty|foobar|foo|bar)$/;

@@ -12,7 +12,7 @@ export interface StorageUse {
   answers: number;
 }
 
-/** What organisations have stored, and whether more may come (decisions.md 1, step 7). Limits are bytes; -1 is none. */
+/** What organisations have stored, and whether more may come (decisions 1, step 7). Limits are bytes; -1 is none. */
 export interface Storage {
   use(orgId: string): Promise<StorageUse>;
   /** Null, or the refusal of an organisation that is at its limit already: for work whose size nobody knows before it is done and paid for. */
