@@ -15,11 +15,12 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sqlModules } from './sql-files.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations', 'dashboard'];
-const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs'];
+const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/sql-files.mjs'];
 const DASHBOARD = 'dashboard';
 const STALE_CHUNK_MS = 3_600_000;
 const isEntry = (file) =>
@@ -62,6 +63,7 @@ export async function bundle(entries, folder) {
     input: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), join(root, entry)])),
     platform: 'node',
     tsconfig: join(root, 'tsconfig.json'),
+    plugins: [sqlModules],
     external: (id) => !/^[./]|^@oxc-project\/runtime|^[A-Za-z]:[\\/]/.test(id),
     onLog: (level, log, next) => (log.code === 'CIRCULAR_DEPENDENCY' ? undefined : next(level, log)),
   });

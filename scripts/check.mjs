@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkImports } from './check-imports.mjs';
 import { checkContracts } from './contracts.mjs';
+import { checkMigrations } from './migrations.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MAX_LINES = 400;
@@ -74,6 +75,7 @@ const STEPS = [
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
+  ['migrations', () => checkMigrations()],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],

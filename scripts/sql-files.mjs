@@ -1,0 +1,40 @@
+/**
+ * A migration is an SQL file that names others by psql's `\ir path`: that file's text stands in the line's place. Here they are read, and
+ * made modules: `import { sql } from './0001_baseline.sql'`, in the bundle and under vitest alike.
+ */
+import { readFile, readdir } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+
+const INCLUDE = /^\\ir (\S+)$/gm;
+
+/** The paths that a migration names, in their order. */
+export const includesOf = (text) => [...text.matchAll(INCLUDE)].map(([, path]) => path);
+
+/** A migration's whole text. `read` is given the paths that it names. */
+export async function expand(text, read) {
+  const files = new Map();
+  for (const path of includesOf(text)) files.set(path, await read(path));
+  return text.replace(INCLUDE, (_, path) => files.get(path));
+}
+
+/** A migration's own text: all but what it names. */
+export const withoutIncludes = (text) => text.replace(INCLUDE, '');
+
+/** Every SQL file below a folder, by its path from there, sorted. */
+export async function listSql(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.sql'))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .sort();
+}
+
+/** For rolldown and for vite. */
+export const sqlModules = {
+  name: 'sql-modules',
+  async load(id) {
+    if (!id.endsWith('.sql')) return null;
+    const sql = await expand(await readFile(id, 'utf8'), (path) => readFile(join(dirname(id), path), 'utf8'));
+    return { code: `export const sql = ${JSON.stringify(sql)};`, map: null, moduleType: 'js' };
+  },
+};
