@@ -27,11 +27,14 @@
 \ir current/metering/rate_windows.sql
 \ir current/metering/processes.sql
 \ir current/metering/balance_figures.sql
+\ir current/metering/admission_types.sql
+\ir current/metering/settlement_types.sql
 \ir current/metering/balance_events.sql
 \ir current/metering/balance_write.sql
 \ir current/metering/balance_open.sql
 \ir current/metering/windows.sql
 \ir current/metering/admit.sql
+\ir current/metering/admit_each.sql
 \ir current/metering/settle.sql
 \ir current/metering/settle_batch.sql
 \ir current/metering/take_back.sql
@@ -63,6 +66,7 @@
 \ir current/webhooks/webhook_events.sql
 \ir current/webhooks/webhook_deliveries.sql
 \ir current/webhooks/fan_out.sql
+\ir current/metering/heard_events.sql
 \ir current/webhooks/claim.sql
 \ir current/webhooks/record.sql
 \ir current/webhooks/recover.sql

@@ -1,5 +1,64 @@
 -- The schema that the migrations make. `npm run migrations` writes this file, and a test compares it.
 
+CREATE TYPE admission_caller AS (
+  key_id text,
+  user_id text,
+  version bigint,
+  ended boolean\n);
+
+CREATE TYPE admission_org AS (
+  id text,
+  version bigint,
+  allowance bigint[],
+  wanted bigint[]\n);
+
+CREATE TYPE admission_profile AS (
+  caller integer,
+  key_window integer,
+  endpoint_window integer,
+  org integer,
+  kind text,
+  model text,
+  multiplier bigint,
+  fixed bigint[],
+  buckets integer[],
+  service_client text,
+  client_name text,
+  user_agent text\n);
+
+CREATE TYPE admission_request AS (
+  profile integer,
+  operation_id text,
+  request_id text,
+  job_id text,
+  run_id text,
+  prompt bigint,
+  max bigint,
+  credits bigint,
+  tokens bigint\n);
+
+CREATE TYPE admission_window AS (
+  key_id text,
+  name text,
+  caller integer,
+  grain integer,
+  stamps integer,
+  length_us bigint,
+  wanted integer\n);
+
+CREATE TYPE settlement_ending AS (
+  operation_id text,
+  amounts bigint[],
+  fallback jsonb\n);
+
+CREATE TYPE settlement_event AS (
+  at integer,
+  org text,
+  type text,
+  data jsonb,
+  unheard boolean,
+  trace text\n);
+
 CREATE SEQUENCE job_turn;
 GRANT USAGE ON SEQUENCE job_turn TO penstock_system;
 
@@ -204,13 +263,13 @@ CREATE TABLE balances (
   org_version bigint NOT NULL,
   superseded boolean DEFAULT false NOT NULL,
   allowance bigint[] NOT NULL,
-  topup_start bigint[] DEFAULT '{0,0,0,0,0,0,0,0,0}'::bigint[] NOT NULL,
-  topup_added bigint[] DEFAULT '{0,0,0,0,0,0,0,0,0}'::bigint[] NOT NULL,
-  covered bigint[] DEFAULT '{0,0,0,0,0,0,0,0,0}'::bigint[] NOT NULL,
-  used bigint[] DEFAULT '{0,0,0,0,0,0,0,0,0}'::bigint[] NOT NULL,
-  reserved bigint[] DEFAULT '{0,0,0,0,0,0,0,0,0}'::bigint[] NOT NULL,
-  low_fired boolean[] DEFAULT '{f,f,f,f,f,f,f,f,f}'::boolean[] NOT NULL,
-  depleted_fired boolean[] DEFAULT '{f,f,f,f,f,f,f,f,f}'::boolean[] NOT NULL,
+  topup_start bigint[] DEFAULT penstock_zeros() NOT NULL,
+  topup_added bigint[] DEFAULT penstock_zeros() NOT NULL,
+  covered bigint[] DEFAULT penstock_zeros() NOT NULL,
+  used bigint[] DEFAULT penstock_zeros() NOT NULL,
+  reserved bigint[] DEFAULT penstock_zeros() NOT NULL,
+  low_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
+  depleted_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
   CONSTRAINT balances_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
   CONSTRAINT balances_pkey PRIMARY KEY (org_id, period_start)
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
@@ -751,7 +810,7 @@ CREATE POLICY webhooks_tenant ON webhooks FOR ALL TO penstock_tenant USING ((org
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_system;
 GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_tenant;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_ct text[], p_cn bigint[], p_wt text[], p_wn bigint[], p_ot text[], p_on bigint[], p_ft text[], p_fn bigint[], p_rt text[], p_rn bigint[])
+CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS text
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -761,79 +820,72 @@ DECLARE
   answer text := '';
   org_period timestamptz[] := '{}';
   began timestamptz;
+  c admission_caller;
+  w admission_window;
+  o admission_org;
   r record;
 BEGIN
   -- An assignment, because PERFORM would be a statement of its own.
   answer := left(set_config('synchronous_commit', 'off', true), 0);
   BEGIN
-    FOR i IN 1 .. cardinality(p_ct) / 2 LOOP
+    FOREACH c IN ARRAY p_callers LOOP
       IF NOT EXISTS (SELECT 1 FROM api_keys q JOIN organizations g ON g.id = q.org_id
-          WHERE q.id = p_ct[(i) * 2 - 1] AND q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp()) AND g.version = p_cn[(i) * 2 - 1] AND (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) = (p_cn[(i) * 2 - 0] = 1)) THEN
+          WHERE q.id = c.key_id AND q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp())
+            AND g.version = c.version AND (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) = c.ended) THEN
         RAISE EXCEPTION SQLSTATE 'PM001';
       END IF;
     END LOOP;
-    FOR i IN 1 .. cardinality(p_wt) / 2 LOOP
-      r := penstock_window_take(p_wt[(i) * 2 - 1], p_wt[(i) * 2 - 0], p_wn[(i) * 5 - 3]::int, p_wn[(i) * 5 - 2]::int, p_wn[(i) * 5 - 1], p_wn[(i) * 5 - 0]::int);
+    FOREACH w IN ARRAY p_windows LOOP
+      r := penstock_window_take(w.key_id, w.name, w.grain, w.stamps, w.length_us, w.wanted);
       IF r.slots IS NULL THEN
         RAISE EXCEPTION SQLSTATE 'PM001';
       END IF;
-      answer := answer || CASE WHEN i = 1 THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
+      answer := answer || CASE WHEN answer = '' THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
     END LOOP;
-    FOR i IN 1 .. cardinality(p_ot) / 2 LOOP
-      IF p_on[i * 10 - 6:i * 10] = '{0,0,0,0,0,0,0}' THEN
-        UPDATE balances b SET reserved[1] = b.reserved[1] + p_on[(i) * 10 - 8], reserved[2] = b.reserved[2] + p_on[(i) * 10 - 7]
-        WHERE b.org_id = p_ot[(i) * 2 - 1] AND NOT b.superseded AND b.period_end > clock_timestamp()
-          AND b.org_version <= p_on[(i) * 10 - 9] AND b.allowance = p_ot[(i) * 2 - 0]::bigint[]
-          AND (b.allowance[1] = -1 OR
-          b.allowance[1] + b.topup_start[1] + b.topup_added[1] - b.used[1] - b.reserved[1] >= p_on[(i) * 10 - 8])
-        RETURNING b.period_start INTO began;
+    FOREACH o IN ARRAY p_orgs LOOP
+      -- One guarded update: adds what the batch wants if all of it fits, and else changes nothing.
+      IF 0 = ALL (o.wanted[3:]) THEN
+        -- Chat and embeddings: credits and their token view alone.
+        UPDATE balances b SET reserved[1] = b.reserved[1] + o.wanted[1], reserved[2] = b.reserved[2] + o.wanted[2]
+          WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
+            AND b.org_version <= o.version AND b.allowance = o.allowance
+            AND (b.allowance[1] = -1
+              OR b.allowance[1] + b.topup_start[1] + b.topup_added[1] - b.used[1] - b.reserved[1] >= o.wanted[1])
+          RETURNING b.period_start INTO began;
       ELSE
-        UPDATE balances b SET reserved = ARRAY[b.reserved[1] + p_on[(i) * 10 - 8], b.reserved[2] + p_on[(i) * 10 - 7], b.reserved[3] + p_on[(i) * 10 - 6], b.reserved[4] + p_on[(i) * 10 - 5], b.reserved[5] + p_on[(i) * 10 - 4], b.reserved[6] + p_on[(i) * 10 - 3], b.reserved[7] + p_on[(i) * 10 - 2], b.reserved[8] + p_on[(i) * 10 - 1], b.reserved[9] + p_on[(i) * 10 - 0]]
-        WHERE b.org_id = p_ot[(i) * 2 - 1] AND NOT b.superseded AND b.period_end > clock_timestamp()
-          AND b.org_version <= p_on[(i) * 10 - 9] AND b.allowance = p_ot[(i) * 2 - 0]::bigint[]
-          AND (p_on[(i) * 10 - 8] = 0 OR (b.allowance[1] = -1 OR
-          b.allowance[1] + b.topup_start[1] + b.topup_added[1] - b.used[1] - b.reserved[1] >= p_on[(i) * 10 - 8]))
-          AND (p_on[(i) * 10 - 6] = 0 OR (b.allowance[3] = -1 OR
-          b.allowance[3] + b.topup_start[3] + b.topup_added[3] - b.used[3] - b.reserved[3] >= p_on[(i) * 10 - 6]))
-          AND (p_on[(i) * 10 - 5] = 0 OR (b.allowance[4] = -1 OR
-          b.allowance[4] + b.topup_start[4] + b.topup_added[4] - b.used[4] - b.reserved[4] >= p_on[(i) * 10 - 5]))
-          AND (p_on[(i) * 10 - 4] = 0 OR (b.allowance[5] = -1 OR
-          b.allowance[5] + b.topup_start[5] + b.topup_added[5] - b.used[5] - b.reserved[5] >= p_on[(i) * 10 - 4]))
-          AND (p_on[(i) * 10 - 3] = 0 OR (b.allowance[6] = -1 OR
-          b.allowance[6] + b.topup_start[6] + b.topup_added[6] - b.used[6] - b.reserved[6] >= p_on[(i) * 10 - 3]))
-          AND (p_on[(i) * 10 - 2] = 0 OR (b.allowance[7] = -1 OR
-          b.allowance[7] + b.topup_start[7] + b.topup_added[7] - b.used[7] - b.reserved[7] >= p_on[(i) * 10 - 2]))
-          AND (p_on[(i) * 10 - 1] = 0 OR (b.allowance[8] = -1 OR
-          b.allowance[8] + b.topup_start[8] + b.topup_added[8] - b.used[8] - b.reserved[8] >= p_on[(i) * 10 - 1]))
-          AND (p_on[(i) * 10 - 0] = 0 OR (b.allowance[9] = -1 OR
-          b.allowance[9] + b.topup_start[9] + b.topup_added[9] - b.used[9] - b.reserved[9] >= p_on[(i) * 10 - 0]))
-        RETURNING b.period_start INTO began;
+        UPDATE balances b SET reserved = ARRAY(
+            SELECT v.reserved + v.wanted FROM unnest(b.reserved, o.wanted) WITH ORDINALITY v (reserved, wanted, nth) ORDER BY v.nth)
+          WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
+            AND b.org_version <= o.version AND b.allowance = o.allowance
+            AND NOT EXISTS (
+              SELECT 1 FROM unnest(o.wanted, penstock_available(b)) WITH ORDINALITY v (wanted, available, nth)
+              WHERE v.wanted <> 0 AND v.wanted > v.available AND v.nth <> 2)
+          RETURNING b.period_start INTO began;
       END IF;
       IF NOT FOUND THEN
         RAISE EXCEPTION SQLSTATE 'PM001';
       END IF;
-      org_period[i] := began;
+      org_period := org_period || began;
     END LOOP;
-    IF cardinality(p_ot) / 2 > 0 THEN
+    IF cardinality(p_orgs) > 0 THEN
       INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
         job_id, run_id, holder, service_client, client_name, user_agent)
-      SELECT u.op, p_ot[(u.o) * 2 - 1], p_ct[(u.c) * 2 - 1], p_ct[(u.c) * 2 - 0], p_ft[(u.p) * 7 - 6], 'reserved', org_period[u.o],
-        COALESCE(p_ft[(u.p) * 7 - 1]::bigint[], ARRAY[u.credits, u.tokens, 0, 0, 0, 0, 0, 0, 0]), p_ft[(u.p) * 7 - 5],
-        p_rt[(u.i) * 4 - 2], p_rt[(u.i) * 4 - 1], p_rt[(u.i) * 4 - 0], p_holder,
-        p_ft[(u.p) * 7 - 4], p_ft[(u.p) * 7 - 3], p_ft[(u.p) * 7 - 2]
-      FROM (
-        SELECT req.nth AS i, req.p, p_rt[(req.nth) * 4 - 3] AS op, p_rn[(req.nth) * 5 - 1] AS credits, p_rn[(req.nth) * 5 - 0] AS tokens, p_fn[(req.p) * 5 - 1]::int AS o,
-          p_fn[(req.p) * 5 - 4]::int AS c
-        FROM (SELECT nth, p_rn[(nth) * 5 - 4]::int AS p FROM generate_series(1, cardinality(p_rt) / 4) nth) req) u
-      WHERE u.op IS NOT NULL;
+      SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
+        profile.kind, 'reserved', org_period[profile.org],
+        COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
+        profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
+        profile.user_agent
+      FROM unnest(p_profiles) WITH ORDINALITY profile
+      JOIN unnest(p_requests) request ON request.profile = profile.ordinality
+      WHERE request.operation_id IS NOT NULL;
     END IF;
   EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
-    RETURN penstock_admit_each(p_holder, p_ct, p_cn, p_wt, p_wn, p_ot, p_on, p_ft, p_fn, p_rt, p_rn)::text;
+    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_profiles, p_requests)::text;
   END;
   RETURN '{"w":[' || answer || ']}';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_ct text[], p_cn bigint[], p_wt text[], p_wn bigint[], p_ot text[], p_on bigint[], p_ft text[], p_fn bigint[], p_rt text[], p_rn bigint[])
+CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
  RETURNS json
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -842,95 +894,103 @@ CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_ct text[]
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 DECLARE
+  -- A caller's clock may see the end of a subscription on the other side than the database's: near it either is taken.
+  clock_skew_seconds CONSTANT int := 5;
+  width CONSTANT int := cardinality(penstock_bucket_names());
+  size CONSTANT int := cardinality(p_requests);
   r record;
   b balances;
-  size CONSTANT int := cardinality(p_rt) / 4;
+  c admission_caller;
+  w admission_window;
+  o admission_org;
+  f admission_profile;
+  q admission_request;
   caller_state int[] := '{}';
-  org_open boolean[] := array_fill(false, ARRAY[cardinality(p_ot) / 2]);
+  org_open boolean[] := array_fill(false, ARRAY[cardinality(p_orgs)]);
   org_period timestamptz[] := '{}';
   org_reserved bigint[] := '{}';
   avail bigint[] := '{}';
   w_slots int[] := '{}';
-  w_taken int[] := array_fill(0, ARRAY[cardinality(p_wt) / 2]);
+  w_taken int[] := array_fill(0, ARRAY[cardinality(p_windows)]);
   w_gains bigint[] := '{}';
   w_now bigint[] := '{}';
   codes int[] := array_fill(0, ARRAY[size]);
   left_x int[] := codes;
   left_y int[] := codes;
-  credits bigint[] := array_fill(0::bigint, ARRAY[size]);
-  tokens bigint[] := credits;
-  covered bigint[] := credits;
+  given_credits bigint[] := array_fill(0::bigint, ARRAY[size]);
+  given_tokens bigint[] := given_credits;
+  covered bigint[] := given_credits;
   short_bucket int[] := codes;
-  short_left bigint[] := credits;
+  short_left bigint[] := given_credits;
   known jsonb := '{}';
-  operation text;
   seen text[] := '{}';
-  f int;
+  state int;
   x int;
   y int;
   base int;
   need bigint;
   cover bigint;
   have bigint;
-  fixed bigint[];
   bucket int;
 BEGIN
-  FOR i IN 1 .. cardinality(p_ct) / 2 LOOP
-    SELECT CASE WHEN q.revoked_at IS NOT NULL THEN 1 WHEN NOT (q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp())) THEN 2
-        WHEN g.version <> p_cn[(i) * 2 - 1] OR (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) <> (p_cn[(i) * 2 - 0] = 1)
-          AND NOT COALESCE(abs(date_part('epoch', g.subscription_ends_at - clock_timestamp())) < 5, false) THEN 3
+  FOREACH c IN ARRAY p_callers LOOP
+    SELECT CASE WHEN k.revoked_at IS NOT NULL THEN 1 WHEN k.expires_at <= clock_timestamp() THEN 2
+        WHEN g.version <> c.version OR (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) <> c.ended
+          AND NOT COALESCE(abs(date_part('epoch', g.subscription_ends_at - clock_timestamp())) < clock_skew_seconds, false) THEN 3
         ELSE 0 END
-      INTO x FROM api_keys q JOIN organizations g ON g.id = q.org_id WHERE q.id = p_ct[(i) * 2 - 1];
-    caller_state := caller_state || COALESCE(x, 1);
+      INTO state FROM api_keys k JOIN organizations g ON g.id = k.org_id WHERE k.id = c.key_id;
+    caller_state := caller_state || COALESCE(state, 1);
   END LOOP;
-  FOR i IN 1 .. cardinality(p_ft) / 7 LOOP
-    IF p_fn[(i) * 5 - 1] > 0 AND caller_state[p_fn[(i) * 5 - 4]] = 0 THEN
-      org_open[p_fn[(i) * 5 - 1]] := true;
+  FOREACH f IN ARRAY p_profiles LOOP
+    IF f.org > 0 AND caller_state[f.caller] = 0 THEN
+      org_open[f.org] := true;
     END IF;
   END LOOP;
-  FOR i IN 1 .. cardinality(p_wt) / 2 LOOP
-    IF caller_state[p_wn[(i) * 5 - 4]] = 0 THEN
-      r := penstock_window_open(p_wt[(i) * 2 - 1], p_wt[(i) * 2 - 0], p_wn[(i) * 5 - 3]::int, p_wn[(i) * 5 - 2]::int, p_wn[(i) * 5 - 1]);
+  FOR i IN 1 .. cardinality(p_windows) LOOP
+    w := p_windows[i];
+    IF caller_state[w.caller] = 0 THEN
+      r := penstock_window_open(w.key_id, w.name, w.grain, w.stamps, w.length_us);
       w_slots[i] := r.slots;
       w_gains[i] := r.gains_at;
       w_now[i] := r.now_us;
     END IF;
   END LOOP;
-  FOR i IN 1 .. cardinality(p_ot) / 2 LOOP
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
     IF org_open[i] THEN
-      b := penstock_balance_open(p_ot[(i) * 2 - 1], p_on[(i) * 10 - 9], p_ot[(i) * 2 - 0]::bigint[]);
-      org_open[i] := b.org_version <= p_on[(i) * 10 - 9];
+      o := p_orgs[i];
+      b := penstock_balance_open(o.id, o.version, o.allowance);
+      org_open[i] := b.org_version <= o.version;
       org_period[i] := b.period_start;
       avail := avail || penstock_available(b);
       org_reserved := org_reserved || b.reserved;
     ELSE
-      avail := avail || array_fill(0::bigint, ARRAY[9]);
-      org_reserved := org_reserved || array_fill(0::bigint, ARRAY[9]);
+      avail := avail || penstock_zeros();
+      org_reserved := org_reserved || penstock_zeros();
     END IF;
   END LOOP;
 
   FOR i IN 1 .. size LOOP
-    f := p_rn[(i) * 5 - 4];
-    codes[i] := caller_state[p_fn[(f) * 5 - 4]];
-    operation := p_rt[(i) * 4 - 3];
-    IF codes[i] = 0 AND operation IS NOT NULL THEN
-      IF NOT org_open[p_fn[(f) * 5 - 1]] THEN
+    q := p_requests[i];
+    f := p_profiles[q.profile];
+    codes[i] := caller_state[f.caller];
+    IF codes[i] = 0 AND q.operation_id IS NOT NULL THEN
+      IF NOT org_open[f.org] THEN
         codes[i] := 3;
       ELSE
-        SELECT jsonb_build_object(i - 1, l.reserved) AS entry INTO r FROM usage_ledger l WHERE l.operation_id = operation;
+        SELECT jsonb_build_object(i - 1, l.reserved) AS entry INTO r FROM usage_ledger l WHERE l.operation_id = q.operation_id;
         IF FOUND THEN
           known := known || r.entry;
           codes[i] := 6;
-        ELSIF operation = ANY (seen) THEN
+        ELSIF q.operation_id = ANY (seen) THEN
           codes[i] := 3;
         ELSE
-          seen := seen || operation;
+          seen := seen || q.operation_id;
         END IF;
       END IF;
     END IF;
     CONTINUE WHEN codes[i] IN (1, 2, 3);
-    x := p_fn[(f) * 5 - 3];
-    y := p_fn[(f) * 5 - 2];
+    x := f.key_window;
+    y := f.endpoint_window;
     IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
       codes[i] := 4;
       left_x[i] := w_slots[x];
@@ -947,33 +1007,32 @@ BEGIN
       w_taken[y] := w_taken[y] + 1;
       left_y[i] := w_slots[y];
     END IF;
-    CONTINUE WHEN codes[i] = 6 OR operation IS NULL;
-    base := (p_fn[(f) * 5 - 1] - 1) * 9;
-    IF p_fn[(f) * 5 - 0] > 0 THEN
-      need := p_rn[(i) * 5 - 1];
-      cover := p_rn[(i) * 5 - 3] + p_rn[(i) * 5 - 2];
+    CONTINUE WHEN codes[i] = 6 OR q.operation_id IS NULL;
+    base := (f.org - 1) * width;
+    IF f.multiplier > 0 THEN
+      need := q.credits;
+      cover := q.prompt + q.max;
       have := avail[base + 1];
       IF need > have THEN
         need := have / 100 * 100;
-        cover := need * 1000 / p_fn[(f) * 5 - 0];
-        IF need < 100 OR cover < p_rn[(i) * 5 - 3] + 1 THEN
+        cover := need * 1000 / f.multiplier;
+        IF need < 100 OR cover < q.prompt + 1 THEN
           codes[i] := 5;
           short_bucket[i] := 2;
           short_left[i] := greatest(0, least(avail[base + 2], have * 1000));
           CONTINUE;
         END IF;
       END IF;
-      credits[i] := need;
+      given_credits[i] := need;
       covered[i] := cover;
-      tokens[i] := cover * p_fn[(f) * 5 - 0];
+      given_tokens[i] := cover * f.multiplier;
       avail[base + 1] := have - need;
-      avail[base + 2] := avail[base + 2] - tokens[i];
+      avail[base + 2] := avail[base + 2] - given_tokens[i];
       org_reserved[base + 1] := org_reserved[base + 1] + need;
-      org_reserved[base + 2] := org_reserved[base + 2] + tokens[i];
+      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
     ELSE
-      fixed := p_ft[(f) * 7 - 1]::bigint[];
-      FOREACH bucket IN ARRAY p_ft[(f) * 7 - 0]::int[] LOOP
-        IF fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
+      FOREACH bucket IN ARRAY f.buckets LOOP
+        IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
           codes[i] := 5;
           short_bucket[i] := bucket;
           short_left[i] := greatest(0, avail[base + bucket]);
@@ -981,38 +1040,39 @@ BEGIN
         END IF;
       END LOOP;
       CONTINUE WHEN codes[i] = 5;
-      FOR k IN 1..9 LOOP
-        avail[base + k] := avail[base + k] - fixed[k];
-        org_reserved[base + k] := org_reserved[base + k] + fixed[k];
+      FOR k IN 1 .. width LOOP
+        avail[base + k] := avail[base + k] - f.fixed[k];
+        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
       END LOOP;
     END IF;
   END LOOP;
 
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
-        job_id, run_id, holder, service_client, client_name, user_agent)
-      SELECT u.op, p_ot[(u.o) * 2 - 1], p_ct[(u.c) * 2 - 1], p_ct[(u.c) * 2 - 0], p_ft[(u.p) * 7 - 6], 'reserved', org_period[u.o],
-        COALESCE(p_ft[(u.p) * 7 - 1]::bigint[], ARRAY[u.credits, u.tokens, 0, 0, 0, 0, 0, 0, 0]), p_ft[(u.p) * 7 - 5],
-        p_rt[(u.i) * 4 - 2], p_rt[(u.i) * 4 - 1], p_rt[(u.i) * 4 - 0], p_holder,
-        p_ft[(u.p) * 7 - 4], p_ft[(u.p) * 7 - 3], p_ft[(u.p) * 7 - 2]
-  FROM (
-        SELECT req.nth AS i, req.p, p_rt[(req.nth) * 4 - 3] AS op, credits[req.nth] AS credits, tokens[req.nth] AS tokens, p_fn[(req.p) * 5 - 1]::int AS o,
-          p_fn[(req.p) * 5 - 4]::int AS c
-        FROM (SELECT nth, p_rn[(nth) * 5 - 4]::int AS p FROM generate_series(1, cardinality(p_rt) / 4) nth) req) u
-      WHERE u.op IS NOT NULL AND codes[u.i] = 0;
-  FOR i IN 1 .. cardinality(p_ot) / 2 LOOP
+      job_id, run_id, holder, service_client, client_name, user_agent)
+    SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
+      profile.kind, 'reserved', org_period[profile.org],
+      COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
+      profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
+      profile.user_agent
+    FROM unnest(p_profiles) WITH ORDINALITY profile
+    JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
+    WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
     IF org_open[i] THEN
-      UPDATE balances c SET reserved = org_reserved[(i - 1) * 9 + 1 : i * 9]
-        WHERE c.org_id = p_ot[(i) * 2 - 1] AND c.period_start = org_period[i];
+      o := p_orgs[i];
+      UPDATE balances t SET reserved = org_reserved[(i - 1) * width + 1 : i * width]
+        WHERE t.org_id = o.id AND t.period_start = org_period[i];
     END IF;
   END LOOP;
-  FOR i IN 1 .. cardinality(p_wt) / 2 LOOP
+  FOR i IN 1 .. cardinality(p_windows) LOOP
     IF w_taken[i] > 0 THEN
-      r := penstock_window_take(p_wt[(i) * 2 - 1], p_wt[(i) * 2 - 0], p_wn[(i) * 5 - 3]::int, p_wn[(i) * 5 - 2]::int, p_wn[(i) * 5 - 1], w_taken[i]);
+      w := p_windows[i];
+      r := penstock_window_take(w.key_id, w.name, w.grain, w.stamps, w.length_us, w_taken[i]);
       w_gains[i] := r.gains_at;
       w_now[i] := r.now_us;
     END IF;
   END LOOP;
-  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', credits, 'e', covered, 'b', short_bucket, 'm', short_left,
+  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
     't', w_gains, 'n', w_now, 'd', known);
 END $function$;
 
@@ -1031,8 +1091,10 @@ CREATE OR REPLACE FUNCTION public.penstock_available(b balances)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  SELECT array_agg(CASE WHEN l = -1 THEN 4000000000000000 ELSE l - u - r END ORDER BY nth)
-  FROM unnest(penstock_limits(b), b.used, b.reserved) WITH ORDINALITY v (l, u, r, nth)
+  SELECT array_agg(CASE WHEN b.allowance[l.bucket] = -1 THEN 4000000000000000
+    ELSE (b.allowance[l.bucket] + b.topup_start[l.bucket] + b.topup_added[l.bucket]) * l.times - u - r END ORDER BY nth)
+  FROM unnest(b.used, b.reserved) WITH ORDINALITY v (u, r, nth),
+    LATERAL (SELECT CASE nth WHEN 2 THEN 1 ELSE nth END AS bucket, CASE nth WHEN 2 THEN 1000 ELSE 1 END AS times) l
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
@@ -1042,7 +1104,7 @@ AS $function$
 BEGIN
   b.used := p_used;
   b.reserved := p_reserved;
-  IF p_fires OR b.covered <> '{0,0,0,0,0,0,0,0,0}' THEN
+  IF p_fires OR b.covered <> penstock_zeros() THEN
     RETURN penstock_balance_show(penstock_balance_write(b));
   END IF;
   UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
@@ -1054,13 +1116,13 @@ CREATE OR REPLACE FUNCTION public.penstock_balance_events(b balances)
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  names CONSTANT text[] := '{credits,chat_tokens,image_generations,image_edits,video_seconds,stt_seconds,tts_chars,music_tracks,agent_runs}';
+  names CONSTANT text[] := penstock_bucket_names();
   low boolean[] := b.low_fired;
   depleted boolean[] := b.depleted_fired;
   cap bigint;
   data jsonb;
 BEGIN
-  FOR k IN 1..9 LOOP
+  FOR k IN 1 .. cardinality(names) LOOP
     CONTINUE WHEN k = 2 OR depleted[k] OR b.allowance[k] = -1;
     cap := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
     CONTINUE WHEN cap <= 0 OR (cap - b.used[k]) * 10 >= cap OR (low[k] AND cap > b.used[k]);
@@ -1080,6 +1142,15 @@ BEGIN
   RETURN b;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_balance_json(b balances)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT json_build_object('allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used,
+    'reserved', b.reserved)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_balance_next(b balances, p_org_id text, p_version bigint, p_allowance bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1092,7 +1163,7 @@ BEGIN
   UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
   INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
     VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
-      COALESCE(penstock_carry(b), '{0,0,0,0,0,0,0,0,0}'))
+      COALESCE(penstock_carry(b), penstock_zeros()))
     ON CONFLICT DO NOTHING;
 END $function$;
 
@@ -1130,12 +1201,11 @@ BEGIN
   END IF;
   IF b.period_end <= clock_timestamp() THEN
     b.topup_start := penstock_carry(b);
-    b.topup_added := '{0,0,0,0,0,0,0,0,0}';
-    b.used := '{0,0,0,0,0,0,0,0,0}';
-    b.reserved := '{0,0,0,0,0,0,0,0,0}';
+    b.topup_added := penstock_zeros();
+    b.used := penstock_zeros();
+    b.reserved := penstock_zeros();
   END IF;
-  RETURN '{"limits":' || array_to_json(penstock_limits(b)) || ',"used":' || array_to_json(b.used)
-    || ',"reserved":' || array_to_json(b.reserved) || '}';
+  RETURN penstock_balance_json(b);
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_balance_write(b balances)
@@ -1149,7 +1219,7 @@ DECLARE
   newer_carry bigint[];
 BEGIN
   b := penstock_balance_events(b);
-  IF b.covered <> '{0,0,0,0,0,0,0,0,0}' THEN
+  IF b.covered <> penstock_zeros() THEN
     b.covered := penstock_still_covered(b);
   END IF;
   IF b.superseded THEN
@@ -1264,6 +1334,15 @@ BEGIN
     jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model) || p_data));
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_heard_events(p_events json)
+ RETURNS SETOF settlement_event
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT e.* FROM json_populate_recordset(NULL::settlement_event, p_events) e
+  WHERE e.unheard IS NOT TRUE OR EXISTS (SELECT 1 FROM webhooks w WHERE w.org_id = e.org) OR (SELECT i.kafka FROM installation i)
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_heartbeat(p_id text, p_role text, p_lease_ms integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -1348,9 +1427,10 @@ CREATE OR REPLACE FUNCTION public.penstock_job_balances(p_balance jsonb)
  IMMUTABLE
 AS $function$
   SELECT jsonb_object_agg(b.name, jsonb_build_object('remaining', CASE
-      WHEN (p_balance #>> ARRAY['limits', i.at])::bigint = -1 THEN -1
-      ELSE trim_scale(GREATEST(0, (p_balance #>> ARRAY['limits', i.at])::bigint - (p_balance #>> ARRAY['used', i.at])::bigint
-        - (p_balance #>> ARRAY['reserved', i.at])::bigint) / 100.0) END))
+      WHEN (p_balance #> ARRAY['allowance', i.at])::bigint = -1 THEN -1
+      ELSE trim_scale(GREATEST(0, (p_balance #> ARRAY['allowance', i.at])::bigint + (p_balance #> ARRAY['topupStart', i.at])::bigint
+        + (p_balance #> ARRAY['topupAdded', i.at])::bigint - (p_balance #> ARRAY['used', i.at])::bigint
+        - (p_balance #> ARRAY['reserved', i.at])::bigint) / 100.0) END))
   FROM unnest(penstock_bucket_names()) WITH ORDINALITY b (name, nth), LATERAL (SELECT (b.nth - 1)::text AS at) i
   WHERE b.name <> 'chat_tokens'
 $function$;
@@ -1565,32 +1645,31 @@ CREATE OR REPLACE FUNCTION public.penstock_jobs_complete(p_worker text, p_items 
 AS $function$
 DECLARE
   ids text[];
-  operations text[];
   items jsonb[];
-  amounts bigint[];
+  endings settlement_ending[];
   settled jsonb;
   shown jsonb[];
   head text := penstock_event_head();
   now_iso text := penstock_iso(clock_timestamp());
 BEGIN
-  SELECT array_agg(q.id), array_agg(q.operation_id), array_agg(q.item) INTO ids, operations, items
-    FROM (
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+      ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
+      NULL)::settlement_ending)
+    INTO ids, items, endings FROM (
       SELECT j.id, j.operation_id, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
       WHERE j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j) q;
   IF ids IS NULL THEN
     RETURN;
   END IF;
-  SELECT array_agg(a.value::bigint ORDER BY u.nth, a.nth) INTO amounts
-    FROM unnest(items) WITH ORDINALITY u (item, nth), jsonb_array_elements_text(u.item -> 'amounts') WITH ORDINALITY a (value, nth);
-  settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+  settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
     -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
     PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
       WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
-    settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+    settled := penstock_settle_many(endings);
   END IF;
   shown := ARRAY(SELECT penstock_job_balances(b.value)
     FROM jsonb_array_elements(settled -> 'balances') WITH ORDINALITY b (value, nth) ORDER BY b.nth);
@@ -1823,18 +1902,10 @@ BEGIN
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
       run_id, service_client, client_name, user_agent)
     VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
-      b.period_start, '{0,0,0,0,0,0,0,0,0}', p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
+      b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
       p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
     ON CONFLICT DO NOTHING;
 END $function$;
-
-CREATE OR REPLACE FUNCTION public.penstock_limits(b balances)
- RETURNS bigint[]
- LANGUAGE sql
- IMMUTABLE
-AS $function$
-  SELECT ARRAY[CASE WHEN b.allowance[1] = -1 THEN -1 ELSE b.allowance[1] + b.topup_start[1] + b.topup_added[1] END, (CASE WHEN b.allowance[1] = -1 THEN -1 ELSE b.allowance[1] + b.topup_start[1] + b.topup_added[1] END) * CASE WHEN b.allowance[1] = -1 THEN 1 ELSE 1000 END, CASE WHEN b.allowance[3] = -1 THEN -1 ELSE b.allowance[3] + b.topup_start[3] + b.topup_added[3] END, CASE WHEN b.allowance[4] = -1 THEN -1 ELSE b.allowance[4] + b.topup_start[4] + b.topup_added[4] END, CASE WHEN b.allowance[5] = -1 THEN -1 ELSE b.allowance[5] + b.topup_start[5] + b.topup_added[5] END, CASE WHEN b.allowance[6] = -1 THEN -1 ELSE b.allowance[6] + b.topup_start[6] + b.topup_added[6] END, CASE WHEN b.allowance[7] = -1 THEN -1 ELSE b.allowance[7] + b.topup_start[7] + b.topup_added[7] END, CASE WHEN b.allowance[8] = -1 THEN -1 ELSE b.allowance[8] + b.topup_start[8] + b.topup_added[8] END, CASE WHEN b.allowance[9] = -1 THEN -1 ELSE b.allowance[9] + b.topup_start[9] + b.topup_added[9] END]
-$function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_message(p_head text, p_time text, p_type text, p_org_id text, p_data jsonb)
  RETURNS jsonb
@@ -1842,6 +1913,14 @@ CREATE OR REPLACE FUNCTION public.penstock_message(p_head text, p_time text, p_t
 AS $function$
   SELECT jsonb_build_object('id', p_head || penstock_event_tail(), 'type', p_type, 'orgId', p_org_id,
     'timestamp', p_time, 'data', p_data)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_no_flags()
+ RETURNS boolean[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_fill(false, ARRAY[cardinality(penstock_bucket_names())])
 $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_outbox_take(p_relay text, p_limit integer, p_lease_ms integer, p_published bigint[], p_held bigint[])
@@ -1934,7 +2013,7 @@ CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text)
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-  RETURN penstock_settle_many(ARRAY[p_operation_id], '{t}', NULL)::jsonb #> '{items,0,0}' = '1';
+  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_run_advance(p_worker text, p_id text, p_fence integer, p jsonb)
@@ -2044,10 +2123,10 @@ CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status tex
 AS $function$
 DECLARE
   done agent_runs := r;
-  base CONSTANT jsonb := '[200,0,0,0,0,0,0,0,100]';
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
-    'amounts', CASE WHEN r.total_steps > 0 THEN base END)),
+    'amounts', CASE WHEN r.total_steps > 0 THEN
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
@@ -2222,7 +2301,7 @@ CREATE OR REPLACE FUNCTION public.penstock_set_used(p_org_id text, p_allowances 
 AS $function$
 DECLARE
   b balances;
-  change bigint[] := '{0,0,0,0,0,0,0,0,0}';
+  change bigint[] := penstock_zeros();
 BEGIN
   IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
     RETURN NULL;
@@ -2230,7 +2309,7 @@ BEGIN
   SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
   change[p_bucket] := p_used - b.used[p_bucket];
   INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
-    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, '{0,0,0,0,0,0,0,0,0}', change, clock_timestamp());
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
   b.used[p_bucket] := p_used;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $function$;
@@ -2240,46 +2319,39 @@ CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts
  LANGUAGE plpgsql
 AS $function$
 DECLARE
-  answer jsonb := penstock_settle_many(ARRAY[p_operation_id], '{f}', p_amounts, jsonb_build_object('1', p_fallback) - CASE WHEN p_fallback IS NULL THEN '1' ELSE '' END);
+  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
 BEGIN
   RETURN jsonb_strip_nulls(jsonb_build_object(
     'applied', answer #> '{items,0,0}' = '1',
-    'charged', COALESCE(answer #> '{items,0,2}', '[0,0,0,0,0,0,0,0,0]'),
+    'charged', COALESCE(answer #> '{items,0,2}', to_jsonb(penstock_zeros())),
     'balances', answer #> '{balances,0}'));
 END $function$;
 
-CREATE OR REPLACE PROCEDURE public.penstock_settle_batch(INOUT p_batch text)
+CREATE OR REPLACE PROCEDURE public.penstock_settle_batch(IN p_endings settlement_ending[], IN p_events json, INOUT p_answer text DEFAULT NULL::text)
  LANGUAGE plpgsql
 AS $procedure$
-DECLARE
-  r record;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  SELECT * INTO r FROM json_to_record(p_batch::json) AS v (ops text[], release boolean[], amounts bigint[], fallbacks jsonb, events jsonb);
-  p_batch := penstock_settle_many(r.ops, r.release, r.amounts, r.fallbacks);
-  IF r.events IS NOT NULL THEN
-    PERFORM penstock_settle_events(r.events, p_batch);
-  END IF;
-  IF NOT (true = ALL (r.release)) THEN
+  p_answer := penstock_settle_many(p_endings);
+  PERFORM penstock_settle_events(p_events, p_answer);
+  IF EXISTS (SELECT 1 FROM unnest(p_endings) e WHERE e.amounts IS NOT NULL) THEN
     COMMIT;
     PERFORM set_config('synchronous_commit', 'on', true);
     PERFORM pg_logical_emit_message(true, 'penstock', '');
   END IF;
 END $procedure$;
 
-CREATE OR REPLACE FUNCTION public.penstock_settle_events(p_events jsonb, p_answer text)
+CREATE OR REPLACE FUNCTION public.penstock_settle_events(p_events json, p_answer text)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 BEGIN
   PERFORM penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace)
-    FROM jsonb_to_recordset(p_events) AS e (at int, org text, type text, data jsonb, unheard boolean, trace text)
-    WHERE (e.unheard IS NOT TRUE OR EXISTS (SELECT 1 FROM webhooks w WHERE w.org_id = e.org)
-        OR (SELECT i.kafka FROM installation i))
-      AND p_answer::jsonb #> ARRAY['items', (e.at - 1)::text, '0'] = '1';
+    FROM penstock_heard_events(p_events) e
+    WHERE p_answer::jsonb #> ARRAY['items', (e.at - 1)::text, '0'] = '1';
 END $function$;
 
-CREATE OR REPLACE FUNCTION public.penstock_settle_many(p_ops text[], p_release boolean[], p_amounts bigint[], p_fallbacks jsonb DEFAULT NULL::jsonb, p_swept boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION public.penstock_settle_many(p_endings settlement_ending[], p_swept boolean DEFAULT false)
  RETURNS text
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
@@ -2288,15 +2360,15 @@ CREATE OR REPLACE FUNCTION public.penstock_settle_many(p_ops text[], p_release b
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 DECLARE
-  zeros CONSTANT text := '{0,0,0,0,0,0,0,0,0}';
-  none CONSTANT bigint[] := '{0,0,0,0,0,0,0}';
+  zeros CONSTANT bigint[] := penstock_zeros();
+  width CONSTANT int := cardinality(zeros);
   r record;
   b balances;
   opened boolean := false;
   fires boolean;
   now_used bigint[];
   now_reserved bigint[];
-  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_ops)]);
+  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_endings)]);
   shown text[] := '{}';
   charged bigint[];
   charged_text text;
@@ -2304,22 +2376,21 @@ DECLARE
   ended_op text[] := '{}';
   ended_state text[] := '{}';
   ended_charged text[] := '{}';
-  base int;
   want bigint;
   had bigint;
   room bigint;
 BEGIN
-  IF cardinality(p_ops) > 1 THEN
-    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  IF cardinality(p_endings) > 1 THEN
+    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (ARRAY(SELECT e.operation_id FROM unnest(p_endings) e))
+      ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   END IF;
-  IF p_fallbacks IS NOT NULL THEN
-    PERFORM penstock_ledger_restore(p_ops[f.key::int], f.value) FROM jsonb_each(p_fallbacks) f ORDER BY p_ops[f.key::int] COLLATE "C";
-  END IF;
+  PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
+    ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT u.op, u.i::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
-      l.reserved[3:9] = none AS only_tokens
-    FROM unnest(p_ops) WITH ORDINALITY u (op, i) JOIN usage_ledger l ON l.operation_id = u.op
-    ORDER BY l.org_id COLLATE "C", l.period_start, u.op, u.i FOR UPDATE OF l
+    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+      0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
+    FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
+    ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
@@ -2335,15 +2406,14 @@ BEGIN
       items[r.i] := '[0,' || cardinality(shown) || ',' || charged_text || ']';
       CONTINUE;
     END IF;
-    IF r.state = 'settled' OR r.state = 'released' AND (p_release[r.i] OR NOT r.swept) THEN
-      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros::bigint[])) || ']';
+    IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
       CONTINUE;
     END IF;
     charged := zeros;
-    base := (r.i - 1) * 9;
-    FOR k IN 1 .. CASE WHEN r.only_tokens AND (p_release[r.i] OR p_amounts[base + 3:base + 9] = none) THEN 2 ELSE 9 END LOOP
+    FOR k IN 1 .. CASE WHEN r.only_tokens THEN 2 ELSE width END LOOP
       had := CASE WHEN r.state = 'reserved' THEN r.reserved[k] ELSE 0 END;
-      want := CASE WHEN p_release[r.i] THEN 0 ELSE p_amounts[base + k] END;
+      want := COALESCE(r.amounts[k], 0);
       CONTINUE WHEN want = 0 AND had = 0;
       IF k = 2 THEN
         want := least(want, charged[1] * 1000);
@@ -2367,8 +2437,8 @@ BEGIN
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
     ended_op := ended_op || r.op;
-    ended_state := ended_state || CASE WHEN p_release[r.i] THEN 'released' ELSE 'settled' END;
-    ended_charged := ended_charged || CASE WHEN p_release[r.i] THEN NULL ELSE charged::text END;
+    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
+    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
   END LOOP;
   IF opened THEN
     shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
@@ -2404,7 +2474,7 @@ BEGIN
       AND COALESCE(p.lease_until, l.created_at + p_lease_ms * interval '1 ms') < clock_timestamp()
     ORDER BY l.operation_id COLLATE "C" LIMIT 500 FOR UPDATE OF l SKIP LOCKED) s;
   IF cardinality(lost) > 0 THEN
-    PERFORM penstock_settle_many(lost, array_fill(true, ARRAY[cardinality(lost)]), NULL, NULL, true);
+    PERFORM penstock_settle_many(ARRAY(SELECT ROW(l.id, NULL, NULL)::settlement_ending FROM unnest(lost) l (id)), true);
   ELSE
     DELETE FROM processes p WHERE p.lease_until < clock_timestamp() - interval '1 day';
     DELETE FROM rate_windows w WHERE w.stamps[cardinality(w.stamps)]
@@ -2437,13 +2507,21 @@ BEGIN
   RETURN taken;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.penstock_token_vector(p_credits bigint, p_tokens bigint)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ARRAY[p_credits, p_tokens] || (penstock_zeros())[3:]
+$function$;
+
 CREATE OR REPLACE FUNCTION public.penstock_top_up(p_org_id text, p_allowances jsonb, p_bucket integer, p_amount bigint, p_operation_id text)
  RETURNS json
  LANGUAGE plpgsql
 AS $function$
 DECLARE
   b balances;
-  granted bigint[] := '{0,0,0,0,0,0,0,0,0}';
+  granted bigint[] := penstock_zeros();
 BEGIN
   IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
     RETURN NULL;
@@ -2454,7 +2532,7 @@ BEGIN
   END IF;
   granted[p_bucket] := p_amount;
   INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
-    VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, '{0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0}', granted,
+    VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
       clock_timestamp());
   b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
@@ -2779,3 +2857,11 @@ BEGIN
   UPDATE rate_windows w SET stamps = log, fill = filled WHERE w.key_id = p_key AND w.name = p_name;
   gains_at := log[least(p_stamps, greatest(1, expired - fresh + 1))] + p_length;
 END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_zeros()
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_fill(0::bigint, ARRAY[cardinality(penstock_bucket_names())])
+$function$;

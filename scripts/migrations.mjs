@@ -135,23 +135,28 @@ async function readerOfRelease(folder, { name, released }) {
 
 /** Puts the released text of files that were changed since into `replaced/`, where the released migrations then find it. */
 export async function keepReleased(folder = MIGRATIONS) {
-  const changed = await changedReleases(folder, await readMigrations(folder));
-  for (const release of changed) {
-    const { name, released, migration } = release;
+  for (const one of await changedReleases(folder, await readMigrations(folder))) {
+    const { name, released, migration } = one;
     if (migration === undefined)
       throw new Error(`migrations/${name}.sql was released and is gone: put it back`);
-    const readReleasedText = await readerOfRelease(folder, release);
-    let { text } = migration;
-    for (const path of includesOf(text).filter((included) => included.startsWith('current/'))) {
-      const before = await readReleasedText(path);
-      if (essence(before) === essence(await readIn(folder)(path).catch(() => ''))) continue;
-      const kept = path.replace(/^current\//, `replaced/${name}/`);
-      await mkdir(dirname(join(folder, kept)), { recursive: true });
-      await writeFile(join(folder, kept), before);
-      text = text.replace(`\\ir ${path}\n`, `\\ir ${kept}\n`);
+    const before = await readerOfRelease(folder, one);
+    const kept = new Map();
+    for (const path of includesOf(migration.text).filter((included) => included.startsWith('current/'))) {
+      const text = await before(path).catch(() => undefined); // a line that was added later
+      const now = await readIn(folder)(path).catch(() => '');
+      if (text !== undefined && essence(text) !== essence(now))
+        kept.set(path.replace(/^current\//, `replaced/${name}/`), text);
     }
-    if (checksum(await expand(text, readIn(folder))) !== released)
+    let { text } = migration;
+    for (const path of kept.keys())
+      text = text.replace(`\\ir ${path.replace(`replaced/${name}/`, 'current/')}\n`, `\\ir ${path}\n`);
+    const read = async (path) => kept.get(path) ?? (await readIn(folder)(path));
+    if (checksum(await expand(text, read)) !== released)
       throw new Error(`migrations/${name}.sql was released and has been edited itself: undo that`);
+    for (const [path, original] of kept) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), original);
+    }
     await writeFile(join(folder, `${name}.sql`), text);
   }
 }

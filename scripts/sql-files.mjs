@@ -3,7 +3,7 @@
  * made modules: `import { sql } from './0001_baseline.sql'`, in the bundle and under vitest alike.
  */
 import { readFile, readdir } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 
 const INCLUDE = /^\\ir (\S+)$/gm;
 
@@ -29,12 +29,21 @@ export async function listSql(folder) {
     .sort();
 }
 
-/** For rolldown and for vite. */
+/** A module whose text is that of the file, with the modules of the files that it names in their places. */
+function moduleOf(text) {
+  const paths = includesOf(text);
+  const imports = paths.map((path, i) => `import { sql as file${i} } from './${path}';`);
+  const parts = text
+    .split(INCLUDE)
+    .map((part, i) => (i % 2 === 0 ? JSON.stringify(part) : `file${(i - 1) / 2}`));
+  return `${imports.join('\n')}\nexport const sql = ${parts.join(' + ')};`;
+}
+
+/** For rolldown and for vite. Every file is a module of its own, so that both notice when one changes. */
 export const sqlModules = {
   name: 'sql-modules',
   async load(id) {
     if (!id.endsWith('.sql')) return null;
-    const sql = await expand(await readFile(id, 'utf8'), (path) => readFile(join(dirname(id), path), 'utf8'));
-    return { code: `export const sql = ${JSON.stringify(sql)};`, map: null, moduleType: 'js' };
+    return { code: moduleOf(await readFile(id, 'utf8')), map: null, moduleType: 'js' };
   },
 };

@@ -3,10 +3,10 @@
 CREATE OR REPLACE FUNCTION penstock_run_finish(r agent_runs, p_status text, p_text text) RETURNS agent_runs LANGUAGE plpgsql AS $$
 DECLARE
   done agent_runs := r;
-  base CONSTANT jsonb := '[200,0,0,0,0,0,0,0,100]';
 BEGIN
   done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
-    'amounts', CASE WHEN r.total_steps > 0 THEN base END)),
+    'amounts', CASE WHEN r.total_steps > 0 THEN
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
     CASE WHEN p_status = 'failed' AND r.total_steps > 0
       THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
   UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,

@@ -10,32 +10,31 @@ CREATE OR REPLACE FUNCTION penstock_jobs_complete(p_worker text, p_items jsonb) 
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   ids text[];
-  operations text[];
   items jsonb[];
-  amounts bigint[];
+  endings settlement_ending[];
   settled jsonb;
   shown jsonb[];
   head text := penstock_event_head();
   now_iso text := penstock_iso(clock_timestamp());
 BEGIN
-  SELECT array_agg(q.id), array_agg(q.operation_id), array_agg(q.item) INTO ids, operations, items
-    FROM (
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+      ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
+      NULL)::settlement_ending)
+    INTO ids, items, endings FROM (
       SELECT j.id, j.operation_id, i.value AS item
       FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
       WHERE j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j) q;
   IF ids IS NULL THEN
     RETURN;
   END IF;
-  SELECT array_agg(a.value::bigint ORDER BY u.nth, a.nth) INTO amounts
-    FROM unnest(items) WITH ORDINALITY u (item, nth), jsonb_array_elements_text(u.item -> 'amounts') WITH ORDINALITY a (value, nth);
-  settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+  settled := penstock_settle_many(endings);
   IF settled -> 'items' @> '[[2, -1]]' THEN
     -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
     PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
         'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
       FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
       WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
-    settled := penstock_settle_many(operations, array_fill(false, ARRAY[cardinality(ids)]), amounts);
+    settled := penstock_settle_many(endings);
   END IF;
   shown := ARRAY(SELECT penstock_job_balances(b.value)
     FROM jsonb_array_elements(settled -> 'balances') WITH ORDINALITY b (value, nth) ORDER BY b.nth);
@@ -68,12 +67,13 @@ BEGIN
 END $$;
 
 -- What a synchronous answer shows of the buckets after the charge: `{bucket: {remaining}}` in whole units, -1 where
--- unlimited. Takes the balance as penstock_settle gives it: `{limits, used, reserved}`, hundredths by bucket.
+-- unlimited. Takes the balance as penstock_balance_json gives it.
 CREATE OR REPLACE FUNCTION penstock_job_balances(p_balance jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
   SELECT jsonb_object_agg(b.name, jsonb_build_object('remaining', CASE
-      WHEN (p_balance #>> ARRAY['limits', i.at])::bigint = -1 THEN -1
-      ELSE trim_scale(GREATEST(0, (p_balance #>> ARRAY['limits', i.at])::bigint - (p_balance #>> ARRAY['used', i.at])::bigint
-        - (p_balance #>> ARRAY['reserved', i.at])::bigint) / 100.0) END))
+      WHEN (p_balance #> ARRAY['allowance', i.at])::bigint = -1 THEN -1
+      ELSE trim_scale(GREATEST(0, (p_balance #> ARRAY['allowance', i.at])::bigint + (p_balance #> ARRAY['topupStart', i.at])::bigint
+        + (p_balance #> ARRAY['topupAdded', i.at])::bigint - (p_balance #> ARRAY['used', i.at])::bigint
+        - (p_balance #> ARRAY['reserved', i.at])::bigint) / 100.0) END))
   FROM unnest(penstock_bucket_names()) WITH ORDINALITY b (name, nth), LATERAL (SELECT (b.nth - 1)::text AS at) i
   WHERE b.name <> 'chat_tokens'
 $$;

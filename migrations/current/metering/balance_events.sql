@@ -2,13 +2,13 @@
 -- `used`, not what is reserved. Answers the row with its flags set; the caller writes it.
 CREATE OR REPLACE FUNCTION penstock_balance_events(b balances) RETURNS balances LANGUAGE plpgsql AS $$
 DECLARE
-  names CONSTANT text[] := '{credits,chat_tokens,image_generations,image_edits,video_seconds,stt_seconds,tts_chars,music_tracks,agent_runs}';
+  names CONSTANT text[] := penstock_bucket_names();
   low boolean[] := b.low_fired;
   depleted boolean[] := b.depleted_fired;
   cap bigint;
   data jsonb;
 BEGIN
-  FOR k IN 1..9 LOOP
+  FOR k IN 1 .. cardinality(names) LOOP
     CONTINUE WHEN k = 2 OR depleted[k] OR b.allowance[k] = -1;
     cap := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
     CONTINUE WHEN cap <= 0 OR (cap - b.used[k]) * 10 >= cap OR (low[k] AND cap > b.used[k]);

@@ -1,14 +1,10 @@
--- Limits by bucket, hundredths; -1 is unlimited; chat_tokens is credits × 1000. One expression, which PostgreSQL takes
--- in place.
-CREATE OR REPLACE FUNCTION penstock_limits(b balances) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
-  SELECT ARRAY[CASE WHEN b.allowance[1] = -1 THEN -1 ELSE b.allowance[1] + b.topup_start[1] + b.topup_added[1] END, (CASE WHEN b.allowance[1] = -1 THEN -1 ELSE b.allowance[1] + b.topup_start[1] + b.topup_added[1] END) * CASE WHEN b.allowance[1] = -1 THEN 1 ELSE 1000 END, CASE WHEN b.allowance[3] = -1 THEN -1 ELSE b.allowance[3] + b.topup_start[3] + b.topup_added[3] END, CASE WHEN b.allowance[4] = -1 THEN -1 ELSE b.allowance[4] + b.topup_start[4] + b.topup_added[4] END, CASE WHEN b.allowance[5] = -1 THEN -1 ELSE b.allowance[5] + b.topup_start[5] + b.topup_added[5] END, CASE WHEN b.allowance[6] = -1 THEN -1 ELSE b.allowance[6] + b.topup_start[6] + b.topup_added[6] END, CASE WHEN b.allowance[7] = -1 THEN -1 ELSE b.allowance[7] + b.topup_start[7] + b.topup_added[7] END, CASE WHEN b.allowance[8] = -1 THEN -1 ELSE b.allowance[8] + b.topup_start[8] + b.topup_added[8] END, CASE WHEN b.allowance[9] = -1 THEN -1 ELSE b.allowance[9] + b.topup_start[9] + b.topup_added[9] END]
-$$;
-
 -- What is left of each bucket, hundredths; unlimited ones have more than any price. Negative where an operator set more
--- than the limit.
+-- than the limit. The token view has no limit of its own: it is 1000 times the credits'.
 CREATE OR REPLACE FUNCTION penstock_available(b balances) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$
-  SELECT array_agg(CASE WHEN l = -1 THEN 4000000000000000 ELSE l - u - r END ORDER BY nth)
-  FROM unnest(penstock_limits(b), b.used, b.reserved) WITH ORDINALITY v (l, u, r, nth)
+  SELECT array_agg(CASE WHEN b.allowance[l.bucket] = -1 THEN 4000000000000000
+    ELSE (b.allowance[l.bucket] + b.topup_start[l.bucket] + b.topup_added[l.bucket]) * l.times - u - r END ORDER BY nth)
+  FROM unnest(b.used, b.reserved) WITH ORDINALITY v (u, r, nth),
+    LATERAL (SELECT CASE nth WHEN 2 THEN 1 ELSE nth END AS bucket, CASE nth WHEN 2 THEN 1000 ELSE 1 END AS times) l
 $$;
 
 -- Top-up units of a period that none of its allowances made unnecessary: what the next period begins with.

@@ -38,7 +38,7 @@ BEGIN
   UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
   INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
     VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
-      COALESCE(penstock_carry(b), '{0,0,0,0,0,0,0,0,0}'))
+      COALESCE(penstock_carry(b), penstock_zeros()))
     ON CONFLICT DO NOTHING;
 END $$;
 

@@ -9,7 +9,7 @@ DECLARE
   newer_carry bigint[];
 BEGIN
   b := penstock_balance_events(b);
-  IF b.covered <> '{0,0,0,0,0,0,0,0,0}' THEN
+  IF b.covered <> penstock_zeros() THEN
     b.covered := penstock_still_covered(b);
   END IF;
   IF b.superseded THEN
@@ -33,6 +33,12 @@ BEGIN
   RETURN b;
 END $$;
 
+-- A row's figures as RawBalance of src/metering/amounts.ts reads them: vectors of hundredths by bucket.
+CREATE OR REPLACE FUNCTION penstock_balance_json(b balances) RETURNS json LANGUAGE sql STABLE AS $$
+  SELECT json_build_object('allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used,
+    'reserved', b.reserved)
+$$;
+
 -- The amounts that a caller is shown after a change: the current period's, whichever period the operation belonged to.
 -- Where the period has ended and nobody has begun the next one yet, that one is shown as its first caller will find it.
 CREATE OR REPLACE FUNCTION penstock_balance_show(b balances) RETURNS text LANGUAGE plpgsql AS $$
@@ -42,12 +48,11 @@ BEGIN
   END IF;
   IF b.period_end <= clock_timestamp() THEN
     b.topup_start := penstock_carry(b);
-    b.topup_added := '{0,0,0,0,0,0,0,0,0}';
-    b.used := '{0,0,0,0,0,0,0,0,0}';
-    b.reserved := '{0,0,0,0,0,0,0,0,0}';
+    b.topup_added := penstock_zeros();
+    b.used := penstock_zeros();
+    b.reserved := penstock_zeros();
   END IF;
-  RETURN '{"limits":' || array_to_json(penstock_limits(b)) || ',"used":' || array_to_json(b.used)
-    || ',"reserved":' || array_to_json(b.reserved) || '}';
+  RETURN penstock_balance_json(b);
 END $$;
 
 -- Writes a balance after a group of settlements and answers what callers are shown. Nearly always that is one plain
@@ -57,7 +62,7 @@ RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   b.used := p_used;
   b.reserved := p_reserved;
-  IF p_fires OR b.covered <> '{0,0,0,0,0,0,0,0,0}' THEN
+  IF p_fires OR b.covered <> penstock_zeros() THEN
     RETURN penstock_balance_show(penstock_balance_write(b));
   END IF;
   UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;

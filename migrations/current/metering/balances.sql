@@ -14,14 +14,14 @@ CREATE TABLE balances (
   org_version bigint NOT NULL,
   superseded boolean NOT NULL DEFAULT false,
   allowance bigint[] NOT NULL,
-  topup_start bigint[] NOT NULL DEFAULT '{0,0,0,0,0,0,0,0,0}',
-  topup_added bigint[] NOT NULL DEFAULT '{0,0,0,0,0,0,0,0,0}',
+  topup_start bigint[] NOT NULL DEFAULT penstock_zeros(),
+  topup_added bigint[] NOT NULL DEFAULT penstock_zeros(),
   -- Of `used` and `reserved`, what larger allowances of the same period had covered before the plan (or PLANS_FILE) changed.
-  covered bigint[] NOT NULL DEFAULT '{0,0,0,0,0,0,0,0,0}',
-  used bigint[] NOT NULL DEFAULT '{0,0,0,0,0,0,0,0,0}',
-  reserved bigint[] NOT NULL DEFAULT '{0,0,0,0,0,0,0,0,0}',
-  low_fired boolean[] NOT NULL DEFAULT '{f,f,f,f,f,f,f,f,f}',
-  depleted_fired boolean[] NOT NULL DEFAULT '{f,f,f,f,f,f,f,f,f}',
+  covered bigint[] NOT NULL DEFAULT penstock_zeros(),
+  used bigint[] NOT NULL DEFAULT penstock_zeros(),
+  reserved bigint[] NOT NULL DEFAULT penstock_zeros(),
+  low_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
+  depleted_fired boolean[] NOT NULL DEFAULT penstock_no_flags(),
   PRIMARY KEY (org_id, period_start)
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE UNIQUE INDEX balances_current ON balances (org_id) WHERE NOT superseded;

@@ -25,7 +25,7 @@ CREATE OR REPLACE FUNCTION penstock_top_up(p_org_id text, p_allowances jsonb, p_
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   b balances;
-  granted bigint[] := '{0,0,0,0,0,0,0,0,0}';
+  granted bigint[] := penstock_zeros();
 BEGIN
   IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
     RETURN NULL;
@@ -36,7 +36,7 @@ BEGIN
   END IF;
   granted[p_bucket] := p_amount;
   INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
-    VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, '{0,0,0,0,0,0,0,0,0}', '{0,0,0,0,0,0,0,0,0}', granted,
+    VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
       clock_timestamp());
   b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
@@ -47,7 +47,7 @@ CREATE OR REPLACE FUNCTION penstock_set_used(p_org_id text, p_allowances jsonb, 
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   b balances;
-  change bigint[] := '{0,0,0,0,0,0,0,0,0}';
+  change bigint[] := penstock_zeros();
 BEGIN
   IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
     RETURN NULL;
@@ -55,7 +55,7 @@ BEGIN
   SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
   change[p_bucket] := p_used - b.used[p_bucket];
   INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
-    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, '{0,0,0,0,0,0,0,0,0}', change, clock_timestamp());
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
   b.used[p_bucket] := p_used;
   RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
 END $$;

@@ -8,20 +8,19 @@
 --
 -- Answers {"items": [[state, balance, charged], …], "balances": […]}: an item for each operation, in order; state 2 is
 -- unknown, 1 applied, 0 ended before; balance is an index from 0.
-CREATE OR REPLACE FUNCTION penstock_settle_many(
-  p_ops text[], p_release boolean[], p_amounts bigint[], p_fallbacks jsonb DEFAULT NULL, p_swept boolean DEFAULT false
-) RETURNS text LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION penstock_settle_many(p_endings settlement_ending[], p_swept boolean DEFAULT false)
+RETURNS text LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  zeros CONSTANT text := '{0,0,0,0,0,0,0,0,0}';
-  none CONSTANT bigint[] := '{0,0,0,0,0,0,0}';
+  zeros CONSTANT bigint[] := penstock_zeros();
+  width CONSTANT int := cardinality(zeros);
   r record;
   b balances;
   opened boolean := false;
   fires boolean;
   now_used bigint[];
   now_reserved bigint[];
-  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_ops)]);
+  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_endings)]);
   shown text[] := '{}';
   charged bigint[];
   charged_text text;
@@ -29,22 +28,21 @@ DECLARE
   ended_op text[] := '{}';
   ended_state text[] := '{}';
   ended_charged text[] := '{}';
-  base int;
   want bigint;
   had bigint;
   room bigint;
 BEGIN
-  IF cardinality(p_ops) > 1 THEN
-    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  IF cardinality(p_endings) > 1 THEN
+    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (ARRAY(SELECT e.operation_id FROM unnest(p_endings) e))
+      ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
   END IF;
-  IF p_fallbacks IS NOT NULL THEN
-    PERFORM penstock_ledger_restore(p_ops[f.key::int], f.value) FROM jsonb_each(p_fallbacks) f ORDER BY p_ops[f.key::int] COLLATE "C";
-  END IF;
+  PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
+    ORDER BY e.operation_id COLLATE "C";
   FOR r IN
-    SELECT u.op, u.i::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
-      l.reserved[3:9] = none AS only_tokens
-    FROM unnest(p_ops) WITH ORDINALITY u (op, i) JOIN usage_ledger l ON l.operation_id = u.op
-    ORDER BY l.org_id COLLATE "C", l.period_start, u.op, u.i FOR UPDATE OF l
+    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+      0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
+    FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
+    ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
   LOOP
     IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
       IF opened THEN
@@ -60,15 +58,14 @@ BEGIN
       items[r.i] := '[0,' || cardinality(shown) || ',' || charged_text || ']';
       CONTINUE;
     END IF;
-    IF r.state = 'settled' OR r.state = 'released' AND (p_release[r.i] OR NOT r.swept) THEN
-      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros::bigint[])) || ']';
+    IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
       CONTINUE;
     END IF;
     charged := zeros;
-    base := (r.i - 1) * 9;
-    FOR k IN 1 .. CASE WHEN r.only_tokens AND (p_release[r.i] OR p_amounts[base + 3:base + 9] = none) THEN 2 ELSE 9 END LOOP
+    FOR k IN 1 .. CASE WHEN r.only_tokens THEN 2 ELSE width END LOOP
       had := CASE WHEN r.state = 'reserved' THEN r.reserved[k] ELSE 0 END;
-      want := CASE WHEN p_release[r.i] THEN 0 ELSE p_amounts[base + k] END;
+      want := COALESCE(r.amounts[k], 0);
       CONTINUE WHEN want = 0 AND had = 0;
       IF k = 2 THEN
         want := least(want, charged[1] * 1000);
@@ -92,8 +89,8 @@ BEGIN
     items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
     last_op := r.op;
     ended_op := ended_op || r.op;
-    ended_state := ended_state || CASE WHEN p_release[r.i] THEN 'released' ELSE 'settled' END;
-    ended_charged := ended_charged || CASE WHEN p_release[r.i] THEN NULL ELSE charged::text END;
+    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
+    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
   END LOOP;
   IF opened THEN
     shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
@@ -116,7 +113,7 @@ BEGIN
   INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
       run_id, service_client, client_name, user_agent)
     VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
-      b.period_start, '{0,0,0,0,0,0,0,0,0}', p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
+      b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
       p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
     ON CONFLICT DO NOTHING;
 END $$;
@@ -126,18 +123,18 @@ END $$;
 CREATE OR REPLACE FUNCTION penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL)
 RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  answer jsonb := penstock_settle_many(ARRAY[p_operation_id], '{f}', p_amounts, jsonb_build_object('1', p_fallback) - CASE WHEN p_fallback IS NULL THEN '1' ELSE '' END);
+  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
 BEGIN
   RETURN jsonb_strip_nulls(jsonb_build_object(
     'applied', answer #> '{items,0,0}' = '1',
-    'charged', COALESCE(answer #> '{items,0,2}', '[0,0,0,0,0,0,0,0,0]'),
+    'charged', COALESCE(answer #> '{items,0,2}', to_jsonb(penstock_zeros())),
     'balances', answer #> '{balances,0}'));
 END $$;
 
 -- Gives one reservation back inside another transaction; false where it had ended before.
 CREATE OR REPLACE FUNCTION penstock_release(p_operation_id text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN penstock_settle_many(ARRAY[p_operation_id], '{t}', NULL)::jsonb #> '{items,0,0}' = '1';
+  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
 END $$;
 
 -- The reservation belongs to a job (or a run) from now on: no process holds it. False where it had ended before.
