@@ -5,14 +5,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/errors.js';
-import { takeJobs } from '../../src/jobs/moves/claim.js';
 import { createCompletion } from '../../src/jobs/moves/complete.js';
 import { failJob } from '../../src/jobs/moves/finish.js';
 import { giveBack, sweepJobs } from '../../src/jobs/moves/requeue.js';
 import { renewLeases, writeProgress } from '../../src/jobs/moves/running.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createJobBench, handlerOf, imageOutcome } from '../support/jobs.js';
+import { claimImages, createJobBench, handlerOf, imageOutcome } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 
@@ -42,21 +41,9 @@ function startWorker(handlers: JobHandler[], options: Partial<JobWorkerOptions> 
 
 const sql = () => test.database.system;
 
-/** A worker that is nothing but its id: it claims over a connection of its own, and then does what the test says. */
-async function claimAs(workerId: string, options: { free?: number; leaseMs?: number } = {}) {
-  const connection = await test.database.dedicated();
-  try {
-    const { jobs, held } = takeJobs(connection, {
-      workerId,
-      slots: [{ tool: 'image', free: options.free ?? 1, timeLimitMs: 600_000 }],
-      leaseMs: options.leaseMs ?? 30_000,
-    });
-    expect(await held).toBe(true);
-    return await jobs;
-  } finally {
-    await connection.close();
-  }
-}
+/** A worker that is nothing but its id: it claims, and then does what the test says. */
+const claimAs = (workerId: string, options: { free?: number; leaseMs?: number } = {}) =>
+  claimImages(test.database, { workerId, ...options });
 
 /** In one order, as every move of many jobs. */
 const expireLeases = () =>
