@@ -29,8 +29,12 @@ export async function listSql(folder) {
     .sort();
 }
 
-/** A module whose text is that of the file, with the modules of the files that it names in their places. */
-function moduleOf(text) {
+/**
+ * A module whose text is that of the file, with the modules of the files that it names in their places. Comments of the first column stay
+ * out: their characters need not be in the encoding of every database, whose own fault is told later, in a sentence.
+ */
+function moduleOf(source) {
+  const text = source.replace(/^--.*\n/gm, '');
   const paths = includesOf(text);
   const imports = paths.map((path, i) => `import { sql as file${i} } from './${path}';`);
   const parts = text
