@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { sqlModules } from './scripts/sql-files.mjs';
 
 /**
  * Every test but the full-size fault tests (`vitest.faults.config.ts`). Each file has a database of its own, so that files run side by side.
  */
 export default defineConfig({
+  plugins: [sqlModules],
   // One copy of graphql-js for the sources (bundled by vitest) and the packages (loaded by Node), else instanceof checks fail between them.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {

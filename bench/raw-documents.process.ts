@@ -8,15 +8,12 @@ import { pino } from 'pino';
 import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryAsOrg } from '../src/database/org-query.js';
 import { createAttempt } from '../src/database/pool.js';
+import { ADMIT } from '../src/metering/admission-rows.js';
 import { JOB_COLUMNS, type JobRow } from '../src/jobs/job.row.js';
 
 const { PORT, DATA_DIR = '', ORG_ID = '', ADMISSION = '[]', ANSWER = '{}' } = process.env;
 const template = JSON.parse(ANSWER) as Record<string, unknown>;
-const ADMIT = {
-  name: 'admit',
-  text: 'SELECT penstock_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answer',
-  values: JSON.parse(ADMISSION) as string[],
-};
+const ADMISSION_STATEMENT = { ...ADMIT, values: JSON.parse(ADMISSION) as string[] };
 const GET = { name: 'job', text: `SELECT ${JOB_COLUMNS} FROM jobs WHERE id = $1` };
 
 const embedded = await useEmbeddedPostgres({ dataDir: DATA_DIR, logger: pino({ level: 'silent' }) });
@@ -57,7 +54,7 @@ function toJson(row: JobRow): string {
 }
 
 async function answer(id: string, response: ServerResponse): Promise<void> {
-  await system.query(ADMIT);
+  await system.query(ADMISSION_STATEMENT);
   const row = await readJob(id);
   const body = row === undefined ? '{}' : toJson(row);
   response.writeHead(row === undefined ? 404 : 200, {

@@ -17,12 +17,19 @@ import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, writeFile } from '
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GRAPHIQL_FILES, bundleDashboard, bundleGraphiql, findGraphiql } from './build-pages.mjs';
+import { sqlModules } from './sql-files.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const SOURCE_FOLDERS = ['src', 'schema', 'rest-compat', 'subscriptions', 'migrations', 'dashboard'];
 const GRAPHIQL_FOLDERS = ['graphiql'];
-const SOURCE_FILES = ['package-lock.json', 'tsconfig.json', 'scripts/build.mjs', 'scripts/build-pages.mjs'];
+const SOURCE_FILES = [
+  'package-lock.json',
+  'tsconfig.json',
+  'scripts/build.mjs',
+  'scripts/build-pages.mjs',
+  'scripts/sql-files.mjs',
+];
 const STALE_CHUNK_MS = 3_600_000;
 const isEntry = (file) =>
   /\.(thread|child)\.ts$/.test(file) || file === 'src/main.ts' || file === 'src/cli.ts';
@@ -64,6 +71,7 @@ export async function bundle(entries, folder) {
     input: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), join(root, entry)])),
     platform: 'node',
     tsconfig: join(root, 'tsconfig.json'),
+    plugins: [sqlModules],
     external: (id) => !/^[./]|^@oxc-project\/runtime|^[A-Za-z]:[\\/]/.test(id),
     onLog: (level, log, next) => (log.code === 'CIRCULAR_DEPENDENCY' ? undefined : next(level, log)),
   });

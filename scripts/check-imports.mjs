@@ -170,6 +170,7 @@ function checkDoor(file, target) {
 }
 
 function checkRelative(file, specifier) {
+  if (file.startsWith('migrations/') && specifier.endsWith('.sql')) return [];
   if (!/\.(js|json)$/.test(specifier)) return [`relative imports end in .js: ${specifier}`];
   const target = normalize(join(dirname(file), specifier))
     .split(sep)

@@ -13,6 +13,7 @@ import { checkContracts } from './contracts.mjs';
 import { checkSubjects } from './check-subjects.mjs';
 import { checkReferences } from './check-references.mjs';
 import { checkLicences } from './licences.mjs';
+import { checkMigrations } from './migrations.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MAX_LINES = 500;
@@ -84,6 +85,7 @@ const STEPS = [
   ['imports', async () => ({ faults: await checkImports() })],
   ['patterns', async () => ({ faults: await checkPatterns() })],
   ['references', checkReferences],
+  ['migrations', () => checkMigrations()],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],

@@ -1,6 +1,6 @@
 /** The contract's words, in one place: names of buckets, scopes, tools, tiers and plans (contract 2.14, 2.16, 2.10, 8.4). */
 
-/** Quota buckets in the order in which amounts are stored (`bigint[9]` columns, 1-based in SQL). */
+/** Quota buckets in the order in which amounts are stored (`bigint[]` columns with one element each, 1-based in SQL; `penstock_bucket_names()` has the same). */
 export const BUCKETS = [
   'credits',
   'chat_tokens',

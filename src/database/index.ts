@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import { ApiError } from '../errors.js';
-import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
+import { SYSTEM_ROLE, TENANT_ROLE } from './roles.js';
 import type { Database, Sql, SystemDatabase } from './database.types.js';
 import { createDedicated } from './dedicated.js';
 import { useEmbeddedPostgres } from './embedded/index.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { MIGRATION_NAMES } from '../../migrations/names.js';
-import { SYSTEM_ROLE, TENANT_ROLE } from '../../migrations/tenancy.js';
+import { SYSTEM_ROLE, TENANT_ROLE } from './roles.js';
 import { addVectors } from './vectors.js';
 
 /** One number for all of Penstock's processes on a database: whoever holds it migrates, the others wait. */

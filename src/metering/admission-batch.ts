@@ -1,10 +1,7 @@
 import type { Principal } from '../access/access.types.js';
-import type { Bucket } from '../vocabulary.js';
-import { BUCKETS } from '../vocabulary.js';
 import { toVector, tokenAmounts } from './amounts.js';
 import type { AdmissionRequest, OperationRequest, TokenPrice } from './metering.types.js';
 import type { WindowRule } from './rates.js';
-import { array, text } from './sql-array.js';
 
 /** A request with the rules of the windows that it counts against. */
 export interface AdmissionItem {
@@ -15,12 +12,12 @@ export interface AdmissionItem {
   allowance: string;
 }
 
-interface Caller {
+export interface Caller {
   principal: Principal;
   index: number;
 }
 
-interface Org {
+export interface Org {
   id: string;
   version: number;
   allowance: string;
@@ -40,7 +37,7 @@ export interface WindowUse {
 }
 
 /** What requests that differ only in their ids and tokens have in common. */
-interface Profile {
+export interface Profile {
   caller: Caller;
   key: WindowUse | null;
   endpoint: WindowUse | null;
@@ -50,7 +47,7 @@ interface Profile {
   index: number;
 }
 
-interface Row {
+export interface Row {
   item: AdmissionItem;
   profile: Profile;
   /** Hundredths, of a token price. */
@@ -72,11 +69,6 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export function isTokenPrice(price: object): price is TokenPrice {
   return 'promptTokens' in price;
-}
-
-/** The buckets of a fixed price, in its own order. */
-function bucketsOf(price: object): number[] {
-  return Object.keys(price).map((bucket) => BUCKETS.indexOf(bucket as Bucket) + 1);
 }
 
 /** Gathers the callers, windows, organisations and profiles of a batch, each once. */
@@ -175,57 +167,4 @@ export function gather(items: AdmissionItem[]): AdmissionBatch {
     windows,
     orgs,
   };
-}
-
-function profileTexts({ operation, client }: Profile): string {
-  const { price } = operation ?? {};
-  const fixed = price !== undefined && !isTokenPrice(price);
-  return [
-    text(operation?.kind),
-    text(operation?.model),
-    text(client.serviceClient),
-    text(client.clientName),
-    text(client.userAgent),
-    fixed ? `"{${toVector(price).join()}}"` : 'NULL',
-    fixed ? `"{${bucketsOf(price).join()}}"` : 'NULL',
-  ].join();
-}
-
-function profileNumbers({ caller, key, endpoint, org, operation }: Profile): string {
-  const price = operation?.price;
-  const multiplier = price !== undefined && isTokenPrice(price) ? price.multiplier : 0;
-  return `${caller.index},${key?.index ?? 0},${endpoint?.index ?? 0},${org?.index ?? 0},${multiplier}`;
-}
-
-function rowTexts({ item: { request } }: Row): string {
-  const { operation, requestId } = request;
-  if (operation === undefined) return 'NULL,NULL,NULL,NULL';
-  return `${text(operation.id)},${text(requestId)},${text(operation.jobId)},${text(operation.runId)}`;
-}
-
-function rowNumbers({ item, profile, credits, tokens }: Row): string {
-  const price = item.request.operation?.price;
-  const [prompt, max] =
-    price !== undefined && isTokenPrice(price) ? [price.promptTokens, price.maxTokens] : [0, 0];
-  return `${profile.index},${prompt},${max},${credits},${tokens}`;
-}
-
-/** The parameters of `penstock_admit`: flat arrays, in the order that its migration describes. */
-export function encode({ rows, callers, profiles, windows, orgs }: AdmissionBatch, holder: string): string[] {
-  return [
-    holder,
-    array(callers, ({ principal }) => `${text(principal.keyId)},${text(principal.userId)}`),
-    array(callers, ({ principal }) => `${principal.orgVersion},${principal.entitled ? 0 : 1}`),
-    array(windows, ({ keyId, name }) => `${text(keyId)},${name}`),
-    array(
-      windows,
-      ({ caller, rule, wanted }) => `${caller},${rule.grain},${rule.stamps},${rule.lengthUs},${wanted}`,
-    ),
-    array(orgs, ({ id, allowance }) => `${text(id)},"${allowance}"`),
-    array(orgs, ({ version, wanted }) => `${version},${wanted.join()}`),
-    array(profiles, profileTexts),
-    array(profiles, profileNumbers),
-    array(rows, rowTexts),
-    array(rows, rowNumbers),
-  ];
 }

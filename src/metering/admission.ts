@@ -3,17 +3,13 @@ import { ApiError } from '../errors.js';
 import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
 import type { AdmissionItem } from './admission-batch.js';
-import { encode, gather } from './admission-batch.js';
+import { gather } from './admission-batch.js';
+import { ADMIT, encode } from './admission-rows.js';
 import { allowanceOf } from './allowance.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
 import type { Admission, AdmissionRequest } from './metering.types.js';
 import { endpointRule, keyRule } from './rates.js';
-
-const ADMIT = {
-  name: 'penstock_admit',
-  text: 'SELECT penstock_admit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS answer',
-};
 
 export interface AdmissionOptions {
   plans: PlanCatalogue;

@@ -1,10 +1,15 @@
 import type { Amounts, Bucket } from '../vocabulary.js';
 import { BUCKETS } from '../vocabulary.js';
-import type { BucketState, Settlement } from './metering.types.js';
+import type { BucketState } from './metering.types.js';
 
-/** A period's row as SQL shows it: hundredths by bucket in the order of BUCKETS; a limit of -1 is unlimited. */
+/**
+ * A period's row as SQL shows it (`penstock_balance_json`): hundredths by bucket in the order of BUCKETS. An allowance of -1 is unlimited, and
+ * the token view has none of its own.
+ */
 export interface RawBalance {
-  limits: number[];
+  allowance: number[];
+  topupStart: number[];
+  topupAdded: number[];
   used: number[];
   reserved: number[];
 }
@@ -46,9 +51,19 @@ export function tokenAmounts(totalTokens: number, multiplier: number): Amounts {
   return { credits: credits * 100, chat_tokens: totalTokens * multiplier };
 }
 
+/** Hundredths; -1 is unlimited. The token view's limit is 1000 times the credits'. */
+function limitOf(raw: RawBalance, index: number): number {
+  if (index === CHAT_TOKENS) {
+    const credits = limitOf(raw, CREDITS);
+    return credits === -1 ? -1 : credits * 1000;
+  }
+  const allowance = raw.allowance[index] ?? 0;
+  return allowance === -1 ? -1 : allowance + (raw.topupStart[index] ?? 0) + (raw.topupAdded[index] ?? 0);
+}
+
 /** What is left of a bucket, hundredths; -1 is unlimited. The token view never shows more than the credits can pay. */
 function remainingOf(raw: RawBalance, index: number): number {
-  const limit = raw.limits[index] ?? 0;
+  const limit = limitOf(raw, index);
   if (limit === -1) return -1;
   const left = Math.max(0, limit - (raw.used[index] ?? 0) - (raw.reserved[index] ?? 0));
   return index === CHAT_TOKENS ? Math.min(left, remainingOf(raw, CREDITS) * 1000) : left;
@@ -57,7 +72,7 @@ function remainingOf(raw: RawBalance, index: number): number {
 /** A bucket as GET /quota shows it. */
 export function bucketState(raw: RawBalance, bucket: Bucket): BucketState {
   const index = BUCKETS.indexOf(bucket);
-  const limit = raw.limits[index] ?? 0;
+  const limit = limitOf(raw, index);
   const used = raw.used[index] ?? 0;
   if (limit === -1) return { bucket, remaining: -1, limit: -1, used: used / 100, usagePercent: 0 };
   return {
@@ -69,33 +84,15 @@ export function bucketState(raw: RawBalance, bucket: Bucket): BucketState {
   };
 }
 
-/** All nine buckets, in their order. */
+/** All buckets, in their order. */
 export function bucketStates(raw: RawBalance): BucketState[] {
   return BUCKETS.map((bucket) => bucketState(raw, bucket));
 }
 
-/** All nine buckets by name. */
+/** All buckets by name. */
 export function balancesOf(raw: RawBalance): Record<Bucket, BucketState> {
   return Object.fromEntries(BUCKETS.map((bucket) => [bucket, bucketState(raw, bucket)])) as Record<
     Bucket,
     BucketState
   >;
-}
-
-/** What SQL's `penstock_settle` answers, as jobs keep it in their result. */
-export interface RawSettlement {
-  applied: boolean;
-  charged: number[];
-  /** Absent where the operation is unknown. */
-  balances?: RawBalance;
-}
-
-/** A settlement made inside another transaction (a job's completion), as `settle` answers one. */
-export function settlementOf(raw: RawSettlement): Settlement {
-  const nothing: RawBalance = { limits: [], used: [], reserved: [] };
-  return {
-    applied: raw.applied,
-    charged: toAmounts(raw.charged),
-    balances: balancesOf(raw.balances ?? nothing),
-  };
 }

@@ -1,6 +1,6 @@
 export { allowanceOf } from './allowance.js';
-export { balancesOf, settlementOf, toAmounts, tokenAmounts, toVector } from './amounts.js';
-export type { RawBalance, RawSettlement } from './amounts.js';
+export { balancesOf, toAmounts, tokenAmounts, toVector } from './amounts.js';
+export type { RawBalance } from './amounts.js';
 export type { CallContext } from './call-context.js';
 export { createMetering } from './metering.js';
 export type { MeteringOptions } from './metering.js';

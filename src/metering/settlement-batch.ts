@@ -1,9 +1,10 @@
 import type { Amounts } from '../vocabulary.js';
 import type { RawBalance } from './amounts.js';
-import { balancesOf, toAmounts, toVector } from './amounts.js';
+import { balancesOf, toAmounts } from './amounts.js';
 import type { Connection } from './connection.js';
 import type { Settlement, SettlementEvent } from './metering.types.js';
-import { array, text } from './sql-array.js';
+import { ENDINGS, eventRow } from './settlement-rows.js';
+import { bigint, lists, text } from './sql-rows.js';
 
 /** How one operation ends. */
 export interface Ending {
@@ -46,19 +47,36 @@ const ROOM = 'b.allowance[1] + b.topup_start[1] + b.topup_added[1]';
 const NO_EVENT_DUE = `(b.allowance[1] = -1 OR b.depleted_fired[1]
         OR (${ROOM} - b.used[1] - s.c) * 10 >= ${ROOM} OR b.low_fired[1] AND ${ROOM} > b.used[1] + s.c)`;
 
+interface Charge {
+  credits: number;
+  chat_tokens: number;
+}
+
+interface Row {
+  item: Ending;
+  /** Null: released. */
+  charge: Charge | null;
+}
+
+/** Operations with what each is charged of credits and of their token view; null to release. */
+const FITTING_ROWS = lists<Row>({
+  op: text(({ item }) => item.operationId),
+  c: bigint(({ charge }) => charge && charge.credits),
+  t: bigint(({ charge }) => charge && charge.chat_tokens),
+});
+
 /**
  * Ends reservations of tokens that were reserved in the period that still runs, are charged no more than they had reserved, give back nothing
  * that an earlier plan covered, and bring no balance to an event: nearly all. Anything else refuses the whole batch (SQLSTATE PM001), with nothing done, and `penstock_settle_batch` goes
- * through it. Parameters, by operation, sorted by its id: ids; credits and tokens in hundredths, null to release; and the events as JSON,
- * null for none. Answers balances by organisation.
+ * through it. Parameters: {@link FITTING_ROWS}, sorted by their ids, and the events as JSON (settlement_event). Answers balances by organisation.
  */
 const FITTING = {
   name: 'penstock_settle_fitting',
   text: `WITH l AS (
     UPDATE usage_ledger l SET state = CASE WHEN v.c IS NULL THEN 'released' ELSE 'settled' END,
-        charged = CASE WHEN v.c IS NOT NULL THEN ARRAY[v.c, v.t, 0, 0, 0, 0, 0, 0, 0] END, settled_at = clock_timestamp()
-      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) v (op, c, t)
-      WHERE l.operation_id = v.op AND l.state = 'reserved' AND COALESCE(v.c, 0) <= l.reserved[1] AND l.reserved[3:9] = '{0,0,0,0,0,0,0}'
+        charged = CASE WHEN v.c IS NOT NULL THEN penstock_token_vector(v.c, v.t) END, settled_at = clock_timestamp()
+      FROM ${FITTING_ROWS.from('v')}
+      WHERE l.operation_id = v.op AND l.state = 'reserved' AND COALESCE(v.c, 0) <= l.reserved[1] AND 0 = ALL (l.reserved[3:])
       RETURNING l.org_id, l.period_start, COALESCE(v.c, 0) AS c, COALESCE(v.t, 0) AS t, l.reserved[1] AS rc, l.reserved[2] AS rt),
   s AS (
     SELECT l.org_id, l.period_start, count(*) AS n, sum(l.c)::bigint AS c, sum(l.t)::bigint AS t, sum(l.rc)::bigint AS rc, sum(l.rt)::bigint AS rt
@@ -67,12 +85,11 @@ const FITTING = {
     UPDATE balances b SET used[1] = b.used[1] + s.c, used[2] = b.used[2] + s.t, reserved[1] = b.reserved[1] - s.rc, reserved[2] = b.reserved[2] - s.rt
       FROM s WHERE b.org_id = s.org_id AND b.period_start = s.period_start AND NOT b.superseded
         AND b.period_end > clock_timestamp() AND b.used[1] + s.c + b.reserved[1] - s.rc >= b.covered[1] AND ${NO_EVENT_DUE}
-      RETURNING b.org_id, s.n, json_build_object('limits', penstock_limits(b), 'used', b.used, 'reserved', b.reserved) AS shown)
+      RETURNING b.org_id, s.n, penstock_balance_json(b) AS shown)
   SELECT CASE WHEN sum(b.n) = cardinality($1::text[]) THEN json_object_agg(b.org_id, b.shown)::text ELSE penstock_refuse() END
-    FROM b WHERE $4::text IS NULL OR (
+    FROM b WHERE (
       SELECT count(penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace))
-        FROM json_to_recordset($4::json) e (org text, type text, data jsonb, unheard boolean, trace text)
-        WHERE e.unheard IS NOT TRUE OR EXISTS (SELECT 1 FROM webhooks w WHERE w.org_id = e.org) OR (SELECT i.kafka FROM installation i)) >= 0`,
+        FROM penstock_heard_events($4::json) e) >= 0`,
 };
 
 /** Waits until everything before it is on the disk. A transaction of its own, so that no balance is locked during the flush. */
@@ -82,8 +99,10 @@ const FLUSH = {
 };
 const REFUSED = 'PM001';
 
-const EACH = { name: 'penstock_settle_batch', text: 'CALL penstock_settle_batch($1)' };
-const NOTHING = toVector({});
+const EACH = {
+  name: 'penstock_settle_batch',
+  text: 'CALL penstock_settle_batch(p_endings => $1, p_events => $2)',
+};
 
 function mayFit({ amounts, fallback, orgId }: Ending): boolean {
   if (fallback !== null || orgId === undefined) return false;
@@ -92,27 +111,12 @@ function mayFit({ amounts, fallback, orgId }: Ending): boolean {
   );
 }
 
-interface Charge {
-  credits: number;
-  chat_tokens: number;
-}
-
 /** What is charged where it is not more than was reserved: the token view is never more than the credits. */
 function chargeOf({ credits = 0, chat_tokens: tokens = 0 }: Amounts): Charge {
   return { credits, chat_tokens: Math.min(tokens, credits * 1000) };
 }
 
-interface Row {
-  item: Ending;
-  charge: Charge | null;
-}
-
 const byId = (a: Row, b: Row): number => (a.item.operationId < b.item.operationId ? -1 : 1);
-
-/** An event as both statements read it. */
-function told({ orgId: org, type, data, traceparent }: SettlementEvent, unheard: true | undefined) {
-  return { org, type, data, unheard, trace: traceparent ?? undefined };
-}
 
 async function settleFitting(
   connection: Connection,
@@ -121,17 +125,12 @@ async function settleFitting(
 ): Promise<Ended[]> {
   const rows = items.map((item): Row => ({ item, charge: item.amounts && chargeOf(item.amounts) }));
   const sorted = rows.toSorted(byId);
-  const column = (bucket: keyof Charge): string =>
-    array(sorted, ({ charge }) => (charge === null ? 'NULL' : String(charge[bucket])));
-  const events = sorted.flatMap(({ item: { event } }) => (event === null ? [] : [told(event, unheard)]));
+  const events = sorted.flatMap(({ item: { event } }) =>
+    event === null ? [] : [eventRow(event, { unheard })],
+  );
   const answer = await connection.text(
     FITTING,
-    [
-      array(sorted, ({ item }) => text(item.operationId)),
-      column('credits'),
-      column('chat_tokens'),
-      JSON.stringify(events),
-    ],
+    [...FITTING_ROWS.values(sorted), JSON.stringify(events)],
     items.some(({ amounts }) => amounts !== null) ? FLUSH : undefined,
   );
   const balances = new Map(
@@ -157,25 +156,16 @@ async function settleEach(
   items: readonly Ending[],
   unheard: true | undefined,
 ): Promise<Ended[]> {
-  const fallbacks: Record<string, object> = {};
-  for (const [i, { fallback }] of items.entries()) if (fallback !== null) fallbacks[i + 1] = fallback;
   const events = items.flatMap(({ event }, i) =>
-    event === null ? [] : [{ at: i + 1, ...told(event, unheard) }],
+    event === null ? [] : [eventRow(event, { unheard, at: i + 1 })],
   );
-  const batch = {
-    ops: items.map(({ operationId }) => operationId),
-    release: items.map(({ amounts }) => amounts === null),
-    amounts: items.flatMap(({ amounts }) => (amounts === null ? NOTHING : toVector(amounts))),
-    fallbacks: Object.keys(fallbacks).length === 0 ? undefined : fallbacks,
-    events: events.length === 0 ? undefined : events,
-  };
-  const answer = await connection.text(EACH, [JSON.stringify(batch)]);
+  const answer = await connection.text(EACH, [ENDINGS.rows(items), JSON.stringify(events)]);
   if (answer === null) throw new Error('penstock_settle_batch answered nothing');
   const { items: ended, balances } = JSON.parse(answer) as EachAnswer;
   const shown = balances.map(balancesOf);
   return ended.map(([state, index, charged]) => ({
     state,
-    charged: toAmounts(charged ?? NOTHING),
+    charged: toAmounts(charged ?? []),
     balances: shown[index] ?? null,
   }));
 }
@@ -185,7 +175,7 @@ const isRefused = (error: unknown): boolean =>
 
 /**
  * Ends a batch of operations, each once, in their order; repeated, it tells how they had ended.
- * @param unheard true where events are for webhooks only (see `penstock_settle_events`)
+ * @param unheard true where events are for webhooks only (see settlement_event in SQL)
  */
 export async function settleBatch(
   connection: Connection,

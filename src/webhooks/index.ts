@@ -1,3 +1,9 @@
+/**
+ * Webhooks (contract 2.15, 6.1): registrations, and deliveries with their attempts.
+ *
+ * How an event becomes deliveries is not in this folder. It is the trigger `outbox_webhooks` on the table `outbox`, with its function
+ * `penstock_webhook_fan_out` (migrations/current/webhooks/fan_out.sql): it runs in the transaction that the event happens in.
+ */
 export { createDeliveryWorker } from './delivery.worker.js';
 export { resealSecrets, sweepDeliveries } from './delivery.queries.js';
 export type { DeliveryObserver, DeliveryWorker, DeliveryWorkerOptions } from './delivery.worker.js';

@@ -5,14 +5,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/errors.js';
-import { claimJobs } from '../../src/jobs/moves/claim.js';
 import { createCompletion } from '../../src/jobs/moves/complete.js';
 import { failJob } from '../../src/jobs/moves/finish.js';
 import { giveBack, sweepJobs } from '../../src/jobs/moves/requeue.js';
 import { renewLeases, writeProgress } from '../../src/jobs/moves/running.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
+import { claimImages, createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
 import type { JobBench } from '../support/jobs.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 
@@ -44,12 +43,7 @@ const sql = () => test.database.system;
 
 /** A worker that is nothing but its id: it claims, and then does what the test says. */
 const claimAs = (workerId: string, options: { free?: number; leaseMs?: number } = {}) =>
-  claimJobs(sql(), {
-    workerId,
-    slots: [{ tool: 'image', free: options.free ?? 1, forNewcomers: 0, timeLimitMs: 600_000 }],
-    resting: [],
-    leaseMs: options.leaseMs ?? 30_000,
-  });
+  claimImages(test.database, { workerId, ...options });
 
 /** In one order, as every move of many jobs. */
 const expireLeases = () =>

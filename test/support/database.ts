@@ -28,7 +28,8 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-async function onServer(serverUrl: string, sql: string): Promise<void> {
+/** Runs one statement on a server's own database. */
+export async function onServer(serverUrl: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
   try {

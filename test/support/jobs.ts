@@ -5,6 +5,8 @@ import { createJobService } from '../../src/jobs/index.js';
 import type { JobHandler, JobOutcome, JobService, NewJob } from '../../src/jobs/index.js';
 import type { Tool } from '../../src/vocabulary.js';
 import { pino } from 'pino';
+import { takeJobs } from '../../src/jobs/moves/claim.js';
+import type { ClaimedJob } from '../../src/jobs/moves/claim.js';
 
 /** Hundredths: 100 credits, and plenty of everything else. */
 const ALLOWANCE = Array.from({ length: 9 }, () => 100_000_000);
@@ -106,4 +108,20 @@ export function handlerOf(run: JobHandler['run'], options: Partial<JobHandler> =
     run,
     ...options,
   };
+}
+
+/** Claims image jobs over a connection of its own, and answers once the claim is committed. */
+export async function claimImages(
+  database: Database,
+  { workerId, free = 1, leaseMs = 30_000 }: { workerId: string; free?: number; leaseMs?: number },
+): Promise<ClaimedJob[]> {
+  const connection = await database.dedicated();
+  try {
+    const slots = [{ tool: 'image' as const, free, forNewcomers: 0, timeLimitMs: 600_000 }];
+    const { jobs, held } = takeJobs(connection, { workerId, slots, resting: [], leaseMs });
+    if (!(await held)) throw new Error(`${workerId} does not hold what it claimed`);
+    return await jobs;
+  } finally {
+    await connection.close();
+  }
 }

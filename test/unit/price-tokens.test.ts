@@ -22,9 +22,11 @@ describe('the price of tokens', () => {
 
 describe('a bucket as the quota report shows it', () => {
   const raw = (values: Partial<Record<keyof RawBalance, number[]>>): RawBalance => ({
-    limits: [80_000, 80_000_000, 60_000, 0, 0, 0, 0, 0, -1],
-    used: [0, 0, 0, 0, 0, 0, 0, 0, 0],
-    reserved: [0, 0, 0, 0, 0, 0, 0, 0, 0],
+    allowance: [70_000, 0, 60_000, 0, 0, 0, 0, 0, -1],
+    topupStart: [9_000],
+    topupAdded: [1_000],
+    used: [],
+    reserved: [],
     ...values,
   });
 

@@ -1,4 +1,4 @@
-import type { DedicatedSql, Sql } from '../../database/database.types.js';
+import type { DedicatedSql } from '../../database/database.types.js';
 import type { Tool } from '../../vocabulary.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
@@ -6,12 +6,8 @@ import type { Job } from '../jobs.types.js';
 
 const CLAIMED = `SELECT ${JOB_COLUMNS}, orders,
     extract(epoch FROM deadline - clock_timestamp())::double precision * 1000 AS remaining_ms`;
-const CLAIM = {
-  name: 'jobs_claim_fairly',
-  text: `${CLAIMED} FROM penstock_jobs_claim($1, $2, $3, $4, $5::bigint[], $6, $7)`,
-};
 const TAKE = {
-  name: 'jobs_take_fairly',
+  name: 'jobs_take',
   text: `${CLAIMED} FROM penstock_jobs_take($1, $2, $3, $4, $5::bigint[], $6, $7)`,
 };
 const TAKEN = 'SELECT penstock_jobs_taken()';
@@ -59,12 +55,6 @@ function toClaimed(row: ClaimedRow): ClaimedJob {
   return { job: toJob(row), remainingMs: row.remaining_ms, orders: row.orders ?? {} };
 }
 
-/** pending → processing, for those first who have the fewest in work within each tool, with a lease and a new fence. */
-export async function claimJobs(sql: Sql, claiming: Claiming): Promise<ClaimedJob[]> {
-  const rows = await sql.query<ClaimedRow>(CLAIM, valuesOf(claiming));
-  return rows.map(toClaimed);
-}
-
 /** A claim whose jobs are known before it is committed. */
 export interface EarlyClaim {
   jobs: Promise<ClaimedJob[]>;
@@ -73,8 +63,8 @@ export interface EarlyClaim {
 }
 
 /**
- * As {@link claimJobs}; the jobs are told while their rows are locked and before their move is on the disk, so that work can begin
- * meanwhile. What it leads to is written only where the claim is `held`.
+ * pending → processing, round-robin over organisations within each tool, with a lease and a new fence. The jobs are told while their rows
+ * are locked and before their move is on the disk, so that work can begin meanwhile. What it leads to is written only where the claim is `held`.
  */
 export function takeJobs(sql: DedicatedSql, claiming: Claiming): EarlyClaim {
   const { rows, committed } = sql.early<ClaimedRow>(TAKE, valuesOf(claiming), TAKEN);

@@ -1,0 +1,12 @@
+-- People, and the service user that each organisation's keys of the command line act as. A person belongs to no
+-- organisation: a tenant sees the people who are its members.
+CREATE TABLE users (
+  id text PRIMARY KEY,
+  org_id text REFERENCES organizations ON DELETE CASCADE,
+  email text,
+  kind text NOT NULL CHECK (kind IN ('service', 'person')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  CHECK ((kind = 'service') = (org_id IS NOT NULL))
+);
+CREATE UNIQUE INDEX users_email ON users (lower(email));
+CREATE INDEX users_org ON users (org_id);

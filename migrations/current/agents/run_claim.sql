@@ -1,0 +1,76 @@
+-- Waiting → in a worker's hands, in fair shares. `p_slots` are places for everybody: each waiting run counts as the first,
+-- second ... of its organisation, those in work (in all workers together) included, and the first of each come before the
+-- second of anybody. `p_newcomers` are places beyond them for organisations that have none in work: one each. Runs that
+-- only wait for time to pass (`p_resting`) are not in work.
+CREATE OR REPLACE FUNCTION penstock_runs_claim(
+  p_worker text, p_slots int, p_newcomers int, p_lease_ms int, p_limit_ms bigint, p_resting text[]
+) RETURNS SETOF agent_runs LANGUAGE plpgsql AS $$
+DECLARE
+  picked record;
+  r agent_runs;
+  places int;
+BEGIN
+  FOR pass IN 1 .. 2 LOOP
+    places := CASE pass WHEN 1 THEN p_slots ELSE p_newcomers END;
+    CONTINUE WHEN places <= 0;
+    FOR picked IN
+      WITH RECURSIVE waiting AS (
+        (SELECT w.org_id FROM agent_runs w WHERE w.status = 'running' AND w.worker_id IS NULL ORDER BY w.org_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT w.org_id FROM agent_runs w
+            WHERE w.status = 'running' AND w.worker_id IS NULL AND w.org_id > o.org_id ORDER BY w.org_id LIMIT 1)
+          FROM waiting o WHERE o.org_id IS NOT NULL
+      ), worked AS MATERIALIZED (
+        SELECT w.org_id, count(*) AS runs FROM agent_runs w
+        WHERE w.status = 'running' AND w.worker_id IS NOT NULL AND w.id <> ALL (p_resting) GROUP BY w.org_id
+      ), candidates AS (
+        SELECT c.id, COALESCE(w.runs, 0) + c.nth AS nth
+        FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id
+        CROSS JOIN LATERAL (
+          SELECT q.id, row_number() OVER (ORDER BY q.id) AS nth FROM agent_runs q
+          WHERE q.status = 'running' AND q.worker_id IS NULL AND q.org_id = o.org_id
+          ORDER BY q.id LIMIT CASE pass WHEN 1 THEN 2 * places + 8 ELSE 1 END) c
+        WHERE o.org_id IS NOT NULL AND (pass = 1 OR w.runs IS NULL)
+      )
+      SELECT q.id, q.started_at IS NULL AS fresh
+      FROM candidates c JOIN agent_runs q ON q.id = c.id AND q.status = 'running' AND q.worker_id IS NULL
+      ORDER BY c.nth, c.id LIMIT places FOR UPDATE OF q SKIP LOCKED
+    LOOP
+      UPDATE agent_runs SET fence = fence + 1, worker_id = p_worker, lease_until = clock_timestamp() + p_lease_ms * interval '1 ms',
+          started_at = COALESCE(started_at, clock_timestamp()),
+          deadline = COALESCE(deadline, clock_timestamp() + p_limit_ms * interval '1 ms')
+        WHERE id = picked.id RETURNING * INTO r;
+      IF picked.fresh THEN
+        PERFORM penstock_run_webhook(r, 'agent.run.started', '{}');
+      END IF;
+      RETURN NEXT r;
+    END LOOP;
+  END LOOP;
+END $$;
+
+-- Renews the leases of runs.
+CREATE OR REPLACE FUNCTION penstock_runs_renew(p_worker text, p_ids text[], p_fences int[], p_lease_ms int)
+RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE agent_runs r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    FROM held WHERE r.id = held.id RETURNING r.id;
+END $$;
+
+-- What a stopping worker gives back: another goes on from the stored state.
+CREATE OR REPLACE FUNCTION penstock_runs_give_back(p_worker text, p_ids text[], p_fences int[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE agent_runs r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
+    FROM held WHERE r.id = held.id RETURNING r.id;
+  PERFORM pg_notify('penstock_run_pending', '');
+END $$;

@@ -1,0 +1,14 @@
+-- The transactional outbox: an event is written in the transaction that it tells of, and leaves the table once the bus
+-- has it.
+CREATE TABLE outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  topic text NOT NULL CHECK (topic IN ('jobs', 'agents', 'events')),
+  key text NOT NULL,
+  event jsonb NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, fillfactor = 70);
+
+ALTER TABLE outbox ENABLE ROW LEVEL SECURITY;
+ALTER TABLE outbox FORCE ROW LEVEL SECURITY;
+CREATE POLICY outbox_system ON outbox TO penstock_system USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE, DELETE ON outbox TO penstock_system;

@@ -1,0 +1,41 @@
+-- One statement decides what a request with a key may do. An in-flight row belongs to its process as long as that
+-- process's lease runs; afterwards the next request with the same fingerprint takes it over, with the jobs that were
+-- bound to it and what was kept of its answer. The row then gets the name that its new owner brings: who had the key
+-- before writes to a row that is no more. A process takes no key over from itself, however long it was away: it knows
+-- what it works on. With `run`, an owner is named only where the key is new.
+CREATE OR REPLACE FUNCTION penstock_idempotency_begin(
+  p_id text, p_org text, p_key text, p_fingerprint bytea, p_process text
+) RETURNS TABLE (outcome text, row_id text, owner text, jobs text[], granted text[], answer_status integer, answer_headers jsonb, answer_body bytea)
+LANGUAGE plpgsql AS $$
+DECLARE
+  r idempotency_keys%ROWTYPE;
+BEGIN
+  LOOP
+    INSERT INTO idempotency_keys (id, org_id, key, fingerprint, process_id)
+      VALUES (p_id, p_org, p_key, p_fingerprint, p_process)
+      ON CONFLICT (org_id, key) DO NOTHING;
+    IF FOUND THEN
+      RETURN QUERY SELECT 'run', p_id, p_process, '{}'::text[], '{}'::text[], NULL::integer, NULL::jsonb, NULL::bytea;
+      RETURN;
+    END IF;
+    SELECT * INTO r FROM idempotency_keys k WHERE k.org_id = p_org AND k.key = p_key FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+    IF r.created_at < now() - interval '24 hours' THEN
+      DELETE FROM idempotency_keys k WHERE k.id = r.id;
+      CONTINUE;
+    END IF;
+    EXIT;
+  END LOOP;
+  IF r.fingerprint <> p_fingerprint THEN
+    RETURN QUERY SELECT 'mismatch', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
+  ELSIF r.state = 'done' THEN
+    RETURN QUERY SELECT 'done', r.id, r.process_id, r.job_ids, r.scopes, r.status, r.headers, r.body;
+  ELSIF r.process_id = p_process
+    OR EXISTS (SELECT 1 FROM processes p WHERE p.id = r.process_id AND p.lease_until > clock_timestamp()) THEN
+    RETURN QUERY SELECT 'in_flight', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
+  ELSE
+    UPDATE idempotency_keys k SET id = p_id, process_id = p_process WHERE k.id = r.id;
+    RETURN QUERY SELECT 'run', p_id, NULL::text, r.job_ids, r.scopes, r.status, r.headers, r.body;
+  END IF;
+END
+$$;

@@ -1,0 +1,12 @@
+-- Called in the transaction that makes something: from its commit on, a retry finds what was made, whoever dies.
+-- Whoever lost the key meanwhile makes nothing.
+CREATE OR REPLACE FUNCTION penstock_idempotency_bind(p_row text, p_job text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE idempotency_keys SET job_ids = CASE WHEN p_job = ANY (job_ids) THEN job_ids ELSE job_ids || p_job END
+    WHERE id = p_row AND state = 'in_flight';
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the Idempotency-Key is another request''s by now' USING ERRCODE = 'PSKEY';
+  END IF;
+END
+$$;

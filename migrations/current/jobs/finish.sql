@@ -1,0 +1,49 @@
+-- pending or processing → failed or cancelled; takes the locked row. Its reservation is released.
+CREATE OR REPLACE FUNCTION penstock_job_finish(j jobs, p_status text, p_message text, p_code text) RETURNS jobs LANGUAGE plpgsql AS $$
+DECLARE
+  done jobs;
+BEGIN
+  UPDATE jobs SET status = p_status, sequence = sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
+      lease_until = NULL, deadline = NULL,
+      error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
+    WHERE id = j.id RETURNING * INTO done;
+  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_job_event(done);
+  PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
+  RETURN done;
+END $$;
+
+-- processing → failed, by the worker that holds it.
+CREATE OR REPLACE FUNCTION penstock_job_fail(p_worker text, p_id text, p_fence int, p_message text, p_code text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  j jobs;
+BEGIN
+  SELECT * INTO j FROM jobs q
+    WHERE q.id = p_id AND q.status = 'processing' AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM penstock_job_finish(j, 'failed', p_message, p_code);
+  RETURN true;
+END $$;
+
+-- pending or processing → cancelled. Answers no row for an unknown job; `moved` is false where it had finished already.
+CREATE OR REPLACE FUNCTION penstock_job_cancel(p_org text, p_id text) RETURNS TABLE (moved boolean, job jobs) LANGUAGE plpgsql AS $$
+DECLARE
+  j jobs;
+BEGIN
+  SELECT * INTO j FROM jobs q WHERE q.id = p_id AND q.org_id = p_org FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF j.status NOT IN ('pending', 'processing') THEN
+    RETURN QUERY SELECT false, j;
+    RETURN;
+  END IF;
+  IF j.status = 'processing' THEN
+    PERFORM pg_notify('penstock_job_cancel', j.id);
+  END IF;
+  j := penstock_job_finish(j, 'cancelled', 'Cancelled', NULL);
+  RETURN QUERY SELECT true, j;
+END $$;

@@ -1,0 +1,25 @@
+-- The history of jobs, which streams replay. It keeps what changes from event to event; what a job was created with is
+-- read from `jobs` (see penstock_job_view for what consumers get). It goes with its job by a trigger (forget_events.sql)
+-- instead of a foreign key: checking the key for each event costs more than the event, since it locks the job's row.
+CREATE TABLE job_events (
+  job_id text NOT NULL,
+  org_id text NOT NULL,
+  sequence integer NOT NULL,
+  type text NOT NULL,
+  status text NOT NULL,
+  progress integer NOT NULL,
+  attempt integer NOT NULL,
+  fence integer NOT NULL,
+  started_at timestamptz,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (job_id, sequence)
+);
+
+ALTER TABLE job_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE job_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY job_events_tenant ON job_events TO penstock_tenant
+  USING (org_id = NULLIF(current_setting('penstock.org_id', true), ''))
+  WITH CHECK (org_id = NULLIF(current_setting('penstock.org_id', true), ''));
+GRANT SELECT ON job_events TO penstock_tenant;
+CREATE POLICY job_events_system ON job_events TO penstock_system USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE, DELETE ON job_events TO penstock_system;

@@ -1,0 +1,27 @@
+-- A batch of requests for admission (penstock_admit), as lists of rows. src/metering/admission-rows.ts says for each
+-- column where its value comes from; a test compares names, types and order.
+--
+-- `caller`, `org`, `profile` and the windows of a profile are numbers of rows in the other lists, from 1; 0 is none.
+-- Requests that differ only in their ids and tokens share a profile.
+
+-- `ended`: the caller's copy of the organisation says that the subscription is over.
+CREATE TYPE admission_caller AS (key_id text, user_id text, version bigint, ended boolean);
+
+-- Sorted by key and name. grain, stamps: the log's form (see rate_windows); `wanted`: the slots that the whole batch
+-- wants.
+CREATE TYPE admission_window AS (key_id text, name text, caller int, grain int, stamps int, length_us bigint, wanted int);
+
+-- Sorted by id. `wanted`: what the whole batch wants, hundredths by bucket.
+CREATE TYPE admission_org AS (id text, version bigint, allowance bigint[], wanted bigint[]);
+
+-- `multiplier` is that of a token price. A fixed price has 0 there, its amounts in `fixed`, and in `buckets` the order
+-- in which they are looked at.
+CREATE TYPE admission_profile AS (
+  caller int, key_window int, endpoint_window int, org int, kind text, model text, multiplier bigint, fixed bigint[], buckets int[],
+  service_client text, client_name text, user_agent text
+);
+
+-- `operation_id` is null where nothing is reserved; credits and tokens are the whole price of a token price.
+CREATE TYPE admission_request AS (
+  profile int, operation_id text, request_id text, job_id text, run_id text, prompt bigint, max bigint, credits bigint, tokens bigint
+);

@@ -1,0 +1,191 @@
+-- Goes through the requests of a batch in order. Answers columns by request: c 0 admitted, 1 invalid key, 2 expired
+-- key, 3 stale copy, 4 window full, 5 bucket exhausted, 6 the operation exists (its amounts stand in d); x, y slots
+-- left of the two windows; g credits reserved; e tokens covered; b the exhausted bucket, m what is left of it; and by
+-- window: t when it gains a slot, n the time then (microseconds).
+CREATE OR REPLACE FUNCTION penstock_admit_each(
+  p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[],
+  p_profiles admission_profile[], p_requests admission_request[]
+) RETURNS json LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  -- A caller's clock may see the end of a subscription on the other side than the database's: near it either is taken.
+  clock_skew_seconds CONSTANT int := 5;
+  width CONSTANT int := cardinality(penstock_bucket_names());
+  size CONSTANT int := cardinality(p_requests);
+  r record;
+  b balances;
+  c admission_caller;
+  w admission_window;
+  o admission_org;
+  f admission_profile;
+  q admission_request;
+  caller_state int[] := '{}';
+  org_open boolean[] := array_fill(false, ARRAY[cardinality(p_orgs)]);
+  org_period timestamptz[] := '{}';
+  org_reserved bigint[] := '{}';
+  avail bigint[] := '{}';
+  w_slots int[] := '{}';
+  w_taken int[] := array_fill(0, ARRAY[cardinality(p_windows)]);
+  w_gains bigint[] := '{}';
+  w_now bigint[] := '{}';
+  codes int[] := array_fill(0, ARRAY[size]);
+  left_x int[] := codes;
+  left_y int[] := codes;
+  given_credits bigint[] := array_fill(0::bigint, ARRAY[size]);
+  given_tokens bigint[] := given_credits;
+  covered bigint[] := given_credits;
+  short_bucket int[] := codes;
+  short_left bigint[] := given_credits;
+  known jsonb := '{}';
+  seen text[] := '{}';
+  state int;
+  x int;
+  y int;
+  base int;
+  need bigint;
+  cover bigint;
+  have bigint;
+  bucket int;
+BEGIN
+  FOREACH c IN ARRAY p_callers LOOP
+    SELECT CASE WHEN k.revoked_at IS NOT NULL THEN 1 WHEN k.expires_at <= clock_timestamp() THEN 2
+        WHEN g.version <> c.version OR (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) <> c.ended
+          AND NOT COALESCE(abs(date_part('epoch', g.subscription_ends_at - clock_timestamp())) < clock_skew_seconds, false) THEN 3
+        ELSE 0 END
+      INTO state FROM api_keys k JOIN organizations g ON g.id = k.org_id WHERE k.id = c.key_id;
+    caller_state := caller_state || COALESCE(state, 1);
+  END LOOP;
+  FOREACH f IN ARRAY p_profiles LOOP
+    IF f.org > 0 AND caller_state[f.caller] = 0 THEN
+      org_open[f.org] := true;
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_windows) LOOP
+    w := p_windows[i];
+    IF caller_state[w.caller] = 0 THEN
+      r := penstock_window_open(w.key_id, w.name, w.grain, w.stamps, w.length_us);
+      w_slots[i] := r.slots;
+      w_gains[i] := r.gains_at;
+      w_now[i] := r.now_us;
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
+    IF org_open[i] THEN
+      o := p_orgs[i];
+      b := penstock_balance_open(o.id, o.version, o.allowance);
+      org_open[i] := b.org_version <= o.version;
+      org_period[i] := b.period_start;
+      avail := avail || penstock_available(b);
+      org_reserved := org_reserved || b.reserved;
+    ELSE
+      avail := avail || penstock_zeros();
+      org_reserved := org_reserved || penstock_zeros();
+    END IF;
+  END LOOP;
+
+  FOR i IN 1 .. size LOOP
+    q := p_requests[i];
+    f := p_profiles[q.profile];
+    codes[i] := caller_state[f.caller];
+    IF codes[i] = 0 AND q.operation_id IS NOT NULL THEN
+      IF NOT org_open[f.org] THEN
+        codes[i] := 3;
+      ELSE
+        SELECT jsonb_build_object(i - 1, l.reserved) AS entry INTO r FROM usage_ledger l WHERE l.operation_id = q.operation_id;
+        IF FOUND THEN
+          known := known || r.entry;
+          codes[i] := 6;
+        ELSIF q.operation_id = ANY (seen) THEN
+          codes[i] := 3;
+        ELSE
+          seen := seen || q.operation_id;
+        END IF;
+      END IF;
+    END IF;
+    CONTINUE WHEN codes[i] IN (1, 2, 3);
+    x := f.key_window;
+    y := f.endpoint_window;
+    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
+      codes[i] := 4;
+      left_x[i] := w_slots[x];
+      left_y[i] := w_slots[y];
+      CONTINUE;
+    END IF;
+    IF x > 0 THEN
+      w_slots[x] := w_slots[x] - 1;
+      w_taken[x] := w_taken[x] + 1;
+      left_x[i] := w_slots[x];
+    END IF;
+    IF y > 0 THEN
+      w_slots[y] := w_slots[y] - 1;
+      w_taken[y] := w_taken[y] + 1;
+      left_y[i] := w_slots[y];
+    END IF;
+    CONTINUE WHEN codes[i] = 6 OR q.operation_id IS NULL;
+    base := (f.org - 1) * width;
+    IF f.multiplier > 0 THEN
+      need := q.credits;
+      cover := q.prompt + q.max;
+      have := avail[base + 1];
+      IF need > have THEN
+        need := have / 100 * 100;
+        cover := need * 1000 / f.multiplier;
+        IF need < 100 OR cover < q.prompt + 1 THEN
+          codes[i] := 5;
+          short_bucket[i] := 2;
+          short_left[i] := greatest(0, least(avail[base + 2], have * 1000));
+          CONTINUE;
+        END IF;
+      END IF;
+      given_credits[i] := need;
+      covered[i] := cover;
+      given_tokens[i] := cover * f.multiplier;
+      avail[base + 1] := have - need;
+      avail[base + 2] := avail[base + 2] - given_tokens[i];
+      org_reserved[base + 1] := org_reserved[base + 1] + need;
+      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
+    ELSE
+      FOREACH bucket IN ARRAY f.buckets LOOP
+        IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
+          codes[i] := 5;
+          short_bucket[i] := bucket;
+          short_left[i] := greatest(0, avail[base + bucket]);
+          EXIT;
+        END IF;
+      END LOOP;
+      CONTINUE WHEN codes[i] = 5;
+      FOR k IN 1 .. width LOOP
+        avail[base + k] := avail[base + k] - f.fixed[k];
+        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
+      END LOOP;
+    END IF;
+  END LOOP;
+
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
+      job_id, run_id, holder, service_client, client_name, user_agent)
+    SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
+      profile.kind, 'reserved', org_period[profile.org],
+      COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
+      profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
+      profile.user_agent
+    FROM unnest(p_profiles) WITH ORDINALITY profile
+    JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
+    WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
+    IF org_open[i] THEN
+      o := p_orgs[i];
+      UPDATE balances t SET reserved = org_reserved[(i - 1) * width + 1 : i * width]
+        WHERE t.org_id = o.id AND t.period_start = org_period[i];
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_windows) LOOP
+    IF w_taken[i] > 0 THEN
+      w := p_windows[i];
+      r := penstock_window_take(w.key_id, w.name, w.grain, w.stamps, w.length_us, w_taken[i]);
+      w_gains[i] := r.gains_at;
+      w_now[i] := r.now_us;
+    END IF;
+  END LOOP;
+  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
+    't', w_gains, 'n', w_now, 'd', known);
+END $$;

@@ -1,0 +1,152 @@
+-- Ends many reservations at once: each is settled to its real amounts, or released. Ledger rows are locked first, in
+-- the order of their ids, then balances in the order of organisation and period, each written once.
+--
+-- More than was reserved is charged as far as the bucket has units (a superseded period: of its allowance only, because
+-- its unspent top-ups belong to the next); whole credits only; chat_tokens never more than the credits charged. What a
+-- row lost with the database held is told by its fallback: {org, key, user, kind, model, request, job, run,
+-- serviceClient, clientName, userAgent, version, allowance}.
+--
+-- Answers {"items": [[state, balance, charged], …], "balances": […]}: an item for each operation, in order; state 2 is
+-- unknown, 1 applied, 0 ended before; balance is an index from 0.
+CREATE OR REPLACE FUNCTION penstock_settle_many(p_endings settlement_ending[], p_swept boolean DEFAULT false)
+RETURNS text LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  zeros CONSTANT bigint[] := penstock_zeros();
+  width CONSTANT int := cardinality(zeros);
+  r record;
+  b balances;
+  opened boolean := false;
+  fires boolean;
+  now_used bigint[];
+  now_reserved bigint[];
+  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_endings)]);
+  shown text[] := '{}';
+  charged bigint[];
+  charged_text text;
+  last_op text;
+  ended_op text[] := '{}';
+  ended_state text[] := '{}';
+  ended_charged text[] := '{}';
+  want bigint;
+  had bigint;
+  room bigint;
+BEGIN
+  IF cardinality(p_endings) > 1 THEN
+    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (ARRAY(SELECT e.operation_id FROM unnest(p_endings) e))
+      ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  END IF;
+  PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
+    ORDER BY e.operation_id COLLATE "C";
+  FOR r IN
+    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+      0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
+    FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
+    ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
+  LOOP
+    IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
+      IF opened THEN
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+      END IF;
+      SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+      opened := true;
+      fires := b.superseded;
+      now_used := b.used;
+      now_reserved := b.reserved;
+    END IF;
+    IF r.op = last_op THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || charged_text || ']';
+      CONTINUE;
+    END IF;
+    IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
+      CONTINUE;
+    END IF;
+    charged := zeros;
+    FOR k IN 1 .. CASE WHEN r.only_tokens THEN 2 ELSE width END LOOP
+      had := CASE WHEN r.state = 'reserved' THEN r.reserved[k] ELSE 0 END;
+      want := COALESCE(r.amounts[k], 0);
+      CONTINUE WHEN want = 0 AND had = 0;
+      IF k = 2 THEN
+        want := least(want, charged[1] * 1000);
+      ELSIF want > had AND b.allowance[k] <> -1 THEN
+        room := b.allowance[k] - now_used[k] - now_reserved[k];
+        IF NOT b.superseded THEN
+          room := room + b.topup_start[k] + b.topup_added[k];
+        END IF;
+        room := least(want - had, greatest(room, 0));
+        want := had + CASE WHEN k = 1 THEN room / 100 * 100 ELSE room END;
+      END IF;
+      charged[k] := want;
+      now_used[k] := now_used[k] + want;
+      now_reserved[k] := now_reserved[k] - had;
+      IF NOT fires AND k <> 2 AND b.allowance[k] <> -1 THEN
+        room := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
+        fires := (room - now_used[k]) * 10 < room AND NOT b.depleted_fired[k];
+      END IF;
+    END LOOP;
+    charged_text := array_to_json(charged);
+    items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
+    last_op := r.op;
+    ended_op := ended_op || r.op;
+    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
+    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+  END LOOP;
+  IF opened THEN
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+  END IF;
+  UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
+    FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
+  RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
+END $$;
+
+-- Writes the ledger row that a reservation would have left, with nothing reserved, where it is not there.
+CREATE OR REPLACE FUNCTION penstock_ledger_restore(p_op text, p_fallback jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  b balances;
+BEGIN
+  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
+    RETURN;
+  END IF;
+  b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
+    ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
+      run_id, service_client, client_name, user_agent)
+    VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
+      b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
+      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
+    ON CONFLICT DO NOTHING;
+END $$;
+
+-- One settlement inside another transaction: {applied, charged (hundredths by bucket), balances: {limits, used,
+-- reserved}}; balances is absent where the operation is unknown and no fallback was given.
+CREATE OR REPLACE FUNCTION penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL)
+RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
+BEGIN
+  RETURN jsonb_strip_nulls(jsonb_build_object(
+    'applied', answer #> '{items,0,0}' = '1',
+    'charged', COALESCE(answer #> '{items,0,2}', to_jsonb(penstock_zeros())),
+    'balances', answer #> '{balances,0}'));
+END $$;
+
+-- Gives one reservation back inside another transaction; false where it had ended before.
+CREATE OR REPLACE FUNCTION penstock_release(p_operation_id text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+END $$;
+
+-- The reservation belongs to a job (or a run) from now on: no process holds it. False where it had ended before.
+CREATE OR REPLACE FUNCTION penstock_attach(p_operation_id text, p_job_id text, p_run_id text DEFAULT NULL) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE usage_ledger l SET holder = NULL, job_id = COALESCE(p_job_id, l.job_id), run_id = COALESCE(p_run_id, l.run_id)
+    WHERE l.operation_id = p_operation_id AND l.state = 'reserved';
+  RETURN FOUND;
+END $$;
+
+-- Ends a statement that finds, while it is at work, that what it does must not be done: nothing of it stays.
+CREATE OR REPLACE FUNCTION penstock_refuse() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION SQLSTATE 'PM001';
+END $$;

@@ -1,0 +1,23 @@
+-- Charges of operations whose callers were told that nothing came of them, before anybody knew that they had been
+-- charged: released after all. What a retry was given meanwhile stays charged. Rows are locked as settlements lock
+-- them.
+CREATE OR REPLACE FUNCTION penstock_take_back(p_ops text[]) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  b balances;
+  taken int := 0;
+BEGIN
+  PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  FOR r IN
+    SELECT l.operation_id, l.org_id, l.period_start, l.charged FROM usage_ledger l
+      WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
+      ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
+  LOOP
+    SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+    b.used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    PERFORM penstock_balance_write(b);
+    UPDATE usage_ledger l SET state = 'released', charged = NULL, settled_at = clock_timestamp() WHERE l.operation_id = r.operation_id;
+    taken := taken + 1;
+  END LOOP;
+  RETURN taken;
+END $$;

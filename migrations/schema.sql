@@ -1,0 +1,3027 @@
+-- The schema that the migrations make. `npm run migrations` writes this file, and a test compares it.
+
+CREATE TYPE admission_caller AS (
+  key_id text,
+  user_id text,
+  version bigint,
+  ended boolean\n);
+
+CREATE TYPE admission_org AS (
+  id text,
+  version bigint,
+  allowance bigint[],
+  wanted bigint[]\n);
+
+CREATE TYPE admission_profile AS (
+  caller integer,
+  key_window integer,
+  endpoint_window integer,
+  org integer,
+  kind text,
+  model text,
+  multiplier bigint,
+  fixed bigint[],
+  buckets integer[],
+  service_client text,
+  client_name text,
+  user_agent text\n);
+
+CREATE TYPE admission_request AS (
+  profile integer,
+  operation_id text,
+  request_id text,
+  job_id text,
+  run_id text,
+  prompt bigint,
+  max bigint,
+  credits bigint,
+  tokens bigint\n);
+
+CREATE TYPE admission_window AS (
+  key_id text,
+  name text,
+  caller integer,
+  grain integer,
+  stamps integer,
+  length_us bigint,
+  wanted integer\n);
+
+CREATE TYPE settlement_ending AS (
+  operation_id text,
+  amounts bigint[],
+  fallback jsonb\n);
+
+CREATE TYPE settlement_event AS (
+  at integer,
+  org text,
+  type text,
+  data jsonb,
+  unheard boolean,
+  trace text\n);
+
+CREATE SEQUENCE job_turn;
+GRANT USAGE ON SEQUENCE job_turn TO penstock_system;
+
+CREATE TABLE agent_memories (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  agent_id text NOT NULL,
+  end_user text,
+  run_id text,
+  content text NOT NULL,
+  embedding bytea,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT agent_memories_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT agent_memories_pkey PRIMARY KEY (id)
+);
+CREATE INDEX agent_memories_agent ON public.agent_memories USING btree (agent_id);
+CREATE INDEX agent_memories_of ON public.agent_memories USING btree (org_id, agent_id, end_user, id);
+CREATE UNIQUE INDEX agent_memories_once ON public.agent_memories USING btree (org_id, agent_id, COALESCE(end_user, ''::text), md5(content));
+ALTER TABLE agent_memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agent_memories FORCE ROW LEVEL SECURITY;
+CREATE POLICY agent_memories_system ON agent_memories FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agent_memories_tenant ON agent_memories FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_memories TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_memories TO penstock_tenant;
+
+CREATE TABLE agent_run_events (
+  run_id text NOT NULL,
+  org_id text NOT NULL,
+  sequence integer NOT NULL,
+  type text NOT NULL,
+  data jsonb NOT NULL,
+  status text NOT NULL,
+  total_steps integer NOT NULL,
+  tokens_used bigint NOT NULL,
+  credits_used bigint NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT agent_run_events_pkey PRIMARY KEY (run_id, sequence),
+  CONSTRAINT agent_run_events_run_id_fkey FOREIGN KEY (run_id) REFERENCES agent_runs(id) ON DELETE CASCADE,
+  CONSTRAINT agent_run_events_type_check CHECK ((type = ANY (ARRAY['start'::text, 'step'::text, 'done'::text, 'error'::text])))
+);
+ALTER TABLE agent_run_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agent_run_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY agent_run_events_system ON agent_run_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agent_run_events_tenant ON agent_run_events FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_run_events TO penstock_system;
+GRANT SELECT ON agent_run_events TO penstock_tenant;
+
+CREATE TABLE agent_run_steps (
+  run_id text NOT NULL,
+  org_id text NOT NULL,
+  step_number integer NOT NULL,
+  step_type text NOT NULL,
+  content text,
+  tool_name text,
+  tool_input jsonb,
+  tool_output jsonb,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT agent_run_steps_pkey PRIMARY KEY (run_id, step_number),
+  CONSTRAINT agent_run_steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES agent_runs(id) ON DELETE CASCADE,
+  CONSTRAINT agent_run_steps_step_type_check CHECK ((step_type = ANY (ARRAY['thinking'::text, 'tool_call'::text, 'tool_result'::text, 'response'::text, 'error'::text])))
+);
+ALTER TABLE agent_run_steps ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agent_run_steps FORCE ROW LEVEL SECURITY;
+CREATE POLICY agent_run_steps_system ON agent_run_steps FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agent_run_steps_tenant ON agent_run_steps FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_run_steps TO penstock_system;
+GRANT SELECT ON agent_run_steps TO penstock_tenant;
+
+CREATE TABLE agent_runs (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  user_id text NOT NULL,
+  key_id text NOT NULL,
+  agent_id text NOT NULL,
+  agent_org_id text,
+  agent jsonb NOT NULL,
+  session_id text NOT NULL,
+  end_user text,
+  status text DEFAULT 'running'::text NOT NULL,
+  input text NOT NULL,
+  attachments jsonb DEFAULT '[]'::jsonb NOT NULL,
+  history jsonb DEFAULT '[]'::jsonb NOT NULL,
+  output text,
+  error_message text,
+  total_steps integer DEFAULT 0 NOT NULL,
+  tokens_used bigint DEFAULT 0 NOT NULL,
+  credits_used bigint DEFAULT 0 NOT NULL,
+  operation_id text NOT NULL,
+  request_id text NOT NULL,
+  client jsonb NOT NULL,
+  plan_code text NOT NULL,
+  state jsonb,
+  sequence integer DEFAULT 0 NOT NULL,
+  fence integer DEFAULT 0 NOT NULL,
+  worker_id text,
+  lease_until timestamp with time zone,
+  deadline timestamp with time zone,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  CONSTRAINT agent_runs_check CHECK (((status = 'running'::text) = (completed_at IS NULL))),
+  CONSTRAINT agent_runs_operation_id_key UNIQUE (operation_id),
+  CONSTRAINT agent_runs_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT agent_runs_pkey PRIMARY KEY (id),
+  CONSTRAINT agent_runs_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (fillfactor=80);
+CREATE INDEX agent_runs_finished ON public.agent_runs USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+CREATE INDEX agent_runs_list ON public.agent_runs USING btree (org_id, agent_id, id);
+CREATE INDEX agent_runs_open ON public.agent_runs USING btree (id) WHERE (status = 'running'::text);
+CREATE INDEX agent_runs_queue ON public.agent_runs USING btree (org_id, id) WHERE ((status = 'running'::text) AND (worker_id IS NULL));
+CREATE INDEX agent_runs_session ON public.agent_runs USING btree (org_id, agent_id, session_id, id);
+CREATE INDEX agent_runs_worked ON public.agent_runs USING btree (org_id, id) WHERE ((status = 'running'::text) AND (worker_id IS NOT NULL));
+ALTER TABLE agent_runs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agent_runs FORCE ROW LEVEL SECURITY;
+CREATE POLICY agent_runs_system ON agent_runs FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agent_runs_tenant ON agent_runs FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_runs TO penstock_system;
+GRANT SELECT ON agent_runs TO penstock_tenant;
+
+CREATE TABLE agent_sessions (
+  org_id text NOT NULL,
+  agent_id text NOT NULL,
+  session_id text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT agent_sessions_pkey PRIMARY KEY (org_id, agent_id, session_id)
+);
+ALTER TABLE agent_sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agent_sessions FORCE ROW LEVEL SECURITY;
+CREATE POLICY agent_sessions_system ON agent_sessions FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agent_sessions_tenant ON agent_sessions FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_sessions TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON agent_sessions TO penstock_tenant;
+
+CREATE TABLE agents (
+  id text NOT NULL,
+  org_id text,
+  user_id text,
+  name text NOT NULL,
+  description text DEFAULT ''::text NOT NULL,
+  icon text DEFAULT 'bot'::text NOT NULL,
+  system_prompt text NOT NULL,
+  model text NOT NULL,
+  tools text[] DEFAULT '{}'::text[] NOT NULL,
+  temperature double precision NOT NULL,
+  max_tokens integer NOT NULL,
+  max_iterations integer NOT NULL,
+  memory_enabled boolean DEFAULT false NOT NULL,
+  is_template boolean DEFAULT false NOT NULL,
+  template_category text,
+  is_public boolean DEFAULT false NOT NULL,
+  run_count bigint DEFAULT 0 NOT NULL,
+  deleted_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT agents_check CHECK ((is_template = (org_id IS NULL))),
+  CONSTRAINT agents_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT agents_pkey PRIMARY KEY (id)
+);
+CREATE INDEX agents_deleted ON public.agents USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX agents_org ON public.agents USING btree (org_id, id) WHERE (deleted_at IS NULL);
+ALTER TABLE agents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE agents FORCE ROW LEVEL SECURITY;
+CREATE POLICY agents_delete ON agents FOR DELETE TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+CREATE POLICY agents_insert ON agents FOR INSERT TO penstock_tenant WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+CREATE POLICY agents_read ON agents FOR SELECT TO penstock_tenant USING (((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)) OR is_template OR is_public));
+CREATE POLICY agents_system ON agents FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY agents_update ON agents FOR UPDATE TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON agents TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON agents TO penstock_tenant;
+
+CREATE TABLE api_keys (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  user_id text NOT NULL,
+  name text NOT NULL,
+  prefix text NOT NULL,
+  hash bytea NOT NULL,
+  scopes text[] NOT NULL,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  session_id text,
+  made_by text,
+  CONSTRAINT api_keys_hash_key UNIQUE (hash),
+  CONSTRAINT api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT api_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT api_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX api_keys_org ON public.api_keys USING btree (org_id, id);
+CREATE UNIQUE INDEX api_keys_session ON public.api_keys USING btree (session_id, org_id) WHERE ((session_id IS NOT NULL) AND (revoked_at IS NULL));
+ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE api_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY api_keys_system ON api_keys FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY api_keys_tenant ON api_keys FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON api_keys TO penstock_system;
+GRANT SELECT ON api_keys TO penstock_tenant;
+
+CREATE TABLE balances (
+  org_id text COLLATE "C" NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  period_end timestamp with time zone NOT NULL,
+  anchor_at timestamp with time zone NOT NULL,
+  org_version bigint NOT NULL,
+  superseded boolean DEFAULT false NOT NULL,
+  allowance bigint[] NOT NULL,
+  topup_start bigint[] DEFAULT penstock_zeros() NOT NULL,
+  topup_added bigint[] DEFAULT penstock_zeros() NOT NULL,
+  covered bigint[] DEFAULT penstock_zeros() NOT NULL,
+  used bigint[] DEFAULT penstock_zeros() NOT NULL,
+  reserved bigint[] DEFAULT penstock_zeros() NOT NULL,
+  low_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
+  depleted_fired boolean[] DEFAULT penstock_no_flags() NOT NULL,
+  CONSTRAINT balances_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT balances_pkey PRIMARY KEY (org_id, period_start)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=20);
+CREATE UNIQUE INDEX balances_current ON public.balances USING btree (org_id) WHERE (NOT superseded);
+ALTER TABLE balances ENABLE ROW LEVEL SECURITY;
+ALTER TABLE balances FORCE ROW LEVEL SECURITY;
+CREATE POLICY balances_system ON balances FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY balances_tenant ON balances FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON balances TO penstock_system;
+GRANT SELECT ON balances TO penstock_tenant;
+
+CREATE TABLE credentials (
+  user_id text NOT NULL,
+  password_hash text,
+  vouched_by text,
+  signed_in_at timestamp with time zone,
+  CONSTRAINT credentials_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX credentials_voucher ON public.credentials USING btree (user_id, COALESCE(vouched_by, ''::text));
+ALTER TABLE credentials ENABLE ROW LEVEL SECURITY;
+ALTER TABLE credentials FORCE ROW LEVEL SECURITY;
+CREATE POLICY credentials_system ON credentials FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON credentials TO penstock_system;
+
+CREATE TABLE dead_letters (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  topic text NOT NULL,
+  key text NOT NULL,
+  consumer_group text NOT NULL,
+  event jsonb NOT NULL,
+  error text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT dead_letters_pkey PRIMARY KEY (id)
+);
+ALTER TABLE dead_letters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE dead_letters FORCE ROW LEVEL SECURITY;
+CREATE POLICY dead_letters_system ON dead_letters FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON dead_letters TO penstock_system;
+
+CREATE TABLE event_traces (
+  event_id text NOT NULL,
+  traceparent text NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT event_traces_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX event_traces_age ON public.event_traces USING btree (created_at);
+ALTER TABLE event_traces ENABLE ROW LEVEL SECURITY;
+ALTER TABLE event_traces FORCE ROW LEVEL SECURITY;
+CREATE POLICY event_traces_system ON event_traces FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON event_traces TO penstock_system;
+
+CREATE TABLE file_store (
+  installation_id text NOT NULL,
+  bound_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT file_store_pkey PRIMARY KEY (installation_id)
+);
+GRANT INSERT, SELECT ON file_store TO penstock_system;
+
+CREATE TABLE files (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  content_type text NOT NULL,
+  size_bytes bigint NOT NULL,
+  extension text NOT NULL,
+  width integer,
+  height integer,
+  duration_seconds double precision,
+  job_id text,
+  run_id text,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT files_pkey PRIMARY KEY (id)
+);
+CREATE INDEX files_job_id ON public.files USING btree (job_id) WHERE (job_id IS NOT NULL);
+CREATE INDEX files_org_id ON public.files USING btree (org_id);
+CREATE INDEX files_run_id ON public.files USING btree (run_id) WHERE (run_id IS NOT NULL);
+ALTER TABLE files ENABLE ROW LEVEL SECURITY;
+ALTER TABLE files FORCE ROW LEVEL SECURITY;
+CREATE POLICY files_system ON files FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY files_tenant ON files FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON files TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON files TO penstock_tenant;
+CREATE TRIGGER files_gone AFTER DELETE ON public.files REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION penstock_files_gone();
+CREATE TRIGGER files_stored AFTER INSERT ON public.files REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION penstock_files_stored();
+
+CREATE TABLE idempotency_keys (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  key text NOT NULL,
+  fingerprint bytea NOT NULL,
+  state text DEFAULT 'in_flight'::text NOT NULL,
+  process_id text,
+  job_ids text[] DEFAULT '{}'::text[] NOT NULL,
+  scopes text[] DEFAULT '{}'::text[] NOT NULL,
+  status integer,
+  headers jsonb,
+  body bytea,
+  made bytea,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT idempotency_keys_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT idempotency_keys_org_id_key_key UNIQUE (org_id, key),
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT idempotency_keys_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'done'::text])))
+);
+CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
+ALTER TABLE idempotency_keys ENABLE ROW LEVEL SECURITY;
+ALTER TABLE idempotency_keys FORCE ROW LEVEL SECURITY;
+CREATE POLICY idempotency_keys_system ON idempotency_keys FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY idempotency_keys_tenant ON idempotency_keys FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON idempotency_keys TO penstock_tenant;
+CREATE TRIGGER idempotency_answers_gone AFTER DELETE ON public.idempotency_keys REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION penstock_answers_gone();
+CREATE TRIGGER idempotency_answers_kept AFTER UPDATE ON public.idempotency_keys REFERENCING OLD TABLE AS gone NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION penstock_answers_kept();
+
+CREATE TABLE installation (
+  only_one boolean DEFAULT true NOT NULL,
+  id text NOT NULL,
+  signing_secret text,
+  kafka boolean DEFAULT false NOT NULL,
+  webhook_plans text[],
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  public_url text,
+  CONSTRAINT installation_only_one_check CHECK (only_one),
+  CONSTRAINT installation_pkey PRIMARY KEY (only_one)
+);
+GRANT SELECT, UPDATE ON installation TO penstock_system;
+
+CREATE TABLE job_events (
+  job_id text NOT NULL,
+  org_id text NOT NULL,
+  sequence integer NOT NULL,
+  type text NOT NULL,
+  status text NOT NULL,
+  progress integer NOT NULL,
+  attempt integer NOT NULL,
+  fence integer NOT NULL,
+  started_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT job_events_pkey PRIMARY KEY (job_id, sequence)
+);
+ALTER TABLE job_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE job_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY job_events_system ON job_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY job_events_tenant ON job_events FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON job_events TO penstock_system;
+GRANT SELECT ON job_events TO penstock_tenant;
+
+CREATE TABLE job_turns (
+  tool text NOT NULL,
+  org_id text NOT NULL,
+  served bigint NOT NULL,
+  CONSTRAINT job_turns_pkey PRIMARY KEY (tool, org_id)
+) WITH (fillfactor=70);
+ALTER TABLE job_turns ENABLE ROW LEVEL SECURITY;
+ALTER TABLE job_turns FORCE ROW LEVEL SECURITY;
+CREATE POLICY job_turns_system ON job_turns FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON job_turns TO penstock_system;
+
+CREATE TABLE jobs (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  user_id text NOT NULL,
+  key_id text NOT NULL,
+  tool text NOT NULL,
+  status text DEFAULT 'pending'::text NOT NULL,
+  progress integer DEFAULT 0 NOT NULL,
+  input_params jsonb NOT NULL,
+  output_data jsonb,
+  result jsonb,
+  estimated_credits double precision NOT NULL,
+  actual_credits double precision,
+  error_message text,
+  error_code text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  started_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  model text NOT NULL,
+  model_tier text NOT NULL,
+  multiplier integer NOT NULL,
+  operation_id text NOT NULL,
+  request_id text NOT NULL,
+  client jsonb NOT NULL,
+  attempt integer DEFAULT 0 NOT NULL,
+  fence integer DEFAULT 0 NOT NULL,
+  sequence integer DEFAULT 1 NOT NULL,
+  worker_id text,
+  lease_until timestamp with time zone,
+  deadline timestamp with time zone,
+  orders jsonb,
+  CONSTRAINT jobs_check CHECK (((status = 'processing'::text) = ((worker_id IS NOT NULL) AND (lease_until IS NOT NULL)))),
+  CONSTRAINT jobs_check1 CHECK (((status = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text])) = (completed_at IS NOT NULL))),
+  CONSTRAINT jobs_check2 CHECK (((status <> 'completed'::text) OR ((progress = 100) AND (output_data IS NOT NULL) AND (actual_credits IS NOT NULL)))),
+  CONSTRAINT jobs_check3 CHECK (((status <> 'failed'::text) OR (error_message IS NOT NULL))),
+  CONSTRAINT jobs_operation_id_key UNIQUE (operation_id),
+  CONSTRAINT jobs_pkey PRIMARY KEY (id),
+  CONSTRAINT jobs_progress_check CHECK (((progress >= 0) AND (progress <= 100))),
+  CONSTRAINT jobs_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'completed'::text, 'failed'::text, 'cancelled'::text]))),
+  CONSTRAINT jobs_tool_check CHECK ((tool = ANY (ARRAY['image'::text, 'image_edit'::text, 'video'::text, 'music'::text, 'tts'::text, 'stt'::text])))
+) WITH (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
+CREATE INDEX jobs_by_org ON public.jobs USING btree (org_id, id);
+CREATE INDEX jobs_by_org_tool ON public.jobs USING btree (org_id, tool, id);
+CREATE INDEX jobs_finished ON public.jobs USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+CREATE INDEX jobs_leases ON public.jobs USING btree (lease_until) WHERE (status = 'processing'::text);
+CREATE INDEX jobs_open ON public.jobs USING btree (org_id, id) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text]));
+CREATE INDEX jobs_orders_left ON public.jobs USING btree (completed_at) WHERE ((orders IS NOT NULL) AND (status = ANY (ARRAY['cancelled'::text, 'failed'::text])));
+CREATE INDEX jobs_queue ON public.jobs USING btree (tool, org_id, id) WHERE (status = 'pending'::text);
+ALTER TABLE jobs ENABLE ROW LEVEL SECURITY;
+ALTER TABLE jobs FORCE ROW LEVEL SECURITY;
+CREATE POLICY jobs_system ON jobs FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY jobs_tenant ON jobs FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON jobs TO penstock_system;
+GRANT SELECT ON jobs TO penstock_tenant;
+CREATE TRIGGER jobs_forget_events AFTER DELETE ON public.jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION penstock_job_events_forget();
+
+CREATE TABLE knowledge_chunks (
+  file_id text NOT NULL,
+  org_id text NOT NULL,
+  agent_id text NOT NULL,
+  "position" integer NOT NULL,
+  text text NOT NULL,
+  search tsvector GENERATED ALWAYS AS (to_tsvector('simple'::regconfig, text)) STORED,
+  embedding bytea,
+  CONSTRAINT knowledge_chunks_file_id_fkey FOREIGN KEY (file_id) REFERENCES knowledge_files(id) ON DELETE CASCADE,
+  CONSTRAINT knowledge_chunks_pkey PRIMARY KEY (file_id, "position")
+);
+CREATE INDEX knowledge_chunks_agent ON public.knowledge_chunks USING btree (org_id, agent_id);
+CREATE INDEX knowledge_chunks_search ON public.knowledge_chunks USING gin (search) WITH (fastupdate=off);
+ALTER TABLE knowledge_chunks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE knowledge_chunks FORCE ROW LEVEL SECURITY;
+CREATE POLICY knowledge_chunks_system ON knowledge_chunks FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY knowledge_chunks_tenant ON knowledge_chunks FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON knowledge_chunks TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON knowledge_chunks TO penstock_tenant;
+
+CREATE TABLE knowledge_files (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  agent_id text NOT NULL,
+  file_id text NOT NULL,
+  filename text NOT NULL,
+  content_type text NOT NULL,
+  size_bytes bigint NOT NULL,
+  status text DEFAULT 'pending'::text NOT NULL,
+  error_message text,
+  chunk_count integer DEFAULT 0 NOT NULL,
+  attempt integer DEFAULT 0 NOT NULL,
+  fence integer DEFAULT 0 NOT NULL,
+  worker_id text,
+  lease_until timestamp with time zone,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT knowledge_files_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT knowledge_files_pkey PRIMARY KEY (id),
+  CONSTRAINT knowledge_files_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'completed'::text, 'failed'::text])))
+);
+CREATE INDEX knowledge_files_agent ON public.knowledge_files USING btree (org_id, agent_id, id);
+CREATE INDEX knowledge_files_open ON public.knowledge_files USING btree (created_at) WHERE (status = ANY (ARRAY['pending'::text, 'processing'::text]));
+ALTER TABLE knowledge_files ENABLE ROW LEVEL SECURITY;
+ALTER TABLE knowledge_files FORCE ROW LEVEL SECURITY;
+CREATE POLICY knowledge_files_system ON knowledge_files FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY knowledge_files_tenant ON knowledge_files FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON knowledge_files TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON knowledge_files TO penstock_tenant;
+
+CREATE TABLE members (
+  org_id text NOT NULL,
+  user_id text NOT NULL,
+  role text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT members_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT members_pkey PRIMARY KEY (org_id, user_id),
+  CONSTRAINT members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text]))),
+  CONSTRAINT members_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX members_user ON public.members USING btree (user_id);
+ALTER TABLE members ENABLE ROW LEVEL SECURITY;
+ALTER TABLE members FORCE ROW LEVEL SECURITY;
+CREATE POLICY members_system ON members FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY members_tenant ON members FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON members TO penstock_system;
+GRANT SELECT ON members TO penstock_tenant;
+
+CREATE TABLE organizations (
+  id text NOT NULL,
+  name text NOT NULL,
+  plan_code text NOT NULL,
+  subscription_id text,
+  subscription_status text DEFAULT 'none'::text NOT NULL,
+  anchor_at timestamp with time zone DEFAULT date_trunc('milliseconds'::text, now()) NOT NULL,
+  subscription_ends_at timestamp with time zone,
+  version bigint DEFAULT 1 NOT NULL,
+  service_user_id text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+  CONSTRAINT organizations_pkey PRIMARY KEY (id),
+  CONSTRAINT organizations_subscription_status_check CHECK ((subscription_status = ANY (ARRAY['none'::text, 'active'::text, 'cancelled'::text])))
+);
+CREATE INDEX organizations_name ON public.organizations USING btree (name);
+ALTER TABLE organizations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE organizations FORCE ROW LEVEL SECURITY;
+CREATE POLICY organizations_system ON organizations FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY organizations_tenant ON organizations FOR ALL TO penstock_tenant USING ((id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON organizations TO penstock_system;
+GRANT SELECT ON organizations TO penstock_tenant;
+
+CREATE TABLE outbox (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  topic text NOT NULL,
+  key text NOT NULL,
+  event jsonb NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT outbox_pkey PRIMARY KEY (id),
+  CONSTRAINT outbox_topic_check CHECK ((topic = ANY (ARRAY['jobs'::text, 'agents'::text, 'events'::text])))
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=70);
+ALTER TABLE outbox ENABLE ROW LEVEL SECURITY;
+ALTER TABLE outbox FORCE ROW LEVEL SECURITY;
+CREATE POLICY outbox_system ON outbox FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON outbox TO penstock_system;
+CREATE TRIGGER outbox_webhooks AFTER INSERT ON public.outbox FOR EACH ROW WHEN ((new.topic = 'events'::text)) EXECUTE FUNCTION penstock_webhook_fan_out();
+
+CREATE TABLE outbox_publisher (
+  single boolean DEFAULT true NOT NULL,
+  holder text,
+  until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+  CONSTRAINT outbox_publisher_pkey PRIMARY KEY (single),
+  CONSTRAINT outbox_publisher_single_check CHECK (single)
+);
+ALTER TABLE outbox_publisher ENABLE ROW LEVEL SECURITY;
+ALTER TABLE outbox_publisher FORCE ROW LEVEL SECURITY;
+CREATE POLICY outbox_publisher_system ON outbox_publisher FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON outbox_publisher TO penstock_system;
+
+CREATE TABLE processes (
+  id text COLLATE "C" NOT NULL,
+  role text NOT NULL,
+  lease_until timestamp with time zone NOT NULL,
+  started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT processes_pkey PRIMARY KEY (id)
+);
+GRANT DELETE, INSERT, SELECT, UPDATE ON processes TO penstock_system;
+
+CREATE UNLOGGED TABLE rate_windows (
+  key_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  grain integer NOT NULL,
+  fill integer DEFAULT 0 NOT NULL,
+  stamps bigint[] STORAGE MAIN NOT NULL,
+  CONSTRAINT rate_windows_pkey PRIMARY KEY (key_id, name)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=25, toast_tuple_target=8160);
+GRANT DELETE, INSERT, SELECT, UPDATE ON rate_windows TO penstock_system;
+
+CREATE TABLE sessions (
+  id text NOT NULL,
+  user_id text NOT NULL,
+  hash bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  revoked_at timestamp with time zone,
+  vouched_by text[],
+  CONSTRAINT sessions_hash_key UNIQUE (hash),
+  CONSTRAINT sessions_pkey PRIMARY KEY (id),
+  CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
+ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sessions FORCE ROW LEVEL SECURITY;
+CREATE POLICY sessions_system ON sessions FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON sessions TO penstock_system;
+
+CREATE TABLE sign_in_failures (
+  email_hash bytea NOT NULL,
+  failures integer NOT NULL,
+  failed_at timestamp with time zone NOT NULL,
+  CONSTRAINT sign_in_failures_pkey PRIMARY KEY (email_hash)
+);
+CREATE INDEX sign_in_failures_time ON public.sign_in_failures USING btree (failed_at);
+ALTER TABLE sign_in_failures ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sign_in_failures FORCE ROW LEVEL SECURITY;
+CREATE POLICY sign_in_failures_system ON sign_in_failures FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON sign_in_failures TO penstock_system;
+
+CREATE TABLE sign_in_links (
+  hash bytea NOT NULL,
+  user_id text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  vouched_by text,
+  CONSTRAINT sign_in_links_pkey PRIMARY KEY (hash),
+  CONSTRAINT sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sign_in_links_user ON public.sign_in_links USING btree (user_id);
+ALTER TABLE sign_in_links ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sign_in_links FORCE ROW LEVEL SECURITY;
+CREATE POLICY sign_in_links_system ON sign_in_links FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+GRANT DELETE, INSERT, SELECT, UPDATE ON sign_in_links TO penstock_system;
+
+CREATE TABLE spoken_texts (
+  job_id text NOT NULL,
+  org_id text NOT NULL,
+  text text NOT NULL,
+  seconds double precision NOT NULL,
+  print bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT spoken_texts_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE CASCADE,
+  CONSTRAINT spoken_texts_pkey PRIMARY KEY (job_id)
+);
+CREATE INDEX spoken_texts_newest ON public.spoken_texts USING btree (org_id, created_at DESC);
+ALTER TABLE spoken_texts ENABLE ROW LEVEL SECURITY;
+ALTER TABLE spoken_texts FORCE ROW LEVEL SECURITY;
+CREATE POLICY spoken_texts_tenant ON spoken_texts FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON spoken_texts TO penstock_tenant;
+
+CREATE TABLE stored_bytes (
+  org_id text NOT NULL,
+  part smallint NOT NULL,
+  bytes bigint DEFAULT 0 NOT NULL,
+  items bigint DEFAULT 0 NOT NULL,
+  CONSTRAINT stored_bytes_pkey PRIMARY KEY (org_id, part)
+) WITH (fillfactor=50);
+ALTER TABLE stored_bytes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE stored_bytes FORCE ROW LEVEL SECURITY;
+CREATE POLICY stored_bytes_system ON stored_bytes FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY stored_bytes_tenant ON stored_bytes FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON stored_bytes TO penstock_tenant;
+
+CREATE TABLE usage_ledger (
+  operation_id text COLLATE "C" NOT NULL,
+  org_id text COLLATE "C" NOT NULL,
+  key_id text,
+  user_id text,
+  kind text NOT NULL,
+  state text NOT NULL,
+  swept boolean DEFAULT false NOT NULL,
+  period_start timestamp with time zone NOT NULL,
+  reserved bigint[] NOT NULL,
+  charged bigint[],
+  granted bigint[],
+  given boolean,
+  model text,
+  request_id text,
+  job_id text,
+  run_id text,
+  holder text COLLATE "C",
+  service_client text,
+  client_name text,
+  user_agent text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  settled_at timestamp with time zone,
+  CONSTRAINT usage_ledger_pkey PRIMARY KEY (operation_id),
+  CONSTRAINT usage_ledger_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text, 'released'::text])))
+) WITH (fillfactor=80);
+CREATE INDEX usage_ledger_by_org ON public.usage_ledger USING btree (org_id, created_at);
+CREATE INDEX usage_ledger_held ON public.usage_ledger USING btree (holder) WHERE ((state = 'reserved'::text) AND (holder IS NOT NULL));
+ALTER TABLE usage_ledger ENABLE ROW LEVEL SECURITY;
+ALTER TABLE usage_ledger FORCE ROW LEVEL SECURITY;
+CREATE POLICY usage_ledger_system ON usage_ledger FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY usage_ledger_tenant ON usage_ledger FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON usage_ledger TO penstock_system;
+GRANT SELECT ON usage_ledger TO penstock_tenant;
+
+CREATE TABLE users (
+  id text NOT NULL,
+  org_id text,
+  email text,
+  kind text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT users_check CHECK (((kind = 'service'::text) = (org_id IS NOT NULL))),
+  CONSTRAINT users_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'person'::text]))),
+  CONSTRAINT users_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT users_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX users_email ON public.users USING btree (lower(email));
+CREATE INDEX users_org ON public.users USING btree (org_id);
+ALTER TABLE users ENABLE ROW LEVEL SECURITY;
+ALTER TABLE users FORCE ROW LEVEL SECURITY;
+CREATE POLICY users_system ON users FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY users_tenant ON users FOR SELECT TO penstock_tenant USING (((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)) OR (EXISTS ( SELECT 1
+   FROM members
+  WHERE ((members.user_id = users.id) AND (members.org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)))))));
+GRANT DELETE, INSERT, SELECT, UPDATE ON users TO penstock_system;
+GRANT SELECT ON users TO penstock_tenant;
+
+CREATE TABLE webhook_deliveries (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  webhook_id text NOT NULL,
+  event_id text NOT NULL,
+  event_type text NOT NULL,
+  status text DEFAULT 'pending'::text NOT NULL,
+  attempts jsonb DEFAULT '[]'::jsonb NOT NULL,
+  scheduled_attempts integer DEFAULT 0 NOT NULL,
+  next_attempt_at timestamp with time zone,
+  claimed_until timestamp with time zone,
+  claim text,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text]))),
+  CONSTRAINT webhook_deliveries_webhook_id_event_id_key UNIQUE (webhook_id, event_id),
+  CONSTRAINT webhook_deliveries_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE
+) WITH (fillfactor=80);
+CREATE INDEX webhook_deliveries_claimed ON public.webhook_deliveries USING btree (webhook_id) WHERE (claim IS NOT NULL);
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (webhook_id, next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (event_id);
+CREATE INDEX webhook_deliveries_list ON public.webhook_deliveries USING btree (webhook_id, id);
+ALTER TABLE webhook_deliveries ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhook_deliveries FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhook_deliveries_system ON webhook_deliveries FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY webhook_deliveries_tenant ON webhook_deliveries FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON webhook_deliveries TO penstock_system;
+GRANT SELECT ON webhook_deliveries TO penstock_tenant;
+
+CREATE TABLE webhook_events (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  type text NOT NULL,
+  event jsonb NOT NULL,
+  missed_by text[] DEFAULT '{}'::text[] NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT webhook_events_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_events_age ON public.webhook_events USING btree (created_at);
+CREATE INDEX webhook_events_org ON public.webhook_events USING btree (org_id, created_at);
+ALTER TABLE webhook_events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhook_events FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhook_events_system ON webhook_events FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY webhook_events_tenant ON webhook_events FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON webhook_events TO penstock_system;
+GRANT SELECT ON webhook_events TO penstock_tenant;
+
+CREATE TABLE webhooks (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  name text NOT NULL,
+  url text NOT NULL,
+  events text[] NOT NULL,
+  enabled boolean NOT NULL,
+  custom_headers jsonb DEFAULT '{}'::jsonb NOT NULL,
+  secret bytea NOT NULL,
+  next_secret bytea,
+  rotates_at timestamp with time zone,
+  consecutive_failures integer DEFAULT 0 NOT NULL,
+  failure_times timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+  failures_after timestamp with time zone,
+  disabled_reason text,
+  last_delivery_at timestamp with time zone,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  updated_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT webhooks_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  CONSTRAINT webhooks_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhooks_org ON public.webhooks USING btree (org_id, id);
+ALTER TABLE webhooks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE webhooks FORCE ROW LEVEL SECURITY;
+CREATE POLICY webhooks_system ON webhooks FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY webhooks_tenant ON webhooks FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON webhooks TO penstock_tenant;
+
+CREATE OR REPLACE FUNCTION public.penstock_admit(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+ RETURNS text
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  answer text := '';
+  org_period timestamptz[] := '{}';
+  began timestamptz;
+  c admission_caller;
+  w admission_window;
+  o admission_org;
+  r record;
+BEGIN
+  -- An assignment, because PERFORM would be a statement of its own.
+  answer := left(set_config('synchronous_commit', 'off', true), 0);
+  BEGIN
+    FOREACH c IN ARRAY p_callers LOOP
+      IF NOT EXISTS (SELECT 1 FROM api_keys q JOIN organizations g ON g.id = q.org_id
+          WHERE q.id = c.key_id AND q.revoked_at IS NULL AND (q.expires_at IS NULL OR q.expires_at > clock_timestamp())
+            AND g.version = c.version AND (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) = c.ended) THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+    END LOOP;
+    FOREACH w IN ARRAY p_windows LOOP
+      r := penstock_window_take(w.key_id, w.name, w.grain, w.stamps, w.length_us, w.wanted);
+      IF r.slots IS NULL THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+      answer := answer || CASE WHEN answer = '' THEN '[' ELSE ',[' END || r.slots || ',' || r.gains_at || ',' || r.now_us || ']';
+    END LOOP;
+    FOREACH o IN ARRAY p_orgs LOOP
+      -- One guarded update: adds what the batch wants if all of it fits, and else changes nothing.
+      IF 0 = ALL (o.wanted[3:]) THEN
+        -- Chat and embeddings: credits and their token view alone.
+        UPDATE balances b SET reserved[1] = b.reserved[1] + o.wanted[1], reserved[2] = b.reserved[2] + o.wanted[2]
+          WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
+            AND b.org_version <= o.version AND b.allowance = o.allowance
+            AND (b.allowance[1] = -1
+              OR b.allowance[1] + b.topup_start[1] + b.topup_added[1] - b.used[1] - b.reserved[1] >= o.wanted[1])
+          RETURNING b.period_start INTO began;
+      ELSE
+        UPDATE balances b SET reserved = ARRAY(
+            SELECT v.reserved + v.wanted FROM unnest(b.reserved, o.wanted) WITH ORDINALITY v (reserved, wanted, nth) ORDER BY v.nth)
+          WHERE b.org_id = o.id AND NOT b.superseded AND b.period_end > clock_timestamp()
+            AND b.org_version <= o.version AND b.allowance = o.allowance
+            AND NOT EXISTS (
+              SELECT 1 FROM unnest(o.wanted, penstock_available(b)) WITH ORDINALITY v (wanted, available, nth)
+              WHERE v.wanted <> 0 AND v.wanted > v.available AND v.nth <> 2)
+          RETURNING b.period_start INTO began;
+      END IF;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION SQLSTATE 'PM001';
+      END IF;
+      org_period := org_period || began;
+    END LOOP;
+    IF cardinality(p_orgs) > 0 THEN
+      INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
+        job_id, run_id, holder, service_client, client_name, user_agent)
+      SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
+        profile.kind, 'reserved', org_period[profile.org],
+        COALESCE(profile.fixed, penstock_token_vector(request.credits, request.tokens)),
+        profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
+        profile.user_agent
+      FROM unnest(p_profiles) WITH ORDINALITY profile
+      JOIN unnest(p_requests) request ON request.profile = profile.ordinality
+      WHERE request.operation_id IS NOT NULL;
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'PM001' OR unique_violation THEN
+    RETURN penstock_admit_each(p_holder, p_callers, p_windows, p_orgs, p_profiles, p_requests)::text;
+  END;
+  RETURN '{"w":[' || answer || ']}';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_admit_each(p_holder text, p_callers admission_caller[], p_windows admission_window[], p_orgs admission_org[], p_profiles admission_profile[], p_requests admission_request[])
+ RETURNS json
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  -- A caller's clock may see the end of a subscription on the other side than the database's: near it either is taken.
+  clock_skew_seconds CONSTANT int := 5;
+  width CONSTANT int := cardinality(penstock_bucket_names());
+  size CONSTANT int := cardinality(p_requests);
+  r record;
+  b balances;
+  c admission_caller;
+  w admission_window;
+  o admission_org;
+  f admission_profile;
+  q admission_request;
+  caller_state int[] := '{}';
+  org_open boolean[] := array_fill(false, ARRAY[cardinality(p_orgs)]);
+  org_period timestamptz[] := '{}';
+  org_reserved bigint[] := '{}';
+  avail bigint[] := '{}';
+  w_slots int[] := '{}';
+  w_taken int[] := array_fill(0, ARRAY[cardinality(p_windows)]);
+  w_gains bigint[] := '{}';
+  w_now bigint[] := '{}';
+  codes int[] := array_fill(0, ARRAY[size]);
+  left_x int[] := codes;
+  left_y int[] := codes;
+  given_credits bigint[] := array_fill(0::bigint, ARRAY[size]);
+  given_tokens bigint[] := given_credits;
+  covered bigint[] := given_credits;
+  short_bucket int[] := codes;
+  short_left bigint[] := given_credits;
+  known jsonb := '{}';
+  seen text[] := '{}';
+  state int;
+  x int;
+  y int;
+  base int;
+  need bigint;
+  cover bigint;
+  have bigint;
+  bucket int;
+BEGIN
+  FOREACH c IN ARRAY p_callers LOOP
+    SELECT CASE WHEN k.revoked_at IS NOT NULL THEN 1 WHEN k.expires_at <= clock_timestamp() THEN 2
+        WHEN g.version <> c.version OR (g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false)) <> c.ended
+          AND NOT COALESCE(abs(date_part('epoch', g.subscription_ends_at - clock_timestamp())) < clock_skew_seconds, false) THEN 3
+        ELSE 0 END
+      INTO state FROM api_keys k JOIN organizations g ON g.id = k.org_id WHERE k.id = c.key_id;
+    caller_state := caller_state || COALESCE(state, 1);
+  END LOOP;
+  FOREACH f IN ARRAY p_profiles LOOP
+    IF f.org > 0 AND caller_state[f.caller] = 0 THEN
+      org_open[f.org] := true;
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_windows) LOOP
+    w := p_windows[i];
+    IF caller_state[w.caller] = 0 THEN
+      r := penstock_window_open(w.key_id, w.name, w.grain, w.stamps, w.length_us);
+      w_slots[i] := r.slots;
+      w_gains[i] := r.gains_at;
+      w_now[i] := r.now_us;
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
+    IF org_open[i] THEN
+      o := p_orgs[i];
+      b := penstock_balance_open(o.id, o.version, o.allowance);
+      org_open[i] := b.org_version <= o.version;
+      org_period[i] := b.period_start;
+      avail := avail || penstock_available(b);
+      org_reserved := org_reserved || b.reserved;
+    ELSE
+      avail := avail || penstock_zeros();
+      org_reserved := org_reserved || penstock_zeros();
+    END IF;
+  END LOOP;
+
+  FOR i IN 1 .. size LOOP
+    q := p_requests[i];
+    f := p_profiles[q.profile];
+    codes[i] := caller_state[f.caller];
+    IF codes[i] = 0 AND q.operation_id IS NOT NULL THEN
+      IF NOT org_open[f.org] THEN
+        codes[i] := 3;
+      ELSE
+        SELECT jsonb_build_object(i - 1, l.reserved) AS entry INTO r FROM usage_ledger l WHERE l.operation_id = q.operation_id;
+        IF FOUND THEN
+          known := known || r.entry;
+          codes[i] := 6;
+        ELSIF q.operation_id = ANY (seen) THEN
+          codes[i] := 3;
+        ELSE
+          seen := seen || q.operation_id;
+        END IF;
+      END IF;
+    END IF;
+    CONTINUE WHEN codes[i] IN (1, 2, 3);
+    x := f.key_window;
+    y := f.endpoint_window;
+    IF x > 0 AND w_slots[x] <= 0 OR y > 0 AND w_slots[y] <= 0 THEN
+      codes[i] := 4;
+      left_x[i] := w_slots[x];
+      left_y[i] := w_slots[y];
+      CONTINUE;
+    END IF;
+    IF x > 0 THEN
+      w_slots[x] := w_slots[x] - 1;
+      w_taken[x] := w_taken[x] + 1;
+      left_x[i] := w_slots[x];
+    END IF;
+    IF y > 0 THEN
+      w_slots[y] := w_slots[y] - 1;
+      w_taken[y] := w_taken[y] + 1;
+      left_y[i] := w_slots[y];
+    END IF;
+    CONTINUE WHEN codes[i] = 6 OR q.operation_id IS NULL;
+    base := (f.org - 1) * width;
+    IF f.multiplier > 0 THEN
+      need := q.credits;
+      cover := q.prompt + q.max;
+      have := avail[base + 1];
+      IF need > have THEN
+        need := have / 100 * 100;
+        cover := need * 1000 / f.multiplier;
+        IF need < 100 OR cover < q.prompt + 1 THEN
+          codes[i] := 5;
+          short_bucket[i] := 2;
+          short_left[i] := greatest(0, least(avail[base + 2], have * 1000));
+          CONTINUE;
+        END IF;
+      END IF;
+      given_credits[i] := need;
+      covered[i] := cover;
+      given_tokens[i] := cover * f.multiplier;
+      avail[base + 1] := have - need;
+      avail[base + 2] := avail[base + 2] - given_tokens[i];
+      org_reserved[base + 1] := org_reserved[base + 1] + need;
+      org_reserved[base + 2] := org_reserved[base + 2] + given_tokens[i];
+    ELSE
+      FOREACH bucket IN ARRAY f.buckets LOOP
+        IF f.fixed[bucket] > greatest(0, avail[base + bucket]) AND bucket <> 2 THEN
+          codes[i] := 5;
+          short_bucket[i] := bucket;
+          short_left[i] := greatest(0, avail[base + bucket]);
+          EXIT;
+        END IF;
+      END LOOP;
+      CONTINUE WHEN codes[i] = 5;
+      FOR k IN 1 .. width LOOP
+        avail[base + k] := avail[base + k] - f.fixed[k];
+        org_reserved[base + k] := org_reserved[base + k] + f.fixed[k];
+      END LOOP;
+    END IF;
+  END LOOP;
+
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id,
+      job_id, run_id, holder, service_client, client_name, user_agent)
+    SELECT request.operation_id, (p_orgs[profile.org]).id, (p_callers[profile.caller]).key_id, (p_callers[profile.caller]).user_id,
+      profile.kind, 'reserved', org_period[profile.org],
+      COALESCE(profile.fixed, penstock_token_vector(given_credits[request.ordinality], given_tokens[request.ordinality])),
+      profile.model, request.request_id, request.job_id, request.run_id, p_holder, profile.service_client, profile.client_name,
+      profile.user_agent
+    FROM unnest(p_profiles) WITH ORDINALITY profile
+    JOIN unnest(p_requests) WITH ORDINALITY request ON request.profile = profile.ordinality
+    WHERE request.operation_id IS NOT NULL AND codes[request.ordinality] = 0;
+  FOR i IN 1 .. cardinality(p_orgs) LOOP
+    IF org_open[i] THEN
+      o := p_orgs[i];
+      UPDATE balances t SET reserved = org_reserved[(i - 1) * width + 1 : i * width]
+        WHERE t.org_id = o.id AND t.period_start = org_period[i];
+    END IF;
+  END LOOP;
+  FOR i IN 1 .. cardinality(p_windows) LOOP
+    IF w_taken[i] > 0 THEN
+      w := p_windows[i];
+      r := penstock_window_take(w.key_id, w.name, w.grain, w.stamps, w.length_us, w_taken[i]);
+      w_gains[i] := r.gains_at;
+      w_now[i] := r.now_us;
+    END IF;
+  END LOOP;
+  RETURN json_build_object('c', codes, 'x', left_x, 'y', left_y, 'g', given_credits, 'e', covered, 'b', short_bucket, 'm', short_left,
+    't', w_gains, 'n', w_now, 'd', known);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_answer_bytes(k idempotency_keys)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT COALESCE(octet_length(k.body), 0)::bigint + COALESCE(octet_length(k.made), 0)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_answers_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT c.org_id, c.part, -sum(c.bytes), -count(*) FROM (
+      SELECT g.org_id, 1 + (hashtext(g.key) & 7) AS part, penstock_answer_bytes(g) AS bytes FROM gone g
+    ) c WHERE c.bytes > 0 GROUP BY c.org_id, c.part ORDER BY c.org_id, c.part
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_answers_kept()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT c.org_id, c.part, sum(c.bytes), sum(c.items) FROM (
+      SELECT a.org_id, 1 + (hashtext(a.key) & 7) AS part, penstock_answer_bytes(a) AS bytes,
+        (penstock_answer_bytes(a) > 0)::int AS items FROM added a
+      UNION ALL
+      SELECT g.org_id, 1 + (hashtext(g.key) & 7), -penstock_answer_bytes(g), -(penstock_answer_bytes(g) > 0)::int FROM gone g
+    ) c GROUP BY c.org_id, c.part HAVING sum(c.bytes) <> 0 OR sum(c.items) <> 0 ORDER BY c.org_id, c.part
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_attach(p_operation_id text, p_job_id text, p_run_id text DEFAULT NULL::text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE usage_ledger l SET holder = NULL, job_id = COALESCE(p_job_id, l.job_id), run_id = COALESCE(p_run_id, l.run_id)
+    WHERE l.operation_id = p_operation_id AND l.state = 'reserved';
+  RETURN FOUND;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_available(b balances)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(CASE WHEN b.allowance[l.bucket] = -1 THEN 4000000000000000
+    ELSE (b.allowance[l.bucket] + b.topup_start[l.bucket] + b.topup_added[l.bucket]) * l.times - u - r END ORDER BY nth)
+  FROM unnest(b.used, b.reserved) WITH ORDINALITY v (u, r, nth),
+    LATERAL (SELECT CASE nth WHEN 2 THEN 1 ELSE nth END AS bucket, CASE nth WHEN 2 THEN 1000 ELSE 1 END AS times) l
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_close(b balances, p_used bigint[], p_reserved bigint[], p_fires boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  b.used := p_used;
+  b.reserved := p_reserved;
+  IF p_fires OR b.covered <> penstock_zeros() THEN
+    RETURN penstock_balance_show(penstock_balance_write(b));
+  END IF;
+  UPDATE balances c SET used = p_used, reserved = p_reserved WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  RETURN penstock_balance_show(b);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_events(b balances)
+ RETURNS balances
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  names CONSTANT text[] := penstock_bucket_names();
+  low boolean[] := b.low_fired;
+  depleted boolean[] := b.depleted_fired;
+  cap bigint;
+  data jsonb;
+BEGIN
+  FOR k IN 1 .. cardinality(names) LOOP
+    CONTINUE WHEN k = 2 OR depleted[k] OR b.allowance[k] = -1;
+    cap := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
+    CONTINUE WHEN cap <= 0 OR (cap - b.used[k]) * 10 >= cap OR (low[k] AND cap > b.used[k]);
+    data := jsonb_build_object('bucketType', names[k], 'remaining', trim_scale(greatest(0, cap - b.used[k]) / 100.0),
+      'limit', trim_scale(cap / 100.0), 'percentUsed', trim_scale(round(b.used[k] * 100.0 / cap, 2)));
+    IF NOT low[k] THEN
+      low[k] := true;
+      PERFORM penstock_emit('events', b.org_id, penstock_event('credits.low', b.org_id, data));
+    END IF;
+    IF cap <= b.used[k] THEN
+      depleted[k] := true;
+      PERFORM penstock_emit('events', b.org_id, penstock_event('credits.depleted', b.org_id, data));
+    END IF;
+  END LOOP;
+  b.low_fired := low;
+  b.depleted_fired := depleted;
+  RETURN b;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_json(b balances)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT json_build_object('allowance', b.allowance, 'topupStart', b.topup_start, 'topupAdded', b.topup_added, 'used', b.used,
+    'reserved', b.reserved)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_next(b balances, p_org_id text, p_version bigint, p_allowance bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  o record;
+BEGIN
+  SELECT g.anchor_at, p.period_start, p.period_end INTO STRICT o
+    FROM organizations g, penstock_period(g.anchor_at, clock_timestamp()) p WHERE g.id = p_org_id;
+  UPDATE balances c SET superseded = true WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+  INSERT INTO balances (org_id, period_start, period_end, anchor_at, org_version, allowance, topup_start)
+    VALUES (p_org_id, greatest(o.period_start, b.period_end), o.period_end, o.anchor_at, p_version, p_allowance,
+      COALESCE(penstock_carry(b), penstock_zeros()))
+    ON CONFLICT DO NOTHING;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_open(p_org_id text, p_version bigint, p_allowance bigint[])
+ RETURNS balances
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  b balances;
+BEGIN
+  LOOP
+    SELECT * INTO b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded FOR UPDATE;
+    IF FOUND AND (b.org_version > p_version OR b.period_end > clock_timestamp() AND b.allowance = p_allowance) THEN
+      RETURN b;
+    ELSIF FOUND AND b.period_end > clock_timestamp() THEN
+      b.covered := penstock_cover(b);
+      b.allowance := p_allowance;
+      b.org_version := p_version;
+      b := penstock_balance_events(b);
+      UPDATE balances c SET allowance = b.allowance, covered = b.covered, org_version = b.org_version, low_fired = b.low_fired,
+        depleted_fired = b.depleted_fired WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+      RETURN b;
+    END IF;
+    PERFORM penstock_balance_next(b, p_org_id, p_version, p_allowance);
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_show(b balances)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF b.superseded THEN
+    SELECT * INTO b FROM balances c WHERE c.org_id = b.org_id AND NOT c.superseded;
+  END IF;
+  IF b.period_end <= clock_timestamp() THEN
+    b.topup_start := penstock_carry(b);
+    b.topup_added := penstock_zeros();
+    b.used := penstock_zeros();
+    b.reserved := penstock_zeros();
+  END IF;
+  RETURN penstock_balance_json(b);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_balance_write(b balances)
+ RETURNS balances
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  newer balances;
+  old_carry bigint[];
+  new_carry bigint[];
+  newer_carry bigint[];
+BEGIN
+  b := penstock_balance_events(b);
+  IF b.covered <> penstock_zeros() THEN
+    b.covered := penstock_still_covered(b);
+  END IF;
+  IF b.superseded THEN
+    SELECT penstock_carry(c) INTO old_carry FROM balances c WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+    new_carry := penstock_carry(b);
+  END IF;
+  UPDATE balances c SET used = b.used, reserved = b.reserved, covered = b.covered, topup_added = b.topup_added, low_fired = b.low_fired,
+    depleted_fired = b.depleted_fired WHERE c.org_id = b.org_id AND c.period_start = b.period_start;
+  IF old_carry IS DISTINCT FROM new_carry THEN
+    FOR newer IN
+      SELECT * FROM balances c WHERE c.org_id = b.org_id AND c.period_start > b.period_start ORDER BY c.period_start FOR UPDATE
+    LOOP
+      newer_carry := penstock_carry(newer);
+      newer.topup_start := (SELECT array_agg(s + n - o ORDER BY nth)
+        FROM unnest(newer.topup_start, new_carry, old_carry) WITH ORDINALITY v (s, n, o, nth));
+      UPDATE balances c SET topup_start = newer.topup_start WHERE c.org_id = b.org_id AND c.period_start = newer.period_start;
+      old_carry := newer_carry;
+      new_carry := penstock_carry(newer);
+    END LOOP;
+  END IF;
+  RETURN b;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_bucket_names()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ARRAY['credits', 'chat_tokens', 'image_generations', 'image_edits', 'video_seconds', 'stt_seconds', 'tts_chars',
+    'music_tracks', 'agent_runs']
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_carry(b balances)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(CASE WHEN a = -1 THEN s + t ELSE greatest(0, s + t - greatest(0, u + r - greatest(a, c))) END ORDER BY nth)
+  FROM unnest(b.allowance, b.covered, b.topup_start, b.topup_added, b.used, b.reserved) WITH ORDINALITY v (a, c, s, t, u, r, nth)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_cover(b balances)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(greatest(c, CASE WHEN a = -1 THEN u + r ELSE least(u + r, a) END) ORDER BY nth)
+  FROM unnest(b.allowance, b.covered, b.used, b.reserved) WITH ORDINALITY v (a, c, u, r, nth)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_emit(p_topic text, p_key text, p_event jsonb, p_traceparent text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF p_traceparent IS NOT NULL THEN
+    INSERT INTO event_traces (event_id, traceparent) VALUES (p_event ->> 'id', p_traceparent);
+  END IF;
+  INSERT INTO outbox (topic, key, event) VALUES (p_topic, p_key, p_event);
+  PERFORM pg_notify('penstock_outbox', '');
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_event(p_type text, p_org_id text, p_data jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+AS $function$
+  SELECT jsonb_build_object('id', penstock_event_id(), 'type', p_type, 'orgId', p_org_id,
+    'timestamp', penstock_iso(clock_timestamp()), 'data', p_data)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_event_head()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  alphabet CONSTANT text := '0123456789abcdefghjkmnpqrstvwxyz';
+  ms CONSTANT bigint := floor(extract(epoch FROM clock_timestamp()) * 1000);
+BEGIN
+  RETURN 'evt_' ||
+    substr(alphabet, ((ms >> 45) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 40) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 35) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 30) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 25) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 20) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 15) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 10) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 5) & 31)::int + 1, 1) ||
+    substr(alphabet, ((ms >> 0) & 31)::int + 1, 1);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_event_id()
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  SELECT penstock_event_head() || penstock_event_tail()
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_event_tail()
+ RETURNS text
+ LANGUAGE sql
+AS $function$
+  SELECT translate(substr(gen_random_uuid()::text, 20), '-', '')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_file_save(p_limit bigint, f files)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  used bigint;
+BEGIN
+  IF p_limit >= 0 THEN
+    INSERT INTO stored_bytes (org_id, part) VALUES (f.org_id, 0) ON CONFLICT DO NOTHING;
+    PERFORM 1 FROM stored_bytes s WHERE s.org_id = f.org_id AND s.part = 0 FOR UPDATE;
+    SELECT sum(s.bytes) INTO used FROM stored_bytes s WHERE s.org_id = f.org_id;
+    IF used + f.size_bytes > p_limit THEN
+      RETURN false;
+    END IF;
+  END IF;
+  INSERT INTO files (id, org_id, content_type, size_bytes, extension, width, height, duration_seconds, job_id, run_id)
+    VALUES (f.id, f.org_id, f.content_type, f.size_bytes, f.extension, f.width, f.height, f.duration_seconds, f.job_id, f.run_id);
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_files_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT c.org_id, 0, -sum(c.size_bytes), -count(*) FROM gone c GROUP BY c.org_id ORDER BY c.org_id
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_files_stored()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT c.org_id, 0, sum(c.size_bytes), count(*) FROM added c GROUP BY c.org_id ORDER BY c.org_id
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_generation_event(j jobs, p_type text, p_data jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM penstock_emit('events', j.org_id, penstock_event(p_type, j.org_id,
+    jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model) || p_data));
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_heard_events(p_events json)
+ RETURNS SETOF settlement_event
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT e.* FROM json_populate_recordset(NULL::settlement_event, p_events) e
+  WHERE e.unheard IS NOT TRUE OR EXISTS (SELECT 1 FROM webhooks w WHERE w.org_id = e.org) OR (SELECT i.kafka FROM installation i)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_heartbeat(p_id text, p_role text, p_lease_ms integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  INSERT INTO processes AS p (id, role, lease_until) VALUES (p_id, p_role, clock_timestamp() + p_lease_ms * interval '1 ms')
+    ON CONFLICT (id) DO UPDATE SET lease_until = EXCLUDED.lease_until;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_idempotency_begin(p_id text, p_org text, p_key text, p_fingerprint bytea, p_process text)
+ RETURNS TABLE(outcome text, row_id text, owner text, jobs text[], granted text[], answer_status integer, answer_headers jsonb, answer_body bytea)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r idempotency_keys%ROWTYPE;
+BEGIN
+  LOOP
+    INSERT INTO idempotency_keys (id, org_id, key, fingerprint, process_id)
+      VALUES (p_id, p_org, p_key, p_fingerprint, p_process)
+      ON CONFLICT (org_id, key) DO NOTHING;
+    IF FOUND THEN
+      RETURN QUERY SELECT 'run', p_id, p_process, '{}'::text[], '{}'::text[], NULL::integer, NULL::jsonb, NULL::bytea;
+      RETURN;
+    END IF;
+    SELECT * INTO r FROM idempotency_keys k WHERE k.org_id = p_org AND k.key = p_key FOR UPDATE;
+    CONTINUE WHEN NOT FOUND;
+    IF r.created_at < now() - interval '24 hours' THEN
+      DELETE FROM idempotency_keys k WHERE k.id = r.id;
+      CONTINUE;
+    END IF;
+    EXIT;
+  END LOOP;
+  IF r.fingerprint <> p_fingerprint THEN
+    RETURN QUERY SELECT 'mismatch', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
+  ELSIF r.state = 'done' THEN
+    RETURN QUERY SELECT 'done', r.id, r.process_id, r.job_ids, r.scopes, r.status, r.headers, r.body;
+  ELSIF r.process_id = p_process
+    OR EXISTS (SELECT 1 FROM processes p WHERE p.id = r.process_id AND p.lease_until > clock_timestamp()) THEN
+    RETURN QUERY SELECT 'in_flight', r.id, r.process_id, r.job_ids, r.scopes, NULL::integer, NULL::jsonb, NULL::bytea;
+  ELSE
+    UPDATE idempotency_keys k SET id = p_id, process_id = p_process WHERE k.id = r.id;
+    RETURN QUERY SELECT 'run', p_id, NULL::text, r.job_ids, r.scopes, r.status, r.headers, r.body;
+  END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_idempotency_bind(p_row text, p_job text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE idempotency_keys SET job_ids = CASE WHEN p_job = ANY (job_ids) THEN job_ids ELSE job_ids || p_job END
+    WHERE id = p_row AND state = 'in_flight';
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the Idempotency-Key is another request''s by now' USING ERRCODE = 'PSKEY';
+  END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_iso(p_time timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT to_char(p_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_announce(j jobs, p_type text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM penstock_emit('jobs', j.id,
+    penstock_event(p_type, j.org_id, penstock_job_view(j)) || jsonb_build_object('sequence', j.sequence));
+  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_balances(p_balance jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT jsonb_object_agg(b.name, jsonb_build_object('remaining', CASE
+      WHEN (p_balance #> ARRAY['allowance', i.at])::bigint = -1 THEN -1
+      ELSE trim_scale(GREATEST(0, (p_balance #> ARRAY['allowance', i.at])::bigint + (p_balance #> ARRAY['topupStart', i.at])::bigint
+        + (p_balance #> ARRAY['topupAdded', i.at])::bigint - (p_balance #> ARRAY['used', i.at])::bigint
+        - (p_balance #> ARRAY['reserved', i.at])::bigint) / 100.0) END))
+  FROM unnest(penstock_bucket_names()) WITH ORDINALITY b (name, nth), LATERAL (SELECT (b.nth - 1)::text AS at) i
+  WHERE b.name <> 'chat_tokens'
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_bind_files(j jobs, p_file_ids jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF jsonb_array_length(p_file_ids) > 0 THEN
+    UPDATE files f SET job_id = j.id
+      WHERE f.org_id = j.org_id AND f.id IN (SELECT jsonb_array_elements_text(p_file_ids));
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_cancel(p_org text, p_id text)
+ RETURNS TABLE(moved boolean, job jobs)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  j jobs;
+BEGIN
+  SELECT * INTO j FROM jobs q WHERE q.id = p_id AND q.org_id = p_org FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF j.status NOT IN ('pending', 'processing') THEN
+    RETURN QUERY SELECT false, j;
+    RETURN;
+  END IF;
+  IF j.status = 'processing' THEN
+    PERFORM pg_notify('penstock_job_cancel', j.id);
+  END IF;
+  j := penstock_job_finish(j, 'cancelled', 'Cancelled', NULL);
+  RETURN QUERY SELECT true, j;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_event(j jobs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
+  VALUES (j.id, j.org_id, j.sequence, 'job.' || j.status, j.status, j.progress, j.attempt, j.fence, j.started_at);
+  PERFORM penstock_job_announce(j, 'job.' || j.status);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_events_forget()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM job_events e USING gone g WHERE e.job_id = g.id;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_fail(p_worker text, p_id text, p_fence integer, p_message text, p_code text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  j jobs;
+BEGIN
+  SELECT * INTO j FROM jobs q
+    WHERE q.id = p_id AND q.status = 'processing' AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM penstock_job_finish(j, 'failed', p_message, p_code);
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_finish(j jobs, p_status text, p_message text, p_code text)
+ RETURNS jobs
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  done jobs;
+BEGIN
+  UPDATE jobs SET status = p_status, sequence = sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
+      lease_until = NULL, deadline = NULL,
+      error_message = CASE WHEN p_status = 'failed' THEN p_message END, error_code = p_code
+    WHERE id = j.id RETURNING * INTO done;
+  PERFORM penstock_release(done.operation_id);
+  PERFORM penstock_job_event(done);
+  PERFORM penstock_generation_event(done, 'generation.failed', jsonb_build_object('errorMessage', p_message));
+  RETURN done;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_message(p_head text, p_time text, p_type text, j jobs)
+ RETURNS jsonb
+ LANGUAGE sql
+AS $function$
+  SELECT jsonb_build_object('id', p_head || penstock_event_tail(), 'type', p_type, 'orgId', j.org_id,
+    'timestamp', p_time, 'sequence', j.sequence, 'data', penstock_job_view(j))
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_order(p_worker text, p_id text, p_fence integer, p_engine text, p_reference text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  WITH noted AS (
+    UPDATE jobs SET orders = COALESCE(orders, '{}') || jsonb_build_object(p_engine, p_reference)
+    WHERE id = p_id AND status = 'processing' AND worker_id = p_worker AND fence = p_fence RETURNING 1
+  )
+  SELECT EXISTS (SELECT 1 FROM noted)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_order_withdrawn(p_id text, p_engine text, p_reference text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  UPDATE jobs SET orders = NULLIF(orders - p_engine, '{}') WHERE id = p_id AND orders ->> p_engine = p_reference
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_orders_forget(p_id text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  UPDATE jobs SET orders = NULL WHERE id = p_id AND status = 'failed' AND orders IS NOT NULL
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_orders_left(p_older_than_ms integer)
+ RETURNS TABLE(id text, tool text, orders jsonb)
+ LANGUAGE sql
+AS $function$
+  WITH abandoned AS (
+    SELECT j.id, j.tool, j.orders FROM jobs j
+    WHERE j.orders IS NOT NULL AND j.status IN ('cancelled', 'failed')
+      AND j.completed_at < clock_timestamp() - p_older_than_ms * interval '1 ms'
+    ORDER BY j.id LIMIT 20 FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    UPDATE jobs j SET orders = NULL FROM abandoned a WHERE j.id = a.id
+  )
+  SELECT a.id, a.tool, a.orders FROM abandoned a
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_progress_event(j jobs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
+  VALUES (j.id, j.org_id, j.sequence, 'job.progress', j.status, j.progress, j.attempt, j.fence, j.started_at);
+  PERFORM penstock_job_announce(j, 'job.progress');
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_requeue(j jobs, p_uncount boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  queued jobs;
+BEGIN
+  UPDATE jobs SET status = 'pending', progress = 0, sequence = sequence + 1, worker_id = NULL, lease_until = NULL,
+      attempt = attempt - p_uncount::int, deadline = CASE WHEN p_uncount THEN NULL ELSE deadline END
+    WHERE id = j.id RETURNING * INTO queued;
+  PERFORM penstock_job_event(queued);
+  PERFORM pg_notify('penstock_job_pending', queued.tool);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_job_view(j jobs)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT jsonb_build_object(
+    'id', j.id, 'orgId', j.org_id, 'userId', j.user_id, 'tool', j.tool, 'status', j.status, 'progress', j.progress,
+    'inputParams', j.input_params, 'outputData', j.output_data, 'estimatedCredits', j.estimated_credits,
+    'actualCredits', j.actual_credits, 'errorMessage', j.error_message, 'createdAt', penstock_iso(j.created_at),
+    'startedAt', penstock_iso(j.started_at), 'completedAt', penstock_iso(j.completed_at), 'model', j.model,
+    'modelTier', j.model_tier)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_choose(p_tool text, p_slots integer, p_resting text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN ARRAY(
+    WITH RECURSIVE waiting AS (
+      (SELECT q.org_id FROM jobs q WHERE q.status = 'pending' AND q.tool = p_tool ORDER BY q.org_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT q.org_id FROM jobs q
+          WHERE q.status = 'pending' AND q.tool = p_tool AND q.org_id > o.org_id ORDER BY q.org_id LIMIT 1)
+        FROM waiting o WHERE o.org_id IS NOT NULL
+    ), worked AS MATERIALIZED (
+      SELECT q.org_id, count(*) AS jobs FROM jobs q
+      WHERE q.status = 'processing' AND q.tool = p_tool AND q.id <> ALL (p_resting) GROUP BY q.org_id
+    ), due AS (
+      SELECT o.org_id, COALESCE(w.jobs, 0) AS jobs, COALESCE(turn.served, 0) AS served
+      FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id LEFT JOIN job_turns turn ON turn.tool = p_tool AND turn.org_id = o.org_id
+      WHERE o.org_id IS NOT NULL
+      ORDER BY jobs, served, o.org_id LIMIT 2 * p_slots + 8
+    ), candidates AS (
+      SELECT c.id, o.jobs + c.nth AS nth, o.served
+      FROM due o
+      CROSS JOIN LATERAL (
+        SELECT q.id, row_number() OVER (ORDER BY q.id) AS nth FROM jobs q
+        WHERE q.status = 'pending' AND q.tool = p_tool AND q.org_id = o.org_id
+        ORDER BY q.id LIMIT 2 * p_slots + 8) c
+      ORDER BY nth, o.served, c.id LIMIT 2 * p_slots + 8
+    )
+    SELECT q.id FROM candidates c JOIN jobs q ON q.id = c.id AND q.worker_id IS NULL AND q.completed_at IS NULL
+    ORDER BY c.nth, c.served, c.id LIMIT p_slots FOR UPDATE OF q SKIP LOCKED);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_complete(p_worker text, p_items jsonb)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  ids text[];
+  items jsonb[];
+  endings settlement_ending[];
+  settled jsonb;
+  shown jsonb[];
+  head text := penstock_event_head();
+  now_iso text := penstock_iso(clock_timestamp());
+BEGIN
+  SELECT array_agg(q.id), array_agg(q.item), array_agg(ROW(q.operation_id,
+      ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(q.item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY a.nth),
+      NULL)::settlement_ending)
+    INTO ids, items, endings FROM (
+      SELECT j.id, j.operation_id, i.value AS item
+      FROM jsonb_array_elements(p_items) i JOIN jobs j ON j.id = i.value ->> 'id' AND j.fence = (i.value ->> 'fence')::int
+      WHERE j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j) q;
+  IF ids IS NULL THEN
+    RETURN;
+  END IF;
+  settled := penstock_settle_many(endings);
+  IF settled -> 'items' @> '[[2, -1]]' THEN
+    -- A crash of PostgreSQL forgot reservations between their making and their jobs': they are charged all the same.
+    PERFORM penstock_ledger_restore(j.operation_id, jsonb_build_object('org', j.org_id, 'key', j.key_id, 'user', j.user_id, 'kind', j.tool,
+        'model', j.model, 'request', j.request_id, 'job', j.id, 'version', b.org_version, 'allowance', to_jsonb(b.allowance)))
+      FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id JOIN balances b ON b.org_id = j.org_id AND NOT b.superseded
+      WHERE NOT EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = j.operation_id);
+    settled := penstock_settle_many(endings);
+  END IF;
+  shown := ARRAY(SELECT penstock_job_balances(b.value)
+    FROM jsonb_array_elements(settled -> 'balances') WITH ORDINALITY b (value, nth) ORDER BY b.nth);
+  UPDATE files f SET job_id = u.id
+    FROM unnest(ids, items) u (id, item), jsonb_array_elements_text(u.item -> 'fileIds') x (id), jobs j
+    WHERE f.id = x.id AND j.id = u.id AND f.org_id = j.org_id;
+  UPDATE jobs j SET status = 'completed', progress = 100, sequence = j.sequence + 1, output_data = d.item -> 'outputData',
+      result = (d.item -> 'result') || jsonb_build_object('settlement', jsonb_build_object('charged', d.settled -> 2,
+        'balances', shown[(d.settled ->> 1)::int + 1])),
+      actual_credits = ((d.settled -> 2 ->> 0)::bigint) / 100.0,
+      completed_at = clock_timestamp(), worker_id = NULL, lease_until = NULL, deadline = NULL
+    FROM ROWS FROM (unnest(ids), unnest(items), jsonb_array_elements(settled -> 'items')) d (id, item, settled)
+    WHERE j.id = d.id;
+  INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
+    SELECT j.id, j.org_id, j.sequence, 'job.completed', 'completed', 100, j.attempt, j.fence, j.started_at
+    FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
+  INSERT INTO outbox (topic, key, event)
+    SELECT 'jobs', j.id, penstock_job_message(head, now_iso, 'job.completed', j) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
+  INSERT INTO outbox (topic, key, event)
+    SELECT 'events', j.org_id, penstock_message(head, now_iso, 'generation.completed', j.org_id, jsonb_build_object(
+      'jobId', j.id, 'tool', j.tool, 'model', j.model, 'outputUrl', u.item -> 'outputUrl',
+      'durationMs', floor(extract(epoch FROM j.completed_at - j.started_at) * 1000)::bigint,
+      'unitsUsed', trim_scale(((j.result #>> ARRAY['settlement', 'charged',
+        (array_position(penstock_bucket_names(), u.item ->> 'unitType') - 1)::text])::bigint) / 100.0),
+      'unitType', u.item ->> 'unitType'))
+    FROM unnest(ids, items) u (id, item) JOIN jobs j ON j.id = u.id;
+  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) u (id) JOIN jobs j ON j.id = u.id;
+  PERFORM pg_notify('penstock_outbox', '');
+  RETURN QUERY SELECT u.id FROM unnest(ids) u (id);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_create(p_items jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  item jsonb;
+  j jobs;
+  unfinished bigint;
+  answers jsonb := '[]';
+BEGIN
+  PERFORM pg_advisory_xact_lock(7303, slot) FROM (
+    SELECT DISTINCT hashtext(i.value ->> 'orgId') AS slot FROM jsonb_array_elements(p_items) i ORDER BY slot) slots;
+  FOR item IN SELECT i.value FROM jsonb_array_elements(p_items) WITH ORDINALITY i (value, nth) ORDER BY nth LOOP
+    SELECT count(*) INTO unfinished FROM (
+      SELECT 1 FROM jobs o WHERE o.org_id = item ->> 'orgId' AND o.status IN ('pending', 'processing')
+      LIMIT (item ->> 'maxPending')::bigint) o;
+    IF unfinished >= (item ->> 'maxPending')::bigint THEN
+      PERFORM penstock_release(item ->> 'operationId');
+      answers := answers || jsonb_build_object('id', item ->> 'id', 'createdAt', NULL);
+      CONTINUE;
+    END IF;
+    INSERT INTO jobs (id, org_id, user_id, key_id, tool, input_params, estimated_credits, model, model_tier, multiplier,
+        operation_id, request_id, client)
+      VALUES (item ->> 'id', item ->> 'orgId', item ->> 'userId', item ->> 'keyId', item ->> 'tool', item -> 'inputParams',
+        (item ->> 'estimatedCredits')::double precision, item ->> 'model', item ->> 'modelTier', (item ->> 'multiplier')::int,
+        item ->> 'operationId', item ->> 'requestId', item -> 'client')
+      RETURNING * INTO j;
+    PERFORM penstock_attach(j.operation_id, j.id);
+    IF item ->> 'idempotencyKey' IS NOT NULL THEN
+      PERFORM penstock_idempotency_bind(item ->> 'idempotencyKey', j.id);
+    END IF;
+    PERFORM penstock_job_bind_files(j, item -> 'fileIds');
+    PERFORM penstock_job_event(j);
+    PERFORM pg_notify('penstock_job_pending', j.tool);
+    answers := answers || jsonb_build_object('id', j.id, 'createdAt', penstock_iso(j.created_at));
+  END LOOP;
+  RETURN answers;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_give_back(p_worker text, p_ids text[], p_fences integer[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  j jobs;
+BEGIN
+  FOR j IN
+    SELECT q.* FROM jobs q JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = q.id AND mine.fence = q.fence
+    WHERE q.status = 'processing' AND q.worker_id = p_worker ORDER BY q.id FOR UPDATE OF q
+  LOOP
+    PERFORM penstock_job_requeue(j, true);
+    RETURN NEXT j.id;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_newcomers(p_tool text, p_places integer, p_resting text[], p_chosen text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN ARRAY(
+    WITH RECURSIVE waiting AS (
+      (SELECT q.org_id FROM jobs q WHERE q.status = 'pending' AND q.tool = p_tool ORDER BY q.org_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT q.org_id FROM jobs q
+          WHERE q.status = 'pending' AND q.tool = p_tool AND q.org_id > o.org_id ORDER BY q.org_id LIMIT 1)
+        FROM waiting o WHERE o.org_id IS NOT NULL
+    ), due AS (
+      SELECT o.org_id, COALESCE(turn.served, 0) AS served
+      FROM waiting o LEFT JOIN job_turns turn ON turn.tool = p_tool AND turn.org_id = o.org_id
+      WHERE o.org_id IS NOT NULL AND o.org_id NOT IN (SELECT j.org_id FROM jobs j
+        WHERE (j.status = 'processing' AND j.tool = p_tool AND j.id <> ALL (p_resting)) OR j.id = ANY (p_chosen))
+      ORDER BY served, o.org_id LIMIT p_places + 8
+    ), candidates AS (
+      SELECT c.id, o.served FROM due o
+      CROSS JOIN LATERAL (SELECT q.id FROM jobs q
+        WHERE q.status = 'pending' AND q.tool = p_tool AND q.org_id = o.org_id ORDER BY q.id LIMIT 1) c
+    )
+    SELECT q.id FROM candidates c JOIN jobs q ON q.id = c.id AND q.worker_id IS NULL AND q.completed_at IS NULL
+    ORDER BY c.served, c.id LIMIT p_places FOR UPDATE OF q SKIP LOCKED);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_progress(p_worker text, p_ids text[], p_fences integer[], p_percents integer[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mine record;
+  j jobs;
+BEGIN
+  FOR mine IN SELECT * FROM unnest(p_ids, p_fences, p_percents) AS m (id, fence, percent) ORDER BY m.id LOOP
+    UPDATE jobs SET progress = mine.percent, sequence = sequence + 1
+      WHERE id = mine.id AND status = 'processing' AND worker_id = p_worker AND fence = mine.fence AND progress < mine.percent
+      RETURNING * INTO j;
+    IF FOUND THEN
+      PERFORM penstock_job_progress_event(j);
+    END IF;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- A renewal lost by a power cut costs a second attempt, no more: the commit need not wait for the disk.
+  PERFORM set_config('synchronous_commit', 'off', true);
+  RETURN QUERY
+    WITH held AS (
+      SELECT j.id FROM jobs j JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = j.id AND mine.fence = j.fence
+      WHERE j.status = 'processing' AND j.worker_id = p_worker ORDER BY j.id FOR UPDATE OF j
+    )
+    UPDATE jobs j SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    FROM held WHERE j.id = held.id RETURNING j.id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_sweep(p_max_attempts integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  j jobs;
+  moved int := 0;
+BEGIN
+  FOR j IN
+    SELECT q.* FROM jobs q
+    WHERE q.status = 'processing'
+      AND (q.lease_until < clock_timestamp() OR q.deadline < clock_timestamp() - interval '5 s')
+    ORDER BY q.org_id, q.id LIMIT 200 FOR UPDATE SKIP LOCKED
+  LOOP
+    IF j.deadline < clock_timestamp() THEN
+      PERFORM penstock_job_finish(j, 'failed', 'Job timed out', 'server_error');
+    ELSIF j.attempt >= p_max_attempts THEN
+      PERFORM penstock_job_finish(j, 'failed', 'Job processing error', 'server_error');
+    ELSE
+      PERFORM penstock_job_requeue(j, false);
+    END IF;
+    moved := moved + 1;
+  END LOOP;
+  RETURN moved;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_take(p_worker text, p_tools text[], p_slots integer[], p_newcomers integer[], p_limits_ms bigint[], p_lease_ms integer, p_resting text[])
+ RETURNS SETOF jobs
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  ids text[];
+  taken text[] := '{}';
+BEGIN
+  FOR t IN 1 .. cardinality(p_tools) LOOP
+    ids := ARRAY(SELECT q.id FROM jobs q WHERE q.status = 'pending' AND q.tool = p_tools[t] LIMIT p_slots[t] + 1);
+    CONTINUE WHEN cardinality(ids) = 0;
+    IF cardinality(ids) > p_slots[t] THEN
+      ids := '{}';
+      IF p_slots[t] > 0 THEN
+        ids := penstock_jobs_choose(p_tools[t], p_slots[t], p_resting);
+      END IF;
+      IF p_newcomers[t] > 0 THEN
+        ids := ids || penstock_jobs_newcomers(p_tools[t], p_newcomers[t], p_resting, ids);
+      END IF;
+      CONTINUE WHEN cardinality(ids) = 0;
+    END IF;
+    taken := taken || ids;
+    RETURN QUERY
+      UPDATE jobs j SET status = 'processing', progress = 0, sequence = j.sequence + 1, attempt = j.attempt + 1, fence = j.fence + 1,
+          worker_id = p_worker, lease_until = clock_timestamp() + p_lease_ms * interval '1 ms',
+          started_at = COALESCE(j.started_at, clock_timestamp()),
+          deadline = COALESCE(j.deadline, clock_timestamp() + p_limits_ms[t] * interval '1 ms')
+        FROM (
+          SELECT q.id FROM unnest(ids) u (id) JOIN jobs q ON q.id = u.id AND q.worker_id IS NULL AND q.completed_at IS NULL
+          FOR UPDATE OF q SKIP LOCKED
+        ) p WHERE j.id = p.id RETURNING j.*;
+  END LOOP;
+  PERFORM set_config('penstock.taken', array_to_string(taken, ' '), true);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_jobs_taken()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  ids text[] := string_to_array(current_setting('penstock.taken'), ' ');
+  head text;
+  now_iso text;
+  turn bigint;
+BEGIN
+  IF cardinality(ids) = 0 THEN
+    RETURN;
+  END IF;
+  INSERT INTO job_events (job_id, org_id, sequence, type, status, progress, attempt, fence, started_at)
+    SELECT j.id, j.org_id, j.sequence, 'job.processing', 'processing', 0, j.attempt, j.fence, j.started_at FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  head := penstock_event_head();
+  now_iso := penstock_iso(clock_timestamp());
+  INSERT INTO outbox (topic, key, event)
+    SELECT 'jobs', j.id, penstock_job_message(head, now_iso, 'job.processing', j) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
+  INSERT INTO outbox (topic, key, event)
+    SELECT 'events', j.org_id, penstock_message(head, now_iso, 'generation.started', j.org_id,
+      jsonb_build_object('jobId', j.id, 'tool', j.tool, 'model', j.model)) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid AND j.fence = 1;
+  PERFORM pg_notify('penstock_job_event', j.id || ':' || j.sequence) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid;
+  PERFORM pg_notify('penstock_outbox', '');
+  turn := nextval('job_turn') * 1000000;
+  -- At the end and in one order, so that two workers never wait for each other's turns.
+  INSERT INTO job_turns (tool, org_id, served)
+    SELECT j.tool, j.org_id, turn + max(u.nth) FROM unnest(ids) WITH ORDINALITY u (id, nth) JOIN jobs j ON j.id = u.id AND j.xmin = pg_current_xact_id()::xid GROUP BY j.tool, j.org_id ORDER BY 1, 2
+    ON CONFLICT (tool, org_id) DO UPDATE SET served = GREATEST(job_turns.served, EXCLUDED.served);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_ledger_restore(p_op text, p_fallback jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  b balances;
+BEGIN
+  IF EXISTS (SELECT 1 FROM usage_ledger l WHERE l.operation_id = p_op) THEN
+    RETURN;
+  END IF;
+  b := penstock_balance_open(p_fallback ->> 'org', (p_fallback ->> 'version')::bigint,
+    ARRAY(SELECT a.value::bigint FROM jsonb_array_elements_text(p_fallback -> 'allowance') WITH ORDINALITY a (value, nth) ORDER BY nth));
+  INSERT INTO usage_ledger (operation_id, org_id, key_id, user_id, kind, state, period_start, reserved, model, request_id, job_id,
+      run_id, service_client, client_name, user_agent)
+    VALUES (p_op, p_fallback ->> 'org', p_fallback ->> 'key', p_fallback ->> 'user', p_fallback ->> 'kind', 'reserved',
+      b.period_start, penstock_zeros(), p_fallback ->> 'model', p_fallback ->> 'request', p_fallback ->> 'job',
+      p_fallback ->> 'run', p_fallback ->> 'serviceClient', p_fallback ->> 'clientName', p_fallback ->> 'userAgent')
+    ON CONFLICT DO NOTHING;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_message(p_head text, p_time text, p_type text, p_org_id text, p_data jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+AS $function$
+  SELECT jsonb_build_object('id', p_head || penstock_event_tail(), 'type', p_type, 'orgId', p_org_id,
+    'timestamp', p_time, 'data', p_data)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_no_flags()
+ RETURNS boolean[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_fill(false, ARRAY[cardinality(penstock_bucket_names())])
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_outbox_take(p_relay text, p_limit integer, p_lease_ms integer, p_published bigint[], p_held bigint[])
+ RETURNS SETOF outbox
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  IF cardinality(p_published) > 0 THEN
+    DELETE FROM outbox WHERE id = ANY (p_published);
+  END IF;
+  IF p_limit <= 0 OR cardinality(p_held) = 0 AND NOT EXISTS (SELECT 1 FROM outbox) THEN
+    UPDATE outbox_publisher SET holder = NULL, until = '-infinity' WHERE holder = p_relay;
+    RETURN;
+  END IF;
+  UPDATE outbox_publisher SET holder = p_relay, until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    WHERE holder IS NULL OR holder = p_relay OR until < clock_timestamp();
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  RETURN QUERY SELECT o.* FROM outbox o WHERE o.id <> ALL (p_held) ORDER BY o.id LIMIT p_limit;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_period(p_anchor timestamp with time zone, p_at timestamp with time zone, OUT period_start timestamp with time zone, OUT period_end timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  SELECT (a + make_interval(months => n)) AT TIME ZONE 'UTC', (a + make_interval(months => n + 1)) AT TIME ZONE 'UTC'
+  FROM (
+    SELECT a, GREATEST(0, m - CASE WHEN a + make_interval(months => m) > t THEN 1 ELSE 0 END) AS n
+    FROM (
+      SELECT a, t, ((date_part('year', t) - date_part('year', a)) * 12 + date_part('month', t) - date_part('month', a))::int AS m
+      FROM (SELECT p_anchor AT TIME ZONE 'UTC' AS a, p_at AT TIME ZONE 'UTC' AS t) utc
+    ) months
+  ) whole_months
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_plan_changed(p_org_id text, p_allowance bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  o record;
+  b balances;
+BEGIN
+  SELECT g.anchor_at, g.version, p.period_start, p.period_end INTO STRICT o
+    FROM organizations g, penstock_period(g.anchor_at, clock_timestamp()) p WHERE g.id = p_org_id;
+  SELECT * INTO b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded FOR UPDATE;
+  IF FOUND AND b.anchor_at <> o.anchor_at AND b.period_end > o.period_start THEN
+    b.period_end := greatest(o.period_start, b.period_start + interval '1 microsecond');
+    UPDATE balances c SET period_end = b.period_end WHERE c.org_id = p_org_id AND c.period_start = b.period_start;
+    PERFORM penstock_balance_next(b, p_org_id, o.version, p_allowance);
+  ELSE
+    PERFORM penstock_balance_open(p_org_id, o.version, p_allowance);
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_quota(p_org_id text, p_allowances jsonb)
+ RETURNS json
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  o record;
+  b balances;
+BEGIN
+  SELECT g.plan_code, g.version,
+      g.subscription_status = 'cancelled' AND COALESCE(g.subscription_ends_at <= clock_timestamp(), false) AS ended
+    INTO o FROM organizations g WHERE g.id = p_org_id;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  b := penstock_balance_open(p_org_id, o.version, ARRAY(
+    SELECT v.value::bigint FROM jsonb_array_elements_text(p_allowances -> CASE WHEN o.ended THEN 'free' ELSE o.plan_code END)
+      WITH ORDINALITY v (value, nth) ORDER BY nth));
+  RETURN json_build_object('code', o.plan_code, 'entitled', NOT o.ended, 'periodEnd', penstock_iso(b.period_end),
+    'balance', penstock_balance_show(b)::json);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_refuse()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION SQLSTATE 'PM001';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_advance(p_worker text, p_id text, p_fence integer, p jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r agent_runs;
+BEGIN
+  SELECT * INTO r FROM agent_runs q
+    WHERE q.id = p_id AND q.status = 'running' AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  -- Tried again after its answer was lost: done already.
+  IF (r.state ->> 'writes')::int >= (p -> 'state' ->> 'writes')::int THEN
+    RETURN true;
+  END IF;
+  PERFORM penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
+  UPDATE agent_runs q SET state = p -> 'state' WHERE q.id = p_id;
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_cancel(p_org text, p_id text)
+ RETURNS TABLE(moved boolean, run agent_runs)
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r agent_runs;
+BEGIN
+  SELECT * INTO r FROM agent_runs q WHERE q.id = p_id AND q.org_id = p_org FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF r.status <> 'running' THEN
+    RETURN QUERY SELECT false, r;
+    RETURN;
+  END IF;
+  PERFORM pg_notify('penstock_run_cancel', r.id);
+  r := penstock_run_finish(r, 'cancelled', 'Cancelled');
+  RETURN QUERY SELECT true, r;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_create(p jsonb)
+ RETURNS agent_runs
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r agent_runs;
+BEGIN
+  INSERT INTO agent_runs (id, org_id, user_id, key_id, agent_id, agent_org_id, agent, session_id, end_user, input, attachments, history,
+      operation_id, request_id, client, plan_code, sequence)
+    VALUES (p ->> 'id', p ->> 'orgId', p ->> 'userId', p ->> 'keyId', p ->> 'agentId', p ->> 'agentOrgId', p -> 'agent',
+      p ->> 'sessionId', p ->> 'endUser', p ->> 'input', p -> 'attachments', p -> 'history', p ->> 'operationId', p ->> 'requestId',
+      p -> 'client', p ->> 'planCode', 1)
+    RETURNING * INTO r;
+  PERFORM penstock_attach(r.operation_id, NULL, r.id);
+  IF p ->> 'idempotencyKey' IS NOT NULL THEN
+    PERFORM penstock_idempotency_bind(p ->> 'idempotencyKey', r.id);
+  END IF;
+  INSERT INTO agent_sessions (org_id, agent_id, session_id) VALUES (r.org_id, r.agent_id, r.session_id) ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    PERFORM penstock_emit('events', r.org_id, penstock_event('chat.conversation.created', r.org_id, jsonb_build_object(
+      'conversationId', r.session_id, 'agentId', r.agent_id, 'agentName', r.agent ->> 'name')), r.client ->> 'traceparent');
+  END IF;
+  UPDATE agents a SET run_count = run_count + 1 WHERE a.id = r.agent_id;
+  PERFORM penstock_run_event(r, 'start', jsonb_build_object('run_id', r.id, 'session_id', r.session_id));
+  PERFORM pg_notify('penstock_run_pending', '');
+  RETURN r;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_end(p_worker text, p_id text, p_fence integer, p jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r agent_runs;
+BEGIN
+  SELECT * INTO r FROM agent_runs q
+    WHERE q.id = p_id AND q.status = 'running' AND q.worker_id = p_worker AND q.fence = p_fence FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  r := penstock_run_work(r, p -> 'operations', p -> 'steps', (p ->> 'tokens')::bigint);
+  PERFORM penstock_run_finish(r, p ->> 'status', p ->> 'text');
+  RETURN true;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_event(r agent_runs, p_type text, p_data jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  kind text := CASE p_type WHEN 'start' THEN 'run.started' WHEN 'step' THEN 'run.step' ELSE 'run.' || r.status END;
+BEGIN
+  INSERT INTO agent_run_events (run_id, org_id, sequence, type, data, status, total_steps, tokens_used, credits_used)
+    VALUES (r.id, r.org_id, r.sequence, p_type, p_data, r.status, r.total_steps, r.tokens_used, r.credits_used);
+  PERFORM penstock_emit('agents', r.id, penstock_event(kind, r.org_id,
+      p_data || jsonb_build_object('agent_id', r.agent_id, 'run_id', r.id, 'status', r.status))
+    || jsonb_build_object('sequence', r.sequence));
+  PERFORM pg_notify('penstock_run_event', r.id || ':' || r.sequence);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_finish(r agent_runs, p_status text, p_text text)
+ RETURNS agent_runs
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  done agent_runs := r;
+BEGIN
+  done := penstock_run_work(r, jsonb_build_array(jsonb_build_object('id', r.operation_id,
+    'amounts', CASE WHEN r.total_steps > 0 THEN
+      (SELECT to_jsonb(l.reserved) FROM usage_ledger l WHERE l.operation_id = r.operation_id) END)),
+    CASE WHEN p_status = 'failed' AND r.total_steps > 0
+      THEN jsonb_build_array(jsonb_build_object('type', 'error', 'content', p_text)) ELSE '[]' END, 0);
+  UPDATE agent_runs q SET status = p_status, sequence = q.sequence + 1, completed_at = clock_timestamp(), worker_id = NULL,
+      lease_until = NULL, deadline = NULL, state = NULL,
+      output = CASE WHEN p_status = 'completed' THEN p_text END, error_message = CASE WHEN p_status <> 'completed' THEN p_text END
+    WHERE q.id = r.id RETURNING * INTO done;
+  IF p_status = 'completed' THEN
+    PERFORM penstock_run_event(done, 'done', jsonb_build_object('run_id', done.id, 'output', p_text,
+      'credits_used', done.credits_used / 100, 'tokens_used', done.tokens_used));
+    PERFORM penstock_run_webhook(done, 'agent.run.completed', jsonb_build_object('output', p_text, 'totalSteps', done.total_steps,
+      'durationMs', floor(extract(epoch FROM done.completed_at - done.created_at) * 1000)::bigint,
+      'unitsUsed', 1, 'unitType', 'agent_runs'));
+  ELSE
+    PERFORM penstock_run_event(done, 'error', jsonb_build_object('error', p_text));
+    PERFORM penstock_run_webhook(done, 'agent.run.failed', jsonb_build_object('errorMessage', p_text));
+  END IF;
+  RETURN done;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_webhook(r agent_runs, p_type text, p_data jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM penstock_emit('events', r.org_id, penstock_event(p_type, r.org_id, jsonb_build_object('runId', r.id, 'agentId', r.agent_id,
+    'agentName', r.agent ->> 'name', 'input', r.input) || p_data));
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_run_work(r agent_runs, p_operations jsonb, p_steps jsonb, p_tokens bigint)
+ RETURNS agent_runs
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  item jsonb;
+  settled jsonb;
+  charged bigint := 0;
+  now_r agent_runs := r;
+BEGIN
+  FOR item IN SELECT o.value FROM jsonb_array_elements(p_operations) WITH ORDINALITY o (value, nth) ORDER BY nth LOOP
+    IF jsonb_typeof(item -> 'amounts') = 'array' THEN
+      settled := penstock_settle(item ->> 'id', ARRAY(
+        SELECT a.value::bigint FROM jsonb_array_elements_text(item -> 'amounts') WITH ORDINALITY a (value, nth) ORDER BY nth),
+        item -> 'fallback');
+      charged := charged + (settled -> 'charged' ->> 0)::bigint;
+    ELSE
+      PERFORM penstock_release(item ->> 'id');
+    END IF;
+  END LOOP;
+  IF charged > 0 OR p_tokens > 0 THEN
+    UPDATE agent_runs q SET credits_used = q.credits_used + charged, tokens_used = q.tokens_used + p_tokens WHERE q.id = r.id
+      RETURNING * INTO now_r;
+  END IF;
+  FOR item IN SELECT s.value FROM jsonb_array_elements(p_steps) WITH ORDINALITY s (value, nth) ORDER BY nth LOOP
+    UPDATE agent_runs q SET total_steps = q.total_steps + 1, sequence = q.sequence + 1 WHERE q.id = r.id RETURNING * INTO now_r;
+    INSERT INTO agent_run_steps (run_id, org_id, step_number, step_type, content, tool_name, tool_input, tool_output)
+      VALUES (r.id, r.org_id, now_r.total_steps, item ->> 'type', item ->> 'content', item ->> 'tool', item -> 'input', item -> 'output');
+    PERFORM penstock_run_event(now_r, 'step', jsonb_build_object('run_id', r.id, 'step', jsonb_strip_nulls(jsonb_build_object(
+      'step_number', now_r.total_steps, 'type', item ->> 'type', 'content', item ->> 'content', 'tool', item ->> 'tool'))
+      || CASE WHEN item ? 'input' THEN jsonb_build_object('tool_input', item -> 'input') ELSE '{}' END
+      || CASE WHEN item ? 'output' THEN jsonb_build_object('tool_output', item -> 'output') ELSE '{}' END));
+  END LOOP;
+  RETURN now_r;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_advance(p_worker text, p jsonb)
+ RETURNS SETOF boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  item jsonb;
+BEGIN
+  PERFORM 1 FROM agent_runs q WHERE q.id IN (SELECT i.value ->> 'id' FROM jsonb_array_elements(p) i)
+    ORDER BY q.id FOR UPDATE;
+  FOR item IN SELECT i.value FROM jsonb_array_elements(p) WITH ORDINALITY i (value, nth) ORDER BY nth LOOP
+    RETURN NEXT penstock_run_advance(p_worker, item ->> 'id', (item ->> 'fence')::int, item -> 'work');
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_claim(p_worker text, p_slots integer, p_newcomers integer, p_lease_ms integer, p_limit_ms bigint, p_resting text[])
+ RETURNS SETOF agent_runs
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  picked record;
+  r agent_runs;
+  places int;
+BEGIN
+  FOR pass IN 1 .. 2 LOOP
+    places := CASE pass WHEN 1 THEN p_slots ELSE p_newcomers END;
+    CONTINUE WHEN places <= 0;
+    FOR picked IN
+      WITH RECURSIVE waiting AS (
+        (SELECT w.org_id FROM agent_runs w WHERE w.status = 'running' AND w.worker_id IS NULL ORDER BY w.org_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT w.org_id FROM agent_runs w
+            WHERE w.status = 'running' AND w.worker_id IS NULL AND w.org_id > o.org_id ORDER BY w.org_id LIMIT 1)
+          FROM waiting o WHERE o.org_id IS NOT NULL
+      ), worked AS MATERIALIZED (
+        SELECT w.org_id, count(*) AS runs FROM agent_runs w
+        WHERE w.status = 'running' AND w.worker_id IS NOT NULL AND w.id <> ALL (p_resting) GROUP BY w.org_id
+      ), candidates AS (
+        SELECT c.id, COALESCE(w.runs, 0) + c.nth AS nth
+        FROM waiting o LEFT JOIN worked w ON w.org_id = o.org_id
+        CROSS JOIN LATERAL (
+          SELECT q.id, row_number() OVER (ORDER BY q.id) AS nth FROM agent_runs q
+          WHERE q.status = 'running' AND q.worker_id IS NULL AND q.org_id = o.org_id
+          ORDER BY q.id LIMIT CASE pass WHEN 1 THEN 2 * places + 8 ELSE 1 END) c
+        WHERE o.org_id IS NOT NULL AND (pass = 1 OR w.runs IS NULL)
+      )
+      SELECT q.id, q.started_at IS NULL AS fresh
+      FROM candidates c JOIN agent_runs q ON q.id = c.id AND q.status = 'running' AND q.worker_id IS NULL
+      ORDER BY c.nth, c.id LIMIT places FOR UPDATE OF q SKIP LOCKED
+    LOOP
+      UPDATE agent_runs SET fence = fence + 1, worker_id = p_worker, lease_until = clock_timestamp() + p_lease_ms * interval '1 ms',
+          started_at = COALESCE(started_at, clock_timestamp()),
+          deadline = COALESCE(deadline, clock_timestamp() + p_limit_ms * interval '1 ms')
+        WHERE id = picked.id RETURNING * INTO r;
+      IF picked.fresh THEN
+        PERFORM penstock_run_webhook(r, 'agent.run.started', '{}');
+      END IF;
+      RETURN NEXT r;
+    END LOOP;
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_end(p_worker text, p jsonb)
+ RETURNS SETOF boolean
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  item jsonb;
+BEGIN
+  PERFORM 1 FROM agent_runs q WHERE q.id IN (SELECT i.value ->> 'id' FROM jsonb_array_elements(p) i)
+    ORDER BY q.id FOR UPDATE;
+  FOR item IN SELECT i.value FROM jsonb_array_elements(p) WITH ORDINALITY i (value, nth) ORDER BY nth LOOP
+    RETURN NEXT penstock_run_end(p_worker, item ->> 'id', (item ->> 'fence')::int, item -> 'work');
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_give_back(p_worker text, p_ids text[], p_fences integer[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE agent_runs r SET worker_id = NULL, lease_until = NULL, fence = r.fence + 1
+    FROM held WHERE r.id = held.id RETURNING r.id;
+  PERFORM pg_notify('penstock_run_pending', '');
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_renew(p_worker text, p_ids text[], p_fences integer[], p_lease_ms integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  RETURN QUERY
+    WITH held AS (
+      SELECT r.id FROM agent_runs r JOIN unnest(p_ids, p_fences) AS mine (id, fence) ON mine.id = r.id AND mine.fence = r.fence
+      WHERE r.status = 'running' AND r.worker_id = p_worker ORDER BY r.id FOR UPDATE OF r
+    )
+    UPDATE agent_runs r SET lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    FROM held WHERE r.id = held.id RETURNING r.id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_runs_sweep()
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r agent_runs;
+  moved int := 0;
+BEGIN
+  FOR r IN
+    SELECT q.* FROM agent_runs q
+    WHERE q.status = 'running' AND (q.lease_until < clock_timestamp() OR q.deadline < clock_timestamp() - interval '5 s')
+    ORDER BY q.org_id, q.id LIMIT 200 FOR UPDATE SKIP LOCKED
+  LOOP
+    PERFORM penstock_run_finish(r, 'failed', CASE WHEN r.lease_until < clock_timestamp() THEN 'Agent run was interrupted'
+      ELSE 'Agent run timed out' END);
+    moved := moved + 1;
+  END LOOP;
+  RETURN moved;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_set_used(p_org_id text, p_allowances jsonb, p_bucket integer, p_used bigint, p_operation_id text)
+ RETURNS json
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  b balances;
+  change bigint[] := penstock_zeros();
+BEGIN
+  IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
+  change[p_bucket] := p_used - b.used[p_bucket];
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, settled_at)
+    VALUES (p_operation_id, p_org_id, 'adjustment', 'settled', b.period_start, penstock_zeros(), change, clock_timestamp());
+  b.used[p_bucket] := p_used;
+  RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_settle(p_operation_id text, p_amounts bigint[], p_fallback jsonb DEFAULT NULL::jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  answer jsonb := penstock_settle_many(ARRAY[ROW(p_operation_id, p_amounts, p_fallback)::settlement_ending]);
+BEGIN
+  RETURN jsonb_strip_nulls(jsonb_build_object(
+    'applied', answer #> '{items,0,0}' = '1',
+    'charged', COALESCE(answer #> '{items,0,2}', to_jsonb(penstock_zeros())),
+    'balances', answer #> '{balances,0}'));
+END $function$;
+
+CREATE OR REPLACE PROCEDURE public.penstock_settle_batch(IN p_endings settlement_ending[], IN p_events json, INOUT p_answer text DEFAULT NULL::text)
+ LANGUAGE plpgsql
+AS $procedure$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  p_answer := penstock_settle_many(p_endings);
+  PERFORM penstock_settle_events(p_events, p_answer);
+  IF EXISTS (SELECT 1 FROM unnest(p_endings) e WHERE e.amounts IS NOT NULL) THEN
+    COMMIT;
+    PERFORM set_config('synchronous_commit', 'on', true);
+    PERFORM pg_logical_emit_message(true, 'penstock', '');
+  END IF;
+END $procedure$;
+
+CREATE OR REPLACE FUNCTION public.penstock_settle_events(p_events json, p_answer text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM penstock_emit('events', e.org, penstock_event(e.type, e.org, e.data), e.trace)
+    FROM penstock_heard_events(p_events) e
+    WHERE p_answer::jsonb #> ARRAY['items', (e.at - 1)::text, '0'] = '1';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_settle_many(p_endings settlement_ending[], p_swept boolean DEFAULT false)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+DECLARE
+  zeros CONSTANT bigint[] := penstock_zeros();
+  width CONSTANT int := cardinality(zeros);
+  r record;
+  b balances;
+  opened boolean := false;
+  fires boolean;
+  now_used bigint[];
+  now_reserved bigint[];
+  items text[] := array_fill('[2,-1]'::text, ARRAY[cardinality(p_endings)]);
+  shown text[] := '{}';
+  charged bigint[];
+  charged_text text;
+  last_op text;
+  ended_op text[] := '{}';
+  ended_state text[] := '{}';
+  ended_charged text[] := '{}';
+  want bigint;
+  had bigint;
+  room bigint;
+BEGIN
+  IF cardinality(p_endings) > 1 THEN
+    PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (ARRAY(SELECT e.operation_id FROM unnest(p_endings) e))
+      ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  END IF;
+  PERFORM penstock_ledger_restore(e.operation_id, e.fallback) FROM unnest(p_endings) e WHERE e.fallback IS NOT NULL
+    ORDER BY e.operation_id COLLATE "C";
+  FOR r IN
+    SELECT e.operation_id AS op, e.amounts, e.ordinality::int AS i, l.org_id, l.period_start, l.state, l.swept, l.reserved, l.charged,
+      0 = ALL (l.reserved[3:]) AND COALESCE(0 = ALL (e.amounts[3:]), true) AS only_tokens
+    FROM unnest(p_endings) WITH ORDINALITY e JOIN usage_ledger l ON l.operation_id = e.operation_id
+    ORDER BY l.org_id COLLATE "C", l.period_start, e.operation_id, e.ordinality FOR UPDATE OF l
+  LOOP
+    IF NOT opened OR b.org_id <> r.org_id OR b.period_start <> r.period_start THEN
+      IF opened THEN
+        shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+      END IF;
+      SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+      opened := true;
+      fires := b.superseded;
+      now_used := b.used;
+      now_reserved := b.reserved;
+    END IF;
+    IF r.op = last_op THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || charged_text || ']';
+      CONTINUE;
+    END IF;
+    IF r.state = 'settled' OR r.state = 'released' AND (r.amounts IS NULL OR NOT r.swept) THEN
+      items[r.i] := '[0,' || cardinality(shown) || ',' || array_to_json(COALESCE(r.charged, zeros)) || ']';
+      CONTINUE;
+    END IF;
+    charged := zeros;
+    FOR k IN 1 .. CASE WHEN r.only_tokens THEN 2 ELSE width END LOOP
+      had := CASE WHEN r.state = 'reserved' THEN r.reserved[k] ELSE 0 END;
+      want := COALESCE(r.amounts[k], 0);
+      CONTINUE WHEN want = 0 AND had = 0;
+      IF k = 2 THEN
+        want := least(want, charged[1] * 1000);
+      ELSIF want > had AND b.allowance[k] <> -1 THEN
+        room := b.allowance[k] - now_used[k] - now_reserved[k];
+        IF NOT b.superseded THEN
+          room := room + b.topup_start[k] + b.topup_added[k];
+        END IF;
+        room := least(want - had, greatest(room, 0));
+        want := had + CASE WHEN k = 1 THEN room / 100 * 100 ELSE room END;
+      END IF;
+      charged[k] := want;
+      now_used[k] := now_used[k] + want;
+      now_reserved[k] := now_reserved[k] - had;
+      IF NOT fires AND k <> 2 AND b.allowance[k] <> -1 THEN
+        room := b.allowance[k] + b.topup_start[k] + b.topup_added[k];
+        fires := (room - now_used[k]) * 10 < room AND NOT b.depleted_fired[k];
+      END IF;
+    END LOOP;
+    charged_text := array_to_json(charged);
+    items[r.i] := '[1,' || cardinality(shown) || ',' || charged_text || ']';
+    last_op := r.op;
+    ended_op := ended_op || r.op;
+    ended_state := ended_state || CASE WHEN r.amounts IS NULL THEN 'released' ELSE 'settled' END;
+    ended_charged := ended_charged || CASE WHEN r.amounts IS NOT NULL THEN charged::text END;
+  END LOOP;
+  IF opened THEN
+    shown := shown || penstock_balance_close(b, now_used, now_reserved, fires);
+  END IF;
+  UPDATE usage_ledger l SET state = u.state, charged = u.charged::bigint[], swept = p_swept, settled_at = clock_timestamp()
+    FROM unnest(ended_op, ended_state, ended_charged) u (op, state, charged) WHERE l.operation_id = u.op;
+  RETURN '{"items":[' || array_to_string(items, ',') || '],"balances":[' || array_to_string(shown, ',') || ']}';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_still_covered(b balances)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(least(c, u + r) ORDER BY nth) FROM unnest(b.covered, b.used, b.reserved) WITH ORDINALITY v (c, u, r, nth)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_sweep(p_lease_ms integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  lost text[];
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  IF NOT pg_try_advisory_xact_lock(7301, 1) THEN
+    RETURN 0;
+  END IF;
+  SELECT COALESCE(array_agg(s.operation_id), '{}') INTO lost FROM (
+    SELECT l.operation_id FROM usage_ledger l
+    LEFT JOIN processes p ON p.id = l.holder
+    WHERE l.state = 'reserved' AND l.holder IS NOT NULL
+      AND COALESCE(p.lease_until, l.created_at + p_lease_ms * interval '1 ms') < clock_timestamp()
+    ORDER BY l.operation_id COLLATE "C" LIMIT 500 FOR UPDATE OF l SKIP LOCKED) s;
+  IF cardinality(lost) > 0 THEN
+    PERFORM penstock_settle_many(ARRAY(SELECT ROW(l.id, NULL, NULL)::settlement_ending FROM unnest(lost) l (id)), true);
+  ELSE
+    DELETE FROM processes p WHERE p.lease_until < clock_timestamp() - interval '1 day';
+    DELETE FROM rate_windows w WHERE w.stamps[cardinality(w.stamps)]
+      < (date_part('epoch', clock_timestamp() - interval '1 day') * 1000000)::bigint;
+  END IF;
+  RETURN cardinality(lost);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_take_back(p_ops text[])
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  r record;
+  b balances;
+  taken int := 0;
+BEGIN
+  PERFORM 1 FROM usage_ledger l WHERE l.operation_id = ANY (p_ops) ORDER BY l.operation_id COLLATE "C" FOR UPDATE;
+  FOR r IN
+    SELECT l.operation_id, l.org_id, l.period_start, l.charged FROM usage_ledger l
+      WHERE l.operation_id = ANY (p_ops) AND l.state = 'settled' AND l.given IS NOT TRUE
+      ORDER BY l.org_id COLLATE "C", l.period_start, l.operation_id
+  LOOP
+    SELECT * INTO STRICT b FROM balances c WHERE c.org_id = r.org_id AND c.period_start = r.period_start FOR UPDATE;
+    b.used := (SELECT array_agg(greatest(u - c, 0) ORDER BY nth) FROM unnest(b.used, r.charged) WITH ORDINALITY v (u, c, nth));
+    PERFORM penstock_balance_write(b);
+    UPDATE usage_ledger l SET state = 'released', charged = NULL, settled_at = clock_timestamp() WHERE l.operation_id = r.operation_id;
+    taken := taken + 1;
+  END LOOP;
+  RETURN taken;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_token_vector(p_credits bigint, p_tokens bigint)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT ARRAY[p_credits, p_tokens] || (penstock_zeros())[3:]
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_top_up(p_org_id text, p_allowances jsonb, p_bucket integer, p_amount bigint, p_operation_id text)
+ RETURNS json
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  b balances;
+  granted bigint[] := penstock_zeros();
+BEGIN
+  IF penstock_quota(p_org_id, p_allowances) IS NULL THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO STRICT b FROM balances c WHERE c.org_id = p_org_id AND NOT c.superseded;
+  IF b.allowance[p_bucket] = -1 THEN
+    RETURN json_build_object('balance', NULL);
+  END IF;
+  granted[p_bucket] := p_amount;
+  INSERT INTO usage_ledger (operation_id, org_id, kind, state, period_start, reserved, charged, granted, settled_at)
+    VALUES (p_operation_id, p_org_id, 'top_up', 'settled', b.period_start, penstock_zeros(), penstock_zeros(), granted,
+      clock_timestamp());
+  b.topup_added[p_bucket] := b.topup_added[p_bucket] + p_amount;
+  RETURN json_build_object('balance', penstock_balance_show(penstock_balance_write(b))::json);
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_webhook_claim(p_claim text, p_busy jsonb, p_limit integer, p_per_webhook integer, p_claim_ms integer, p_first_delay_ms bigint)
+ RETURNS TABLE(id text, org_id text, webhook_id text, event jsonb, url text, custom_headers jsonb, secret bytea, next_secret bytea, rotating boolean, places integer)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+DECLARE
+  v_now timestamptz;
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  PERFORM pg_advisory_xact_lock(7310, 1);
+  v_now := clock_timestamp();
+  RETURN QUERY
+    WITH RECURSIVE waiting (webhook_id) AS (
+      (SELECT d.webhook_id FROM webhook_deliveries d WHERE d.status = 'pending' ORDER BY d.webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > t.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting t WHERE t.webhook_id IS NOT NULL
+    ), target AS (
+      SELECT w.id, w.org_id, GREATEST(0, LEAST(
+          CASE WHEN w.consecutive_failures > 1 THEN LEAST(2, p_per_webhook) ELSE p_per_webhook END
+            - COALESCE((p_busy ->> w.id)::int, 0),
+          10 - w.consecutive_failures - (
+            SELECT count(*)::int FROM webhook_deliveries f
+            WHERE f.webhook_id = w.id AND f.claim IS NOT NULL AND f.claimed_until >= v_now))) AS places
+      FROM waiting t JOIN webhooks w ON w.id = t.webhook_id WHERE w.enabled
+    ), due AS (
+      SELECT x.id, x.next_attempt_at, t.org_id, t.places
+      FROM target t
+      CROSS JOIN LATERAL (
+        SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
+        WHERE d.webhook_id = t.id AND d.status = 'pending' AND d.next_attempt_at <= v_now
+          AND (d.claimed_until IS NULL OR d.claimed_until < v_now)
+          AND (d.scheduled_attempts > 0 OR p_first_delay_ms = 0
+            OR d.next_attempt_at + p_first_delay_ms * interval '1 ms' <= v_now)
+        ORDER BY d.next_attempt_at LIMIT t.places
+        FOR UPDATE SKIP LOCKED
+      ) x
+      WHERE t.places > 0
+    ), turns AS (
+      SELECT d.id, d.places, row_number() OVER (PARTITION BY d.org_id ORDER BY d.next_attempt_at, d.id) AS turn FROM due d
+    ), chosen AS (
+      SELECT t.id, t.places FROM turns t ORDER BY t.turn, t.id LIMIT p_limit
+    ), claimed AS (
+      UPDATE webhook_deliveries d SET claimed_until = v_now + p_claim_ms * interval '1 ms', claim = p_claim
+      FROM chosen WHERE d.id = chosen.id
+      RETURNING d.id, d.org_id, d.webhook_id, d.event_id, chosen.places
+    )
+    SELECT c.id, c.org_id, c.webhook_id, e.event, w.url, w.custom_headers, w.secret, w.next_secret,
+      COALESCE(w.rotates_at > v_now, false), c.places
+    FROM claimed c JOIN webhooks w ON w.id = c.webhook_id JOIN webhook_events e ON e.id = c.event_id;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_webhook_count(p_webhook text, p_failed timestamp with time zone[], p_succeeded timestamp with time zone[], p_disable_after integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  w webhooks;
+  times timestamptz[];
+  untimed int;
+  since timestamptz;
+  success timestamptz;
+  disabled boolean := false;
+BEGIN
+  SELECT * INTO STRICT w FROM webhooks x WHERE x.id = p_webhook;
+  times := w.failure_times[GREATEST(1, cardinality(w.failure_times) - w.consecutive_failures + 1):];
+  untimed := w.consecutive_failures - cardinality(times);
+  since := COALESCE(w.failures_after, '-infinity');
+  IF p_failed IS NOT NULL THEN
+    times := ARRAY(SELECT t FROM unnest(times || p_failed) t WHERE t > since ORDER BY t);
+  END IF;
+  FOREACH success IN ARRAY COALESCE(p_succeeded, '{}') LOOP
+    CONTINUE WHEN success <= since;
+    disabled := disabled OR untimed + (SELECT count(*) FROM unnest(times) t WHERE t <= success) >= p_disable_after;
+    times := ARRAY(SELECT t FROM unnest(times) t WHERE t > success ORDER BY t);
+    untimed := 0;
+    since := success;
+  END LOOP;
+  IF untimed + cardinality(times) >= p_disable_after THEN
+    disabled := disabled OR NOT EXISTS (
+      SELECT 1 FROM webhook_deliveries d
+      WHERE d.webhook_id = p_webhook AND d.claim IS NOT NULL AND d.event_type <> 'webhook.test' AND d.claimed_until > clock_timestamp()
+        AND d.claimed_until - interval '60 seconds' <= times[GREATEST(1, p_disable_after - untimed)]);
+  END IF;
+  UPDATE webhooks x SET
+    consecutive_failures = untimed + cardinality(times),
+    failure_times = times[GREATEST(1, cardinality(times) - 31):],
+    failures_after = NULLIF(since, '-infinity'),
+    last_delivery_at = GREATEST(x.last_delivery_at, p_failed[cardinality(p_failed)], p_succeeded[cardinality(p_succeeded)]),
+    enabled = x.enabled AND NOT disabled,
+    disabled_reason = CASE WHEN x.enabled AND disabled THEN p_disable_after || ' consecutive failed attempts' ELSE x.disabled_reason END
+    WHERE x.id = p_webhook;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_webhook_fan_out()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  v_type text := NEW.event ->> 'type';
+  v_listing text[];
+  v_getting text[];
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM webhooks WHERE org_id = NEW.key) THEN
+    RETURN NULL;
+  END IF;
+  SELECT array_agg(w.id), array_agg(w.id) FILTER (WHERE w.enabled) INTO v_listing, v_getting
+    FROM webhooks w WHERE w.org_id = NEW.key AND v_type = ANY (w.events);
+  IF v_getting IS NOT NULL AND v_type NOT LIKE 'subscription.%' AND NOT EXISTS (
+    SELECT 1 FROM installation i, organizations o
+    WHERE o.id = NEW.key AND (i.webhook_plans IS NULL OR i.webhook_plans @> ARRAY[
+      CASE WHEN o.subscription_status = 'cancelled' AND o.subscription_ends_at <= clock_timestamp() THEN 'free'
+        ELSE o.plan_code END]))
+  THEN
+    v_getting := NULL;
+  END IF;
+  INSERT INTO webhook_events (id, org_id, type, event, missed_by)
+    VALUES (NEW.event ->> 'id', NEW.key, v_type, NEW.event,
+      ARRAY(SELECT unnest(v_listing) EXCEPT SELECT unnest(v_getting))) ON CONFLICT DO NOTHING;
+  IF v_getting IS NULL THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type, next_attempt_at)
+    SELECT 'dlv' || substr(penstock_event_id(), 4), w.org_id, w.id, NEW.event ->> 'id', v_type, clock_timestamp()
+    FROM webhooks w WHERE w.id = ANY (v_getting)
+    FOR KEY SHARE OF w
+    ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    PERFORM pg_notify('penstock_webhook', '');
+  END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_webhook_record(p_batch jsonb, p_delays_ms bigint[], p_disable_after integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  r record;
+BEGIN
+  PERFORM 1 FROM webhooks w
+    WHERE w.id IN (SELECT x.webhook_id FROM jsonb_array_elements(p_batch) b JOIN webhook_deliveries x ON x.id = b ->> 'id')
+    ORDER BY w.id FOR NO KEY UPDATE;
+  FOR r IN
+    WITH finished AS (
+      SELECT b ->> 'id' AS id, b ->> 'claim' AS claim, b ->> 'kind' AS kind, (b ->> 'ok')::boolean AS ok, b -> 'attempt' AS attempt,
+        LEAST(v_now, to_timestamp((b ->> 'endedAt')::float8 / 1000)) AS ended
+      FROM jsonb_array_elements(p_batch) b
+    ), written AS (
+      UPDATE webhook_deliveries x SET
+        attempts = x.attempts || f.attempt,
+        scheduled_attempts = x.scheduled_attempts + (f.kind = 'scheduled')::int,
+        status = CASE
+          WHEN f.ok THEN 'succeeded'
+          WHEN f.kind = 'test' THEN 'failed'
+          WHEN f.kind = 'manual' THEN x.status
+          WHEN x.scheduled_attempts + 1 >= cardinality(p_delays_ms) THEN 'failed'
+          ELSE 'pending' END,
+        next_attempt_at = CASE
+          WHEN f.ok OR f.kind = 'test' THEN NULL
+          WHEN f.kind = 'manual' THEN x.next_attempt_at
+          WHEN x.scheduled_attempts + 1 >= cardinality(p_delays_ms) THEN NULL
+          ELSE f.ended + p_delays_ms[x.scheduled_attempts + 2] * interval '1 ms' END,
+        claimed_until = NULL, claim = NULL
+        FROM finished f WHERE x.id = f.id AND x.claim = f.claim
+        RETURNING x.id, x.webhook_id, f.ok, f.ended, f.kind <> 'test' AND x.event_type <> 'webhook.test' AS counts
+    )
+    SELECT d.webhook_id, array_agg(d.id) AS ids, bool_or(d.counts) AS counts,
+      array_agg(d.ended ORDER BY d.ended) FILTER (WHERE d.counts AND NOT d.ok) AS failed,
+      array_agg(d.ended ORDER BY d.ended) FILTER (WHERE d.counts AND d.ok) AS succeeded
+    FROM written d GROUP BY d.webhook_id
+  LOOP
+    IF r.counts THEN
+      PERFORM penstock_webhook_count(r.webhook_id, r.failed, r.succeeded, p_disable_after);
+    END IF;
+    RETURN QUERY SELECT unnest(r.ids);
+  END LOOP;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_webhook_recover(p_org text, p_webhook text, p_since timestamp with time zone, p_until timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  failed bigint;
+  missed bigint;
+BEGIN
+  UPDATE webhook_deliveries d
+    SET status = 'pending', scheduled_attempts = 0, next_attempt_at = clock_timestamp()
+    FROM webhook_events e
+    WHERE d.webhook_id = p_webhook AND d.org_id = p_org AND d.status = 'failed' AND e.id = d.event_id
+      AND e.type <> 'webhook.test' AND e.created_at >= p_since AND e.created_at <= p_until;
+  GET DIAGNOSTICS failed = ROW_COUNT;
+  INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type, next_attempt_at)
+    SELECT 'dlv' || substr(penstock_event_id(), 4), w.org_id, w.id, e.id, e.type, clock_timestamp()
+    FROM webhooks w JOIN webhook_events e ON e.org_id = w.org_id AND e.type = ANY (w.events) AND e.created_at >= w.created_at
+    WHERE w.id = p_webhook AND w.org_id = p_org AND e.created_at >= p_since AND e.created_at <= p_until
+      AND w.id = ANY (e.missed_by)
+    FOR KEY SHARE OF w
+    ON CONFLICT (webhook_id, event_id) DO NOTHING;
+  GET DIAGNOSTICS missed = ROW_COUNT;
+  PERFORM pg_notify('penstock_webhook', '');
+  RETURN failed + missed;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_window_open(p_key text, p_name text, p_grain integer, p_stamps integer, p_length bigint, OUT slots integer, OUT gains_at bigint, OUT now_us bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  w rate_windows;
+  expired int;
+BEGIN
+  SELECT * INTO w FROM rate_windows q WHERE q.key_id = p_key AND q.name = p_name FOR UPDATE;
+  IF NOT FOUND THEN
+    INSERT INTO rate_windows (key_id, name, grain, fill, stamps)
+      VALUES (p_key, p_name, p_grain, p_grain, array_fill(0::bigint, ARRAY[p_stamps])) ON CONFLICT DO NOTHING;
+    SELECT * INTO STRICT w FROM rate_windows q WHERE q.key_id = p_key AND q.name = p_name FOR UPDATE;
+  END IF;
+  now_us := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+  IF w.grain <> p_grain OR cardinality(w.stamps) <> p_stamps THEN
+    w.stamps := penstock_window_resize(w.stamps, w.grain, w.fill, p_grain, p_stamps);
+    w.fill := p_grain;
+    UPDATE rate_windows q SET stamps = w.stamps, grain = p_grain, fill = p_grain WHERE q.key_id = p_key AND q.name = p_name;
+  END IF;
+  expired := width_bucket(now_us - p_length, w.stamps);
+  slots := expired * p_grain + CASE WHEN expired = p_stamps THEN 0 ELSE p_grain - w.fill END;
+  gains_at := CASE WHEN expired = p_stamps THEN now_us ELSE w.stamps[expired + 1] END + p_length;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_window_resize(p_old bigint[], p_old_grain integer, p_old_fill integer, p_grain integer, p_stamps integer)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_agg(COALESCE(s.stamp, 0) ORDER BY n.nth DESC)
+  FROM generate_series(0, p_stamps - 1) n (nth)
+  LEFT JOIN (
+    SELECT covers.nth, max(o.stamp) AS stamp
+    FROM unnest(p_old) WITH ORDINALITY o (stamp, i),
+      LATERAL (SELECT p_old_fill + (cardinality(p_old) - o.i)::bigint * p_old_grain AS beyond) slots,
+      LATERAL generate_series(greatest(0, slots.beyond - p_old_grain) / p_grain,
+        LEAST((slots.beyond - 1) / p_grain, p_stamps - 1)) covers (nth)
+    GROUP BY covers.nth) s ON s.nth = n.nth
+$function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_window_return(p_key text, p_name text, p_at bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  w rate_windows;
+  nth int;
+BEGIN
+  SELECT * INTO w FROM rate_windows q WHERE q.key_id = p_key AND q.name = p_name FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  nth := CASE WHEN w.grain = 1 THEN width_bucket(p_at, w.stamps) ELSE cardinality(w.stamps) END;
+  IF nth = 0 OR w.stamps[nth] = 0 THEN
+    RETURN;
+  END IF;
+  IF w.grain > 1 AND w.fill > 1 THEN
+    UPDATE rate_windows q SET fill = w.fill - 1 WHERE q.key_id = p_key AND q.name = p_name;
+  ELSE
+    UPDATE rate_windows q SET stamps = 0::bigint || w.stamps[:nth - 1] || w.stamps[nth + 1:], fill = w.grain
+      WHERE q.key_id = p_key AND q.name = p_name;
+  END IF;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_window_take(p_key text, p_name text, p_grain integer, p_stamps integer, p_length bigint, p_wanted integer, OUT slots integer, OUT gains_at bigint, OUT now_us bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  log bigint[];
+  filled int;
+  expired int;
+  fresh int := p_wanted;
+  stamp bigint;
+BEGIN
+  SELECT w.stamps, w.fill INTO log, filled FROM rate_windows w
+    WHERE w.key_id = p_key AND w.name = p_name AND w.grain = p_grain AND cardinality(w.stamps) = p_stamps FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  now_us := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
+  stamp := greatest(now_us, log[p_stamps]);
+  expired := width_bucket(now_us - p_length, log);
+  IF p_grain > 1 THEN
+    -- Slots still open in the newest stamp; none once it has left the window.
+    IF expired = p_stamps THEN
+      filled := p_grain;
+    END IF;
+    fresh := greatest(0, (p_wanted - (p_grain - filled) + p_grain - 1) / p_grain);
+    IF filled < p_grain THEN
+      log[p_stamps] := stamp;
+    END IF;
+    slots := expired * p_grain + p_grain - filled - p_wanted;
+    filled := filled + p_wanted - fresh * p_grain;
+  ELSE
+    slots := expired - p_wanted;
+  END IF;
+  IF slots < 0 THEN
+    slots := NULL;
+    RETURN;
+  END IF;
+  IF fresh > 0 THEN
+    log := (log || array_fill(stamp, ARRAY[fresh]))[fresh + 1:];
+  END IF;
+  UPDATE rate_windows w SET stamps = log, fill = filled WHERE w.key_id = p_key AND w.name = p_name;
+  gains_at := log[least(p_stamps, greatest(1, expired - fresh + 1))] + p_length;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_zeros()
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  SELECT array_fill(0::bigint, ARRAY[cardinality(penstock_bucket_names())])
+$function$;

@@ -1,0 +1,4 @@
+export function dumpSchema(
+  client: { query(sql: string): Promise<{ rows: { text: string }[] }> },
+  options?: { sortColumns?: boolean },
+): Promise<string>;

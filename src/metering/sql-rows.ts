@@ -1,0 +1,100 @@
+/**
+ * Rows as parameters of the hot statements. A list of columns says once what a row has: names, SQL types, and how a value is taken. From it
+ * comes what is sent, and a test compares it with the SQL types of `migrations/current/metering/*_types.sql`.
+ */
+
+/** One column of rows that are made of `Source`. */
+interface Column<Source> {
+  /** As PostgreSQL's `format_type` spells it. */
+  type: string;
+  /** The value as an element of an array literal, quoted where it must be; null is no value. */
+  literal(source: Source): string | null;
+}
+
+/** By the name in SQL, in the order of SQL. */
+export type Columns<Source> = Record<string, Column<Source>>;
+
+/** What needs no quotes, neither in an array nor in a row. An array takes the word null for no value. */
+const PLAIN = /^(?!null$)[\w./:-]+$/i;
+const SPECIAL = /["\\]/g;
+
+const quoted = (value: string): string => `"${value.replace(SPECIAL, String.raw`\$&`)}"`;
+
+const column =
+  (type: string) =>
+  <Source>(valueOf: (source: Source) => string | null): Column<Source> => ({
+    type,
+    literal(source) {
+      const value = valueOf(source);
+      return value === null || PLAIN.test(value) ? value : quoted(value);
+    },
+  });
+
+const numeric =
+  (type: string) =>
+  <Source>(valueOf: (source: Source) => number | null): Column<Source> => ({
+    type,
+    literal(source) {
+      const value = valueOf(source);
+      return value === null ? null : `${value}`;
+    },
+  });
+
+export const text = column('text');
+export const json = column('jsonb');
+/** Their values are array literals. */
+export const bigints = column('bigint[]');
+export const integers = column('integer[]');
+export const integer = numeric('integer');
+export const bigint = numeric('bigint');
+export const boolean = <Source>(valueOf: (source: Source) => boolean): Column<Source> => ({
+  type: 'boolean',
+  literal: (source) => (valueOf(source) ? 't' : 'f'),
+});
+
+/** An array literal of numbers. */
+export const vector = (numbers: readonly number[]): string => `{${numbers.join()}}`;
+
+function array<Source>(sources: readonly Source[], element: (source: Source) => string): string {
+  let elements = '';
+  for (const source of sources) elements += elements === '' ? element(source) : `,${element(source)}`;
+  return `{${elements}}`;
+}
+
+/** Rows of a composite type, as one parameter. */
+export interface RowType<Source> {
+  /** Of the type in SQL. */
+  name: string;
+  columns: Columns<Source>;
+  /** An array of the type, as a literal. */
+  rows(sources: readonly Source[]): string;
+}
+
+export function rowType<Source>(name: string, columns: Columns<Source>): RowType<Source> {
+  const all = Object.values(columns);
+  const row = (source: Source): string => {
+    let fields = '';
+    for (let i = 0; i < all.length; i++) {
+      if (i > 0) fields += ',';
+      fields += all[i]!.literal(source) ?? '';
+    }
+    return fields.includes('"') ? quoted(`(${fields})`) : `"(${fields})"`;
+  };
+  return { name, columns, rows: (sources) => array(sources, row) };
+}
+
+/** Columns as one parameter each. */
+export interface Lists<Source> {
+  /** What SQL reads its rows from: `unnest(…) alias (…)`, with parameters from `$1` on. */
+  from(alias: string): string;
+  values(sources: readonly Source[]): string[];
+}
+
+export function lists<Source>(columns: Columns<Source>): Lists<Source> {
+  const all = Object.values(columns);
+  const parameters = all.map(({ type }, i) => `$${i + 1}::${type}[]`).join(', ');
+  return {
+    from: (alias) => `unnest(${parameters}) ${alias} (${Object.keys(columns).join(', ')})`,
+    values: (sources) => all.map((one) => array(sources, (source) => one.literal(source) ?? 'NULL')),
+  };
+}
