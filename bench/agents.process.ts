@@ -12,11 +12,11 @@ import { pino } from 'pino';
 import { createKeyService, createOrganizationService } from '../src/access/index.js';
 import type { Principal } from '../src/access/index.js';
 import { startPenstock } from '../src/boot/index.js';
-import { loadConfig } from '../src/config.js';
-import { newId } from '../src/ids.js';
+import { loadConfig } from '../src/config/index.js';
+import { newId } from '../src/contract/ids.js';
 import type { CallContext } from '../src/metering/index.js';
 import type { Services } from '../src/services.js';
-import { SCOPES } from '../src/vocabulary.js';
+import { SCOPES } from '../src/contract/words.js';
 
 const WATCHED = 40;
 const AT_ONCE = 200;

@@ -7,7 +7,7 @@
  */
 import { hash, randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { spliceObject } from '../src/providers/upstream/json-splice.js';
+import { spliceObject } from '../src/providers/openai-compatible/json-splice.js';
 import { openCharges } from './charge.js';
 import { sendOn, serveProxy } from './proxy.js';
 

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { loadConfig, type Config } from '../src/config.js';
-import { newId } from '../src/ids.js';
+import { loadConfig, type Config } from '../src/config/index.js';
+import { newId } from '../src/contract/ids.js';
 import { createDatabase, useEmbeddedPostgres, type Database } from '../src/database/index.js';
 
 export const silent = pino({ level: 'silent' });

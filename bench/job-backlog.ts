@@ -1,7 +1,7 @@
 /** Jobs that wait: their rows, their reservations and their first events, as a call leaves them. */
 import type { Principal } from '../src/access/access.types.js';
 import type { Database } from '../src/database/index.js';
-import { newId } from '../src/ids.js';
+import { newId } from '../src/contract/ids.js';
 import { createJobService, type JobOutcome, type JobService, type NewJob } from '../src/jobs/index.js';
 import { addOrganisation, silent } from './embedded.js';
 

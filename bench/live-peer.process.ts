@@ -7,7 +7,7 @@ import { buildSchema } from 'graphql';
 import { useServer } from 'graphql-ws/use/ws';
 import { WebSocketServer } from 'ws';
 import { BoundedQueue } from '../subscriptions/bounded-queue.js';
-import { newId } from '../src/ids.js';
+import { newId } from '../src/contract/ids.js';
 import type { Publish } from './live-server.types.js';
 
 const schema = buildSchema(readFileSync(process.argv[2] ?? '', 'utf8'), { assumeValidSDL: true });

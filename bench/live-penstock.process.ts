@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKeyService } from '../src/access/index.js';
 import { startPenstock } from '../src/boot/index.js';
-import { loadConfig } from '../src/config.js';
+import { loadConfig } from '../src/config/index.js';
 import { createBacklog } from './job-backlog.js';
 import { silent } from './embedded.js';
 import type { Publish } from './live-server.types.js';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKafkaBus, createKafkaClient, createRelay, createTopics } from '../src/events/index.js';
-import { newId } from '../src/ids.js';
+import { newId } from '../src/contract/ids.js';
 import { startKafka } from '../test/support/kafka.js';
 import { silent, withDatabase, type BenchDatabase } from './embedded.js';
 

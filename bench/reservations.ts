@@ -16,10 +16,10 @@ import {
   loadPlans,
 } from '../src/access/index.js';
 import type { PlanCatalogue, Principal } from '../src/access/index.js';
-import { loadConfig } from '../src/config.js';
+import { loadConfig } from '../src/config/index.js';
 import { createDatabase, useEmbeddedPostgres } from '../src/database/index.js';
 import type { Database } from '../src/database/index.js';
-import { newId } from '../src/ids.js';
+import { newId } from '../src/contract/ids.js';
 import { createMetering } from '../src/metering/index.js';
 import type { Metering } from '../src/metering/index.js';
 

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEgress } from '../src/egress/index.js';
-import { newId } from '../src/ids.js';
+import { newId } from '../src/contract/ids.js';
 import { createDeliveryWorker, createSecretBox } from '../src/webhooks/index.js';
 import { addOrganisation, silent, withDatabase, type BenchDatabase } from './embedded.js';
 import { postmasterOf, treeCpuMs } from './processes.js';

@@ -5,7 +5,7 @@ import { buildSchemaSync } from 'type-graphql';
 import { AgentResolver } from './agent/agent.resolver.js';
 import { AgentRunResolver } from './agent/run.resolver.js';
 import { ChatResolver } from './chat/chat.resolver.js';
-import type { MemberRole } from '../src/vocabulary.js';
+import type { MemberRole } from '../src/contract/words.js';
 import { ApiKeyResolver } from './api-key/api-key.resolver.js';
 import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';

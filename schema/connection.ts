@@ -1,6 +1,6 @@
 import type { ClassType } from 'type-graphql';
 import { Arg, Directive, Field, Int, ObjectType } from 'type-graphql';
-import { invalid } from '../src/errors.js';
+import { invalid } from '../src/contract/errors.js';
 
 // Practically every subgraph has this type: none of them could be composed with one that did not share it.
 @Directive('@shareable')

@@ -9,7 +9,7 @@ import {
   SCOPES,
   TIERS,
   TOOLS,
-} from '../src/vocabulary.js';
+} from '../src/contract/words.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(

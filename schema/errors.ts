@@ -1,6 +1,6 @@
 import type { GraphQLError, GraphQLFormattedError } from 'graphql';
-import type { ErrorCode } from '../src/errors.js';
-import { ApiError, ERROR_KINDS, toApiError } from '../src/errors.js';
+import type { ErrorCode } from '../src/contract/errors.js';
+import { ApiError, ERROR_KINDS, toApiError } from '../src/contract/errors.js';
 import { camel } from './names.js';
 
 /** `extensions` of an error of this API (contract 7, decisions 1). */

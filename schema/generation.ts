@@ -1,5 +1,5 @@
-import { ApiError } from '../src/errors.js';
-import type { Tool } from '../src/vocabulary.js';
+import { ApiError } from '../src/contract/errors.js';
+import type { Tool } from '../src/contract/words.js';
 import type { GraphqlContext } from './context.js';
 import { camelNames, contractNames } from './names.js';
 

@@ -2,11 +2,11 @@ import type { GraphQLField } from 'graphql';
 import { Extensions } from 'type-graphql';
 import { requireDemand } from '../src/access/index.js';
 import type { Demand } from '../src/access/index.js';
-import { ApiError } from '../src/errors.js';
+import { ApiError } from '../src/contract/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
-import type { LimitedEndpoint, MemberRole, Scope as ScopeName } from '../src/vocabulary.js';
+import type { LimitedEndpoint, MemberRole, Scope as ScopeName } from '../src/contract/words.js';
 import type { GraphqlContext } from './context.js';
 
 /**

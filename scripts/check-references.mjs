@@ -23,7 +23,7 @@ const READ = /\.(ts|tsx|mjs|md|sql|ya?ml|graphql|sh|css)$|(^|\/)Dockerfile$|^\.c
 const BREAK = String.raw`(?:\s*\n\s*(?:\*|\/\/|--|#|>)?)?\s+`;
 const REFERENCE = new RegExp(String.raw`\b(contract|decisions|beyond|trust|ADR)${BREAK}(\d+(?:\.\d+)*)`, 'g');
 const OTHER_FORM =
-  /(?<![\w-])(?:decisions|beyond|trust|design|stack|media)\.md\b|\b(?:contract )?api\.md \d|\.\.\/shared\//;
+  /(?<![\w-])(?:decisions|beyond|trust|design|stack|media)\.md\b|\b(?:contract )?api\.md \d|\.\.\/shared\/(?:spec|design|stack|media|trust|hooks)/;
 const LINK = /(?<!!)\[[^\]]*\]\(([^)\s]+)\)/g;
 
 /** The files below a folder that are read, as paths from the root; folders of packages and results are not entered. */

@@ -8,4 +8,4 @@ enableCompileCache();
 setFlagsFromString('--retain-maps-for-n-gc=1000000');
 // Such a collection would let them go nevertheless.
 setFlagsFromString('--no-memory-reducer-favors-memory');
-await import('./serve.js');
+await import('./boot/serve.js');

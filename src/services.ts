@@ -7,7 +7,7 @@ import type {
   MemoryService,
   RunEvents,
 } from './agents/index.js';
-import type { Config } from './config.js';
+import type { Config } from './config/index.js';
 import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
 import type { Storage } from './files/index.js';

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Hints } from '../src/database/hints.types.js';
 import type { Bus, BusSubscription } from '../src/events/events.types.js';
-import { invalid, notFound } from '../src/errors.js';
+import { invalid, notFound } from '../src/contract/errors.js';
 import type { JobPosition } from '../src/jobs/index.js';
 import type { Job, JobEvent, JobEvents, JobService } from '../src/jobs/jobs.types.js';
-import type { Tool } from '../src/vocabulary.js';
+import type { Tool } from '../src/contract/words.js';
 import { JobChannel, RECENT } from './job-channel.js';
 import { JobCursor } from './job-cursor.js';
 import { JobUpdates } from './job-updates.js';

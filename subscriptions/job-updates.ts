@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { JobPosition } from '../src/jobs/index.js';
 import type { JobEvent } from '../src/jobs/jobs.types.js';
-import type { Tool } from '../src/vocabulary.js';
+import type { Tool } from '../src/contract/words.js';
 import { BoundedQueue } from './bounded-queue.js';
 import { isTerminal, type JobChannel } from './job-channel.js';
 

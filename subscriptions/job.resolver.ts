@@ -1,7 +1,7 @@
 import { Arg, ID, Int, Resolver, Root, Subscription, type SubscribeResolverData } from 'type-graphql';
 import { JobProgress, JobTool, Scope, type GraphqlContext } from '../schema/index.js';
 import type { JobEvent } from '../src/jobs/jobs.types.js';
-import type { Tool } from '../src/vocabulary.js';
+import type { Tool } from '../src/contract/words.js';
 
 type Subscribing<Args> = SubscribeResolverData<unknown, Args, GraphqlContext>;
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AgentRun, AgentRunService, RunEvent, RunEvents } from '../src/agents/agents.types.js';
 import type { Principal } from '../src/access/access.types.js';
-import { invalid, notFound } from '../src/errors.js';
+import { invalid, notFound } from '../src/contract/errors.js';
 import type { FileService } from '../src/files/index.js';
 import type { Hints } from '../src/database/hints.types.js';
 import type { Bus, BusSubscription } from '../src/events/events.types.js';

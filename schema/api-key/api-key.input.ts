@@ -1,5 +1,5 @@
 import { Extensions, Field, InputType } from 'type-graphql';
-import type { Scope } from '../../src/vocabulary.js';
+import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 import { DateTime } from '../scalars.js';

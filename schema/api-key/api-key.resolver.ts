@@ -1,5 +1,5 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
-import { invalid } from '../../src/errors.js';
+import { invalid } from '../../src/contract/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { People } from '../guard.js';
 import { CreateApiKeyInput } from './api-key.input.js';

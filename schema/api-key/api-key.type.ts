@@ -1,5 +1,5 @@
 import { Field, ID, ObjectType } from 'type-graphql';
-import type { Scope } from '../../src/vocabulary.js';
+import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
 
 @ObjectType('ApiKey', { simpleResolvers: true, description: 'A key of the organisation, without its text.' })

@@ -1,4 +1,4 @@
-import { BUCKETS, PLAN_CODES, TOOLS } from '../../src/vocabulary.js';
+import { BUCKETS, PLAN_CODES, TOOLS } from '../../src/contract/words.js';
 import type { WebhookEventType } from '../../src/webhooks/index.js';
 
 /** A JSON Schema of AsyncAPI 3 (draft 7). */

@@ -7,7 +7,7 @@ import {
   isNonNullType,
   typeFromAST,
 } from 'graphql';
-import { firstCharacters } from '../../src/characters.js';
+import { firstCharacters } from '../../src/text/characters.js';
 import type { DocumentRequest } from './documents.js';
 import { limitError } from './limits.js';
 

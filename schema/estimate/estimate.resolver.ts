@@ -1,5 +1,5 @@
 import { Arg, Ctx, Query, Resolver } from 'type-graphql';
-import { invalid } from '../../src/errors.js';
+import { invalid } from '../../src/contract/errors.js';
 import type { Estimate } from '../../src/generation/generation.types.js';
 import { chatBody } from '../chat/chat.shape.js';
 import type { GraphqlContext } from '../context.js';

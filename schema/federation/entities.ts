@@ -1,4 +1,4 @@
-import { invalid } from '../../src/errors.js';
+import { invalid } from '../../src/contract/errors.js';
 import type { GraphqlContext } from '../context.js';
 import { requireScope } from '../guard.js';
 import { MAX_ID_LENGTH } from '../ids.js';

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLError } from 'graphql';
 import { getOperationAST } from 'graphql';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer, HttpEdge, Progress, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
-  eventStreamWish,
+  eventStreamPreference,
   rateFor,
   sendAnswer,
   sendOnce,
@@ -181,7 +181,7 @@ function streamedOf(
   request: IncomingMessage,
   source: RequestSource,
 ): GraphqlRequest | null {
-  if (eventStreamWish(request.headers.accept) !== 'accepted') return null;
+  if (eventStreamPreference(request.headers.accept) !== 'accepted') return null;
   const graphql = parsedOrNull(source);
   const prepared = graphql && documents.prepare(graphql);
   if (prepared === null || 'errors' in prepared) return null;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { checkJson, checkText } from '../../src/http/index.js';
 import type { DocumentRequest } from '../documents/index.js';
 

@@ -1,6 +1,6 @@
 import { Arg, Ctx, FieldResolver, ID, Mutation, Query, Resolver, Root } from 'type-graphql';
 import type { Job } from '../../src/jobs/jobs.types.js';
-import type { Tool } from '../../src/vocabulary.js';
+import type { Tool } from '../../src/contract/words.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';

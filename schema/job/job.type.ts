@@ -1,5 +1,5 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
-import type { JobStatus as Status, Tool, Tier } from '../../src/vocabulary.js';
+import type { JobStatus as Status, Tool, Tier } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
 import { JobStatus, JobTool, ModelTier } from '../enums.js';
 import { DateTime, Json } from '../scalars.js';

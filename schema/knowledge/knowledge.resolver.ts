@@ -1,7 +1,7 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import type { KnowledgeFile, Memory } from '../../src/agents/index.js';
 import type { FileSource } from '../../src/files/files.types.js';
-import { invalid } from '../../src/errors.js';
+import { invalid } from '../../src/contract/errors.js';
 import { After, checkFirst, toConnection, First } from '../connection.js';
 import type { Connection } from '../connection.js';
 import type { GraphqlContext } from '../context.js';

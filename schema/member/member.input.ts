@@ -1,5 +1,5 @@
 import { Extensions, Field, InputType } from 'type-graphql';
-import type { MemberRole as Role } from '../../src/vocabulary.js';
+import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 

@@ -1,7 +1,7 @@
 import { Arg, Ctx, ID, Mutation, Query, Resolver } from 'type-graphql';
 import { signInUrl } from '../../src/access/index.js';
 import type { NewLink } from '../../src/access/index.js';
-import type { MemberRole as Role } from '../../src/vocabulary.js';
+import type { MemberRole as Role } from '../../src/contract/words.js';
 import type { GraphqlContext } from '../context.js';
 import { MemberRole } from '../enums.js';
 import { People } from '../guard.js';

@@ -1,5 +1,5 @@
 import { Field, ID, ObjectType } from 'type-graphql';
-import type { MemberRole as Role } from '../../src/vocabulary.js';
+import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'A person in the organisation.' })

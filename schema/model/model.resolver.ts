@@ -1,6 +1,6 @@
 import { Arg, Ctx, ID, Query, Resolver } from 'type-graphql';
-import { notFound } from '../../src/errors.js';
-import type { ModelType as Type, Tier } from '../../src/vocabulary.js';
+import { notFound } from '../../src/contract/errors.js';
+import type { ModelType as Type, Tier } from '../../src/contract/words.js';
 import type { GraphqlContext } from '../context.js';
 import { ModelTier, ModelType } from '../enums.js';
 import { ModelObject, showModel } from './model.type.js';

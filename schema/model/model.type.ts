@@ -1,6 +1,6 @@
 import { Directive, Field, Float, ID, Int, ObjectType } from 'type-graphql';
 import type { Model } from '../../src/models/models.types.js';
-import type { Bucket, ModelType as Type, Tier } from '../../src/vocabulary.js';
+import type { Bucket, ModelType as Type, Tier } from '../../src/contract/words.js';
 import { BucketName, ModelTier, ModelType } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The price before the multiplier.' })

@@ -1,5 +1,5 @@
 import { Directive, Field, ID, ObjectType } from 'type-graphql';
-import type { MemberRole as Role, PlanCode as Plan, Scope } from '../../src/vocabulary.js';
+import type { MemberRole as Role, PlanCode as Plan, Scope } from '../../src/contract/words.js';
 import { KeyScope, MemberRole, PlanCode } from '../enums.js';
 import { Person } from '../member/member.type.js';
 

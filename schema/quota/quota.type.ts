@@ -1,5 +1,5 @@
 import { Field, Float, ID, ObjectType } from 'type-graphql';
-import type { Bucket, PlanCode as Plan } from '../../src/vocabulary.js';
+import type { Bucket, PlanCode as Plan } from '../../src/contract/words.js';
 import { BucketName, PlanCode } from '../enums.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The plan that holds, and until when.' })

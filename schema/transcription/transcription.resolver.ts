@@ -1,5 +1,5 @@
 import { Arg, Ctx, Mutation, Resolver } from 'type-graphql';
-import { invalid } from '../../src/errors.js';
+import { invalid } from '../../src/contract/errors.js';
 import { checkJson, checkShape } from '../../src/http/index.js';
 import type { GraphqlContext } from '../context.js';
 import { Metered } from '../guard.js';

@@ -1,6 +1,6 @@
 import { Field, Float, ID, ObjectType } from 'type-graphql';
-import type { Amounts, Bucket } from '../../src/vocabulary.js';
-import { BUCKETS } from '../../src/vocabulary.js';
+import type { Amounts, Bucket } from '../../src/contract/words.js';
+import { BUCKETS } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
 import { BucketName } from '../enums.js';
 

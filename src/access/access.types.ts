@@ -1,4 +1,4 @@
-import type { Bucket, LimitedEndpoint, MemberRole, PlanCode, Scope, Tier } from '../vocabulary.js';
+import type { Bucket, LimitedEndpoint, MemberRole, PlanCode, Scope, Tier } from '../contract/words.js';
 
 /** What a plan allows; data that `PLANS_FILE` can override (decisions 2, contract 8). Amounts in whole units. */
 export interface Plan {

@@ -1,6 +1,6 @@
-import { ApiError } from '../errors.js';
-import { MEMBER_ROLES } from '../vocabulary.js';
-import type { MemberRole, Scope } from '../vocabulary.js';
+import { ApiError } from '../contract/errors.js';
+import { MEMBER_ROLES } from '../contract/words.js';
+import type { MemberRole, Scope } from '../contract/words.js';
 import type { Principal } from './access.types.js';
 
 /**

@@ -1,6 +1,6 @@
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import type { Database } from '../database/index.js';
-import { SCOPES } from '../vocabulary.js';
+import { SCOPES } from '../contract/words.js';
 import type { PlanCatalogue } from './access.types.js';
 import { insertKey } from './keys.js';
 import { insertMember } from './members.js';

@@ -1,4 +1,4 @@
-import type { PlanCode } from '../vocabulary.js';
+import type { PlanCode } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
 /** What an organisation's row says of its subscription. */

@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Sql, SystemDatabase } from '../database/index.js';
-import { ApiError, invalid, notFound } from '../errors.js';
-import { newId } from '../ids.js';
-import { SCOPES } from '../vocabulary.js';
-import type { Scope } from '../vocabulary.js';
+import { ApiError, invalid, notFound } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
+import { SCOPES } from '../contract/words.js';
+import type { Scope } from '../contract/words.js';
 
 const KEY_FORM = /^sk_[0-9a-f]{64}$/;
 const PREFIX_LENGTH = 11;

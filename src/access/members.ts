@@ -1,8 +1,8 @@
 import type { Sql, SystemDatabase } from '../database/index.js';
-import { ApiError, invalid, notFound } from '../errors.js';
-import { newId } from '../ids.js';
-import { MEMBER_ROLES } from '../vocabulary.js';
-import type { MemberRole } from '../vocabulary.js';
+import { ApiError, invalid, notFound } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
+import { MEMBER_ROLES } from '../contract/words.js';
+import type { MemberRole } from '../contract/words.js';
 import { vouchFor } from './people/people.service.js';
 import { endSessionsIn } from './people/sessions.js';
 

@@ -1,8 +1,8 @@
 import type { Sql, SystemDatabase } from '../database/index.js';
-import { ApiError, invalid } from '../errors.js';
-import { newId } from '../ids.js';
-import { PLAN_CODES } from '../vocabulary.js';
-import type { PlanCode } from '../vocabulary.js';
+import { ApiError, invalid } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
+import { PLAN_CODES } from '../contract/words.js';
+import type { PlanCode } from '../contract/words.js';
 import type { PlanCatalogue } from './access.types.js';
 import { effectivePlan } from './effective-plan.js';
 import { allowanceOf } from './plans.js';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { ConfigError } from '../config.js';
-import { BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../vocabulary.js';
-import type { Bucket } from '../vocabulary.js';
+import { ConfigError } from '../config/index.js';
+import { BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../contract/words.js';
+import type { Bucket } from '../contract/words.js';
 import type { PlanCatalogue } from './access.types.js';
 import { DEFAULT_PLANS, toCatalogue } from './plans.js';
 

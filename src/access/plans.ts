@@ -1,5 +1,5 @@
-import { BUCKETS } from '../vocabulary.js';
-import type { Bucket, PlanCode, Tier } from '../vocabulary.js';
+import { BUCKETS } from '../contract/words.js';
+import type { Bucket, PlanCode, Tier } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
 /** A plan without what follows from its other values. */

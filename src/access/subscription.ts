@@ -1,4 +1,4 @@
-import type { PlanCode } from '../vocabulary.js';
+import type { PlanCode } from '../contract/words.js';
 
 /** The subscription columns of an organisation's row. */
 export interface Subscription {

@@ -1,6 +1,6 @@
 import type { Plan } from '../access/access.types.js';
-import { isLonger } from '../characters.js';
-import { ApiError, invalid } from '../errors.js';
+import { isLonger } from '../text/characters.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import { modelFor } from '../generation/index.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 

@@ -1,8 +1,8 @@
-import { firstCharacters } from '../characters.js';
+import { firstCharacters } from '../text/characters.js';
 import type { Principal } from '../access/access.types.js';
 import type { Database, Sql, SqlValue } from '../database/database.types.js';
-import { ApiError, invalid, notFound } from '../errors.js';
-import { newId } from '../ids.js';
+import { ApiError, invalid, notFound } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 import { bindToKey, takeBound } from '../idempotency/index.js';
 import type { KeyedCall } from '../idempotency/index.js';

@@ -10,11 +10,11 @@ import { probe } from './decode/probe.js';
 import { encodeMp3 } from './encode/mp3.js';
 import { encodeWav } from './encode/wav.js';
 import { encodeSpeech } from './encode/encode.js';
-import { printOf } from './listen/sound-print.js';
+import { fingerprintOfSpeech } from './listen/speech-fingerprint.js';
 import { transcribe } from './listen/transcribe.js';
-import { likenessOf } from './voice/likeness.js';
+import { voiceProfileOf } from './voice/voice-profile.js';
 import { speak } from './voice/speak.js';
-import { likenessShape, presetShape } from './voice/voices.js';
+import { profileShape, presetShape } from './voice/voices.js';
 
 /** Longest upstream speech that is converted. */
 const MAX_CONVERTED_SECONDS = 3600;
@@ -27,13 +27,17 @@ type Progress = (percent: number) => void;
 async function runSpeak(task: SpeakTask, onProgress: Progress) {
   const { text, voice, engine, reference, speed, seed, format } = task;
   const shape = reference
-    ? likenessShape(await likenessOf(reference.bytes, reference.text), engine)
+    ? profileShape(await voiceProfileOf(reference.bytes, reference.text), engine)
     : presetShape(voice ?? 'nova', engine);
   const samples = await speak({ text, shape, speed, seed }, (percent) =>
     onProgress((percent * SPEAKING_SHARE) / 100),
   );
   const bytes = await encodeSpeech(samples, format, { text });
-  return { bytes, durationSeconds: samples.pcm.length / samples.sampleRate, print: printOf(samples) };
+  return {
+    bytes,
+    durationSeconds: samples.pcm.length / samples.sampleRate,
+    print: fingerprintOfSpeech(samples),
+  };
 }
 
 async function runConvert({ bytes, format }: ConvertTask) {

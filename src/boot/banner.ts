@@ -1,5 +1,5 @@
 import { signInUrl } from '../access/index.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import type { RunningPenstock } from './start.js';
 
 /** What a person at a terminal is told: where to go, and once, at the first start, how to get in: a link and a key. */

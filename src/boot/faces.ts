@@ -21,11 +21,11 @@ import {
   type OperationEngine,
 } from '../../subscriptions/index.js';
 import { SESSION_DAYS, type Plan } from '../access/index.js';
-import type { Config } from '../config.js';
-import { notFound } from '../errors.js';
+import type { Config } from '../config/index.js';
+import { notFound } from '../contract/errors.js';
 import { createIdempotency } from '../idempotency/index.js';
-import { ApiError } from '../errors.js';
-import { newId } from '../ids.js';
+import { ApiError } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
 import { createByteBudget, Turns, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';

@@ -7,7 +7,7 @@ import {
 } from '../access/index.js';
 import { createAudio, type Audio } from '../audio/index.js';
 import { readMcpFile } from '../agents/index.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
 import {
   createInProcessBus,
@@ -19,7 +19,7 @@ import {
 import { openFiles, type Files } from '../files/index.js';
 import { createEgress, type Egress } from '../egress/index.js';
 import { createImaging, type Imaging } from '../imaging/index.js';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import { createMetering, type Metering } from '../metering/index.js';
 import { createModelCatalogue, type ModelCatalogue } from '../models/index.js';
 import {
@@ -30,7 +30,7 @@ import {
   type ProviderRegistry,
   type Tokenizer,
 } from '../providers/index.js';
-import { TOOLS } from '../vocabulary.js';
+import { TOOLS } from '../contract/words.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
 import { allOrEveryFault } from './operator-files.js';

@@ -1,7 +1,7 @@
 import { readMcpFile } from '../agents/index.js';
 import { loadPlans } from '../access/index.js';
-import { ConfigError } from '../config.js';
-import type { operatorFiles } from '../config.js';
+import { ConfigError } from '../config/index.js';
+import type { operatorFiles } from '../config/index.js';
 import { checkModels } from '../models/index.js';
 import { ProvidersFileError, readProvidersFile } from '../providers/index.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '../agents/index.js';
 import { createDemo } from '../access/index.js';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
 import type { RateState } from '../metering/metering.types.js';

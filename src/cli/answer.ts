@@ -1,5 +1,5 @@
 import type { BucketState, UsageRecord } from '../metering/index.js';
-import type { Amounts } from '../vocabulary.js';
+import type { Amounts } from '../contract/words.js';
 
 /** What cannot be written is a fault, told in a sentence; whoever reads no further (`| head`) has what they wanted. */
 function failWriting({ code, message }: NodeJS.ErrnoException): void {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import { readIsoTime } from '../iso-time.js';
-import { BUCKETS, PLAN_CODES, SCOPES } from '../vocabulary.js';
-import type { Bucket, PlanCode, Scope } from '../vocabulary.js';
+import { readIsoTime } from '../text/iso-time.js';
+import { BUCKETS, PLAN_CODES, SCOPES } from '../contract/words.js';
+import type { Bucket, PlanCode, Scope } from '../contract/words.js';
 
 /** An amount with at most two decimals, as whole hundredths: `1.5` is 150. How large one may be is metering's to say. @throws InvalidArgumentError */
 export function parseAmount(text: string): number {

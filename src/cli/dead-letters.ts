@@ -1,4 +1,4 @@
-import { notFound } from '../errors.js';
+import { notFound } from '../contract/errors.js';
 import { listDeadLetters, openDeadLetterTopic, replayDeadLetters } from '../events/index.js';
 import type { DeadLetterTopic, TopicLetter } from '../events/index.js';
 import { print } from './answer.js';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { createPlanCatalogue } from '../access/index.js';
 import { readMcpFile } from '../agents/index.js';
-import { loadConfig } from '../config.js';
-import type { Config } from '../config.js';
+import { loadConfig } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { createDatabase, lookAtInstallation } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Scope } from '../vocabulary.js';
+import type { Scope } from '../contract/words.js';
 import { print } from './answer.js';
 import { parseScopes, parseTime } from './arguments.js';
 

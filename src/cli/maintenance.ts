@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.js';
+import { loadConfig } from '../config/index.js';
 import { migrate, useEmbeddedPostgres } from '../database/index.js';
 import { createTopics } from '../events/index.js';
 import { createCliLogger } from './session.js';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Bucket, PlanCode } from '../vocabulary.js';
+import type { Bucket, PlanCode } from '../contract/words.js';
 import { print, toBucketAnswer } from './answer.js';
 import { parseAmount, parseBucket, parsePlan, parsePositiveAmount } from './arguments.js';
 

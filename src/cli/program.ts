@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError, readEnvFile } from '../config.js';
+import { ConfigError, readEnvFile } from '../config/index.js';
 import { addKeyCommands } from './key-commands.js';
 import { addMemberCommands } from './member-commands.js';
 import { addDeadLetterCommands, addOperatorCommands } from './operator-commands.js';

@@ -14,13 +14,13 @@ import type {
   PeopleService,
   PlanCatalogue,
 } from '../access/index.js';
-import { loadConfig } from '../config.js';
-import type { Config } from '../config.js';
+import { loadConfig } from '../config/index.js';
+import type { Config } from '../config/index.js';
 import { createSystemDatabase } from '../database/index.js';
 import type { SystemDatabase } from '../database/index.js';
 import { createStorage } from '../files/index.js';
 import type { Storage } from '../files/index.js';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import { createMetering } from '../metering/index.js';
 import type { Metering } from '../metering/index.js';
 

@@ -1,18 +1,18 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
-import { queryEarly } from './early-rows.js';
+import { queryWithEarlyRows } from './early-results.js';
 import { isConnectionFault, unavailable } from './faults.js';
 import { clientOptions, FORGETTABLE_MS, patiently, PING } from './pool.js';
 import type { Losses, Server, Settings } from './pool.js';
-import type { Silence } from './silence.js';
+import type { ConnectionWatch } from './connection-watch.js';
 import { queryText } from './text-query.js';
 
 interface DedicatedOptions {
   server: Server;
   role: string;
   losses: Losses;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
   logger: Logger;
   settings?: Settings;
 }
@@ -36,9 +36,9 @@ class Holder {
   }
 
   async use<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const { silence } = this.options;
+    const { connectionWatch } = this.options;
     const client = await this.connected();
-    const awaited = silence.begin(client);
+    const awaited = connectionWatch.begin(client);
     this.#atWork += 1;
     let isAnswered = true;
     try {
@@ -54,7 +54,7 @@ class Holder {
       throw unavailable(error);
     } finally {
       this.#atWork -= 1;
-      silence.end(awaited, isAnswered);
+      connectionWatch.end(awaited, isAnswered);
     }
   }
 
@@ -143,7 +143,7 @@ export function createDedicated(options: DedicatedOptions): DedicatedSql {
     early<Row>(statement: Statement, values: SqlValue[], then: string) {
       const { promise: rows, resolve, reject } = Promise.withResolvers<Row[]>();
       const committed = holder.use((client) =>
-        queryEarly(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
+        queryWithEarlyRows(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
       );
       committed.catch(reject);
       return { rows, committed };

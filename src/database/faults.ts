@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 /** How long a call waits for PostgreSQL before it is refused (decisions 9). */
 export const PATIENCE_MS = 5000;

@@ -6,7 +6,7 @@ import type { HintChannel, Hints } from './hints.types.js';
 import type { Sql } from './database.types.js';
 import { clientOptions } from './pool.js';
 import type { Losses, Server } from './pool.js';
-import type { Silence } from './silence.js';
+import type { ConnectionWatch } from './connection-watch.js';
 
 const CHANNELS: Record<HintChannel, true> = {
   outbox: true,
@@ -48,7 +48,7 @@ interface ListeningOptions {
   server: Server;
   role: string;
   losses: Losses;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
   logger: Logger;
   dispatch: Dispatch;
 }
@@ -58,7 +58,7 @@ async function listen({
   server,
   role,
   losses,
-  silence,
+  connectionWatch,
   logger,
   dispatch,
 }: ListeningOptions): Promise<() => Promise<void>> {
@@ -76,7 +76,7 @@ async function listen({
       await next.end().catch(() => undefined);
       throw error;
     }
-    silence.listens(next);
+    connectionWatch.listens(next);
     next.once('end', () => void reconnect());
     client = next;
     if (closed) await next.end();
@@ -107,7 +107,7 @@ export async function createHints(options: {
   server: Server;
   role: string;
   losses: Losses;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
   sql: Sql;
   logger: Logger;
 }): Promise<Hints> {

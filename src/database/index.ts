@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Config } from '../config.js';
-import { ApiError } from '../errors.js';
+import type { Config } from '../config/index.js';
+import { ApiError } from '../contract/errors.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from './roles.js';
 import type { Database, Sql, SystemDatabase } from './database.types.js';
 import { createDedicated } from './dedicated.js';
@@ -11,8 +11,8 @@ import { createHints } from './hints.js';
 import { migrate } from './migrate.js';
 import { createPool, patiently } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
-import { createSilence } from './silence.js';
-import type { Silence } from './silence.js';
+import { createConnectionWatch } from './connection-watch.js';
+import type { ConnectionWatch } from './connection-watch.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
 
 export type {
@@ -115,7 +115,7 @@ async function answers(system: Sql, tenantPool: Pool): Promise<boolean> {
 interface Reached {
   server: Server;
   losses: Losses;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
 }
 
 async function openSystem({ config, logger }: DatabaseOptions, reached: Reached): Promise<SystemDatabase> {
@@ -145,9 +145,15 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
   };
 }
 
-async function openEntities({ config, logger }: DatabaseOptions, { server, silence }: Reached) {
+async function openEntities({ config, logger }: DatabaseOptions, { server, connectionWatch }: Reached) {
   const { createOrm, createTenantWork } = await import('./orm.js');
-  const orm = await createOrm({ server, role: TENANT_ROLE, max: config.database.poolSize, silence, logger });
+  const orm = await createOrm({
+    server,
+    role: TENANT_ROLE,
+    max: config.database.poolSize,
+    connectionWatch,
+    logger,
+  });
   return { orm, tenant: createTenantWork(orm, server), close: () => orm.close() };
 }
 
@@ -163,19 +169,19 @@ async function withServer<T extends { close(): Promise<void> }>(
 ): Promise<T> {
   const { server, embedded } = await reach(config, logger);
   const losses: Losses = { count: 0 };
-  const silence = createSilence({ server, role: SYSTEM_ROLE, losses, logger });
+  const connectionWatch = createConnectionWatch({ server, role: SYSTEM_ROLE, losses, logger });
   try {
-    const opened = await open({ server, losses, silence });
+    const opened = await open({ server, losses, connectionWatch });
     return {
       ...opened,
       async close() {
         await opened.close();
-        silence.close();
+        connectionWatch.close();
         await embedded?.release();
       },
     };
   } catch (error) {
-    silence.close();
+    connectionWatch.close();
     await embedded?.release();
     throw error;
   }

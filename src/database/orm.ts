@@ -6,7 +6,7 @@ import { entities } from './entities.js';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
 import { connectionAs, KEEP_ALIVE, patiently } from './pool.js';
 import type { Server } from './pool.js';
-import type { Silence } from './silence.js';
+import type { ConnectionWatch } from './connection-watch.js';
 
 /** pg-pool gives every checked-out client the function that returns it. */
 type CheckedOut = pg.PoolClient & { release(destroy?: boolean): void };
@@ -45,10 +45,10 @@ export async function createOrm(options: {
   server: Server;
   role: string;
   max: number;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
   logger: Logger;
 }): Promise<MikroORM> {
-  const { server, role, max, silence, logger } = options;
+  const { server, role, max, connectionWatch, logger } = options;
   return MikroORM.init({
     ...ormOptions(server.url, {
       ...connectionAs(server, role),
@@ -57,7 +57,7 @@ export async function createOrm(options: {
       ...KEEP_ALIVE,
       allowExitOnIdle: true,
       onPoolCreated(pool: pg.Pool) {
-        silence.watch(pool);
+        connectionWatch.watch(pool);
         guardPool(pool, logger);
       },
     }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
-import type { Silence } from './silence.js';
+import type { ConnectionWatch } from './connection-watch.js';
 import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
 export const STATEMENT_TIMEOUT_MS = 30_000;
@@ -220,11 +220,11 @@ export interface PoolOptions {
   role: string;
   max: number;
   losses: Losses;
-  silence: Silence;
+  connectionWatch: ConnectionWatch;
   logger: Logger;
 }
 
-export function createPool({ server, role, max, losses, silence, logger }: PoolOptions): Pool {
+export function createPool({ server, role, max, losses, connectionWatch, logger }: PoolOptions): Pool {
   const pool = new pg.Pool({
     ...clientOptions(server, role),
     // One is kept however long nobody comes: PostgreSQL may have none left by then.
@@ -233,7 +233,7 @@ export function createPool({ server, role, max, losses, silence, logger }: PoolO
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
   });
-  silence.watch(pool);
+  connectionWatch.watch(pool);
   const { draw, isNew, giveBack } = createDraw(pool, losses);
   // Without a listener, an idle connection that PostgreSQL drops ends the process.
   const noteLoss = (error: Error): void => {

@@ -1,7 +1,7 @@
 import { errors } from 'undici';
 import { LRUCache } from 'lru-cache';
 import type { Agent } from 'undici';
-import { invalid } from '../errors.js';
+import { invalid } from '../contract/errors.js';
 import { createAddressPolicy } from './addresses.js';
 import { BoundedExchange, flattenHeaders } from './bounded-exchange.js';
 import type { BoundedOptions } from './bounded-exchange.js';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { withoutEnding } from '../characters.js';
+import { withoutEnding } from '../text/characters.js';
 import type { AddressPolicy } from './addresses.js';
 
 const MAX_LENGTH = 8192;

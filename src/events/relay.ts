@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import type { Bus, BusMessage, EventEnvelope } from './events.types.js';
 import { createOutbox } from './outbox.js';
 import type { Outbox, OutboxRow } from './outbox.js';

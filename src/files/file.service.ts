@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
-import { notFound } from '../errors.js';
-import { newId } from '../ids.js';
+import { notFound } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
 import { extensionOf } from './content-types.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';

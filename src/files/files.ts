@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../config.js';
+import type { Config } from '../config/index.js';
 import type { Database } from '../database/database.types.js';
-import { makeFolder } from '../folders.js';
+import { makeFolder } from '../disk/make-folder.js';
 import { createDiskStore } from './disk-store.js';
 import { createFileHandler } from './file-handler.js';
 import type { FileHandler } from './file-handler.js';

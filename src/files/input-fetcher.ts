@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EgressError } from '../egress/index.js';
 import type { Egress } from '../egress/index.js';
-import { ApiError, fileTooLarge, invalid } from '../errors.js';
+import { ApiError, fileTooLarge, invalid } from '../contract/errors.js';
 import { decodedBase64 } from './base64.js';
 import { detectContentType } from './content-types.js';
 import { dataUrlBytes, isDataUrl } from './data-url.js';

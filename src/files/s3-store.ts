@@ -2,7 +2,7 @@ import { openAsBlob } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { S3mini, S3ServiceError } from 's3mini';
-import { withoutEnding } from '../characters.js';
+import { withoutEnding } from '../text/characters.js';
 import { createRetryingFetch } from '../egress/index.js';
 import { FileStoreError } from './installation.js';
 import type { FileKey, FileStore } from './store.types.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.types.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 /** What an organisation has stored. */
 export interface StorageUse {

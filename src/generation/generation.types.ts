@@ -1,5 +1,5 @@
 import type { CallContext } from '../metering/call-context.js';
-import type { Amounts, Bucket, LimitedEndpoint, ModelType, Scope, Tool } from '../vocabulary.js';
+import type { Amounts, Bucket, LimitedEndpoint, ModelType, Scope, Tool } from '../contract/words.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ApiError, toApiError } from '../errors.js';
+import { ApiError, toApiError } from '../contract/errors.js';
 import type {
   AnswerPart,
   IdempotencyOutcome,

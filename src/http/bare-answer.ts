@@ -1,6 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import type { RateState } from '../metering/metering.types.js';
 
 /** A refusal of what never reaches a route. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 import type { Holding } from './byte-budget.js';
 import { malformed } from './json-text.js';
 

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/access.types.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 const MB = 1024 * 1024;
 /** Larger requests leave the last part of the process's budget to smaller ones: a few large ones do not turn everybody away. */

@@ -4,7 +4,7 @@ export type { ByteBudget, Holding } from './byte-budget.js';
 export { checkJson, checkText, parseJson } from './json-text.js';
 export { RequestBody } from './request-body.js';
 export { Turns } from './turns.js';
-export { eventStreamWish } from './event-stream-wish.js';
+export { eventStreamPreference } from './event-stream-preference.js';
 export { checkShape, hasMoreMembers } from './json-shape.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
@@ -23,7 +23,7 @@ export {
 } from './answer.js';
 export { openSse, SSE_HEADERS } from './sse.js';
 export type { SseOptions, SseWriter } from './sse.js';
-export { roomIn } from './room.js';
+export { untilDrained } from './until-drained.js';
 export type { Progress } from './answer.js';
 export { isMultipart, parseMultipart, repeated } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';

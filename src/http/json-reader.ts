@@ -1,5 +1,5 @@
-import { invalid } from '../errors.js';
-import type { ApiError } from '../errors.js';
+import { invalid } from '../contract/errors.js';
+import type { ApiError } from '../contract/errors.js';
 import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, tooDeep, tooMany } from './json-shape.js';
 import { checkText, malformed } from './json-text.js';
 import type { ParamOf } from './json-text.js';

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.js';
+import { invalid } from '../contract/errors.js';
 
 /** Far more than any schema has; what is deeper would end a recursive reader's stack (JSON.stringify is one). */
 export const MAX_DEPTH = 500;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { invalid } from '../errors.js';
-import { isDeeper } from '../json.js';
+import { invalid } from '../contract/errors.js';
+import { isDeeper } from '../text/stored-json.js';
 import { MAX_DEPTH, tooDeep } from './json-shape.js';
 
 export const malformed = () => invalid('Malformed JSON');

@@ -1,6 +1,6 @@
 import busboy from 'busboy';
-import { invalid } from '../errors.js';
-import type { ApiError } from '../errors.js';
+import { invalid } from '../contract/errors.js';
+import type { ApiError } from '../contract/errors.js';
 import type { RequestBody } from './request-body.js';
 import { checkText } from './json-text.js';
 

@@ -7,7 +7,7 @@ import { JsonReader } from './json-reader.js';
 import { beginningOf, firstKey, parseJson } from './json-text.js';
 import type { ParamOf } from './json-text.js';
 import type { Turns } from './turns.js';
-import type { ApiError } from '../errors.js';
+import type { ApiError } from '../contract/errors.js';
 
 /** What is no longer than this is dealt with in one go, in about a millisecond. */
 const SHORT_BYTES = 64 * 1024;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ApiError } from '../errors.js';
-import { makeFolder } from '../folders.js';
+import { ApiError } from '../contract/errors.js';
+import { makeFolder } from '../disk/make-folder.js';
 import { FormFields, malformed, openParser, repeated } from './multipart.js';
 
 /** An upload that waits on the disk for what is made of it. */

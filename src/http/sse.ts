@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { GatheredText } from '../gathered-text.js';
-import { roomIn } from './room.js';
+import { TextBuffer } from '../text/text-buffer.js';
+import { untilDrained } from './until-drained.js';
 
 /** A comment that keeps proxies from closing a quiet stream (decisions 6, "Chat"). */
 const PING_INTERVAL_MS = 15_000;
@@ -61,7 +61,7 @@ function framed(response: ServerResponse): Framing {
  * connection, whose first sign of life is that all of it has gone.
  */
 class Backlog {
-  readonly #waiting = new GatheredText();
+  readonly #waiting = new TextBuffer();
   /** Until all is written, or there is nobody any more; null while nothing waits. */
   emptied: Promise<void> | null = null;
 
@@ -108,7 +108,7 @@ export function openSse(response: ServerResponse, options: SseOptions = {}): Sse
 
   async function drained(): Promise<boolean> {
     const stalled = setTimeout(() => response.destroy(), stallTimeoutMs);
-    await roomIn(response);
+    await untilDrained(response);
     clearTimeout(stalled);
     return !response.destroyed;
   }

@@ -1,4 +1,4 @@
-import { createSealer } from '../sealer.js';
+import { createSealer } from '../crypto/sealer.js';
 
 const PURPOSE = 'penstock kept answers';
 /** Stands among the headers of a sealed answer; no header of HTTP can have such a name. */

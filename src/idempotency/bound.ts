@@ -1,5 +1,5 @@
 import type { Sql } from '../database/database.types.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 import { inFlight } from './idempotency.key.js';
 import type { KeyedCall } from './idempotency.types.js';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError, invalid } from '../errors.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import type { IdempotentRequest } from './idempotency.types.js';
 
 const MAX_KEY_LENGTH = 255;

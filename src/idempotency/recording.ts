@@ -1,4 +1,4 @@
-import { GatheredText } from '../gathered-text.js';
+import { TextBuffer } from '../text/text-buffer.js';
 import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.types.js';
 
 /**
@@ -6,7 +6,7 @@ import type { AnswerRecorder, JoinedAnswer, RecordedHead } from './idempotency.t
  * Beyond the bound nothing is kept and nobody can join; readers that joined before are told so in the words of the answer's kind.
  */
 export class Recording implements AnswerRecorder {
-  #text = new GatheredText();
+  #text = new TextBuffer();
   #bytes = 0;
   #overflowed = false;
   #ended = false;
@@ -21,7 +21,7 @@ export class Recording implements AnswerRecorder {
     if (this.#overflowed || this.#ended) return false;
     this.#bytes += Buffer.byteLength(chunk);
     this.#overflowed = this.#bytes > this.maxBytes;
-    if (this.#overflowed) this.#text = new GatheredText();
+    if (this.#overflowed) this.#text = new TextBuffer();
     else this.#text.push(chunk);
     this.#notify();
     return !this.#overflowed;

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../folders.js';
+import { makeFolder } from '../disk/make-folder.js';
 
 const escape = (path: string) => path.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 

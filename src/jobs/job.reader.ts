@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.types.js';
-import { invalid, notFound } from '../errors.js';
+import { invalid, notFound } from '../contract/errors.js';
 import { isJobId, JOB_COLUMNS, toJob, toJobEvent } from './job.row.js';
 import type { JobEventRow, JobRow } from './job.row.js';
 import type { Job, JobEvent, JobPage, JobService } from './jobs.types.js';

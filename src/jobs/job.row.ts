@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../errors.js';
-import type { JobStatus, Tool } from '../vocabulary.js';
+import type { ErrorCode } from '../contract/errors.js';
+import type { JobStatus, Tool } from '../contract/words.js';
 import type { Job, JobEvent } from './jobs.types.js';
 
 /** A row of `jobs` as PostgreSQL's driver gives it. */

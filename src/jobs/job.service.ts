@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
-import { invalid, notFound } from '../errors.js';
+import { invalid, notFound } from '../contract/errors.js';
 import type { FileService } from '../files/files.types.js';
 import { createJobLookup, createJobReader } from './job.reader.js';
 import { isJobId } from './job.row.js';

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../vocabulary.js';
+import type { JobStatus } from '../contract/words.js';
 
 /**
  * The allowed moves (contract 3.1, decisions 6). The functions of migration 0004 enforce them, one for each row:

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from 'pino';
 import type { Database, DedicatedSql } from '../database/database.types.js';
 import type { FileService } from '../files/files.types.js';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import { FairPlaces } from '../processes/index.js';
 import type { Place } from '../processes/index.js';
-import type { Tool } from '../vocabulary.js';
+import type { Tool } from '../contract/words.js';
 import type { JobHandler } from './jobs.types.js';
 import { takeJobs } from './moves/claim.js';
 import type { ClaimedJob, ClaimSlot } from './moves/claim.js';

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../errors.js';
-import type { Amounts, ClientInfo, JobStatus, Tool } from '../vocabulary.js';
+import type { ErrorCode } from '../contract/errors.js';
+import type { Amounts, ClientInfo, JobStatus, Tool } from '../contract/words.js';
 import type { Principal } from '../access/access.types.js';
 
 /** A row of `jobs` (contract 2.10). Files stand as ids in `inputParams` and `outputData`; faces sign them (decisions 9). */

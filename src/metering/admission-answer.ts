@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.js';
-import { BUCKETS } from '../vocabulary.js';
+import { ApiError } from '../contract/errors.js';
+import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toAmounts } from './amounts.js';

@@ -1,6 +1,6 @@
 /** What `penstock_admit` is sent (migrations/current/metering/admission_types.sql says what each column means). */
-import type { Amounts, Bucket } from '../vocabulary.js';
-import { BUCKETS } from '../vocabulary.js';
+import type { Amounts, Bucket } from '../contract/words.js';
+import { BUCKETS } from '../contract/words.js';
 import type { AdmissionBatch, Caller, Org, Profile, Row, WindowUse } from './admission-batch.js';
 import { isTokenPrice } from './admission-batch.js';
 import { toVector } from './amounts.js';

@@ -1,5 +1,5 @@
-import type { Amounts, Bucket } from '../vocabulary.js';
-import { BUCKETS } from '../vocabulary.js';
+import type { Amounts, Bucket } from '../contract/words.js';
+import { BUCKETS } from '../contract/words.js';
 import type { BucketState } from './metering.types.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Principal } from '../access/access.types.js';
 import type { Demand } from '../access/index.js';
-import type { GoneSignal } from '../gone-signal.js';
-import type { ClientInfo } from '../vocabulary.js';
+import type { LightAbortSignal } from '../collections/light-abort-signal.js';
+import type { ClientInfo } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
 
 /** An answer that was made and is charged as `operationId`, from before that charge on. */
@@ -34,7 +34,7 @@ export interface CallContext {
   /** Fires when the caller has gone. */
   signal: AbortSignal;
   /** Tells the same for less, where the call's face has it. */
-  gone?: GoneSignal;
+  gone?: LightAbortSignal;
   /** True until the request's slot of the key's window has been taken; admission takes it and sets this to false. */
   keyWindowOpen: boolean;
   /** When that slot was taken ahead of the call's other checks, by the database's clock, in microseconds: to give it back by. */

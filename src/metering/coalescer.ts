@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 /** Longest that a caller waits for PostgreSQL (decisions 9). */
 const PATIENCE_MS = 5000;

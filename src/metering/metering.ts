@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { PlanCatalogue, Principal } from '../access/access.types.js';
 import type { Database } from '../database/index.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 import { createAdmission } from './admission.js';
 import { tokenAmounts } from './amounts.js';
 import { lazyConnection } from './connection.js';

@@ -1,4 +1,4 @@
-import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint } from '../vocabulary.js';
+import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint } from '../contract/words.js';
 import type { Principal } from '../access/access.types.js';
 
 /** State of the window that the three X-RateLimit-* headers report (decisions 4). */

@@ -1,4 +1,4 @@
-import { Slab } from '../slab.js';
+import { SlotList } from '../collections/slot-list.js';
 import type { AdmissionRequest } from './metering.types.js';
 
 /** Operations that are remembered at most; beyond it the oldest is forgotten. */
@@ -6,8 +6,8 @@ const MAX_OPEN = 20_000;
 
 /** What open operations were, for the case that their reservations are lost with the database. */
 export class OpenOperations {
-  private readonly requests = new Slab<AdmissionRequest>();
-  /** Places only: what such a map holds lives longer than it is needed (see `Slab`). */
+  private readonly requests = new SlotList<AdmissionRequest>();
+  /** Places only: what such a map holds lives longer than it is needed (see `SlotList`). */
   private readonly places = new Map<string, number>();
 
   get(operationId: string): AdmissionRequest | undefined {

@@ -1,9 +1,9 @@
 import type { PlanCatalogue } from '../access/access.types.js';
 import type { Database, SqlValue } from '../database/index.js';
-import { ApiError, invalid, notFound } from '../errors.js';
-import { newId } from '../ids.js';
-import type { Bucket, PlanCode } from '../vocabulary.js';
-import { BUCKETS } from '../vocabulary.js';
+import { ApiError, invalid, notFound } from '../contract/errors.js';
+import { newId } from '../contract/ids.js';
+import type { Bucket, PlanCode } from '../contract/words.js';
+import { BUCKETS } from '../contract/words.js';
 import { allowancesOf } from './allowance.js';
 import type { RawBalance } from './amounts.js';
 import { balancesOf, bucketState, bucketStates } from './amounts.js';

@@ -1,6 +1,6 @@
 import type { Plan, PlanCatalogue } from '../access/access.types.js';
-import { ApiError } from '../errors.js';
-import type { LimitedEndpoint } from '../vocabulary.js';
+import { ApiError } from '../contract/errors.js';
+import type { LimitedEndpoint } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
 
 /** A sliding window: at most `limit` slots in any stretch of `lengthUs` microseconds; its log's form is that of `rate_windows`. */

@@ -1,4 +1,4 @@
-import type { Amounts } from '../vocabulary.js';
+import type { Amounts } from '../contract/words.js';
 import type { RawBalance } from './amounts.js';
 import { balancesOf, toAmounts } from './amounts.js';
 import type { Connection } from './connection.js';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Amounts } from '../vocabulary.js';
-import { BUCKETS } from '../vocabulary.js';
+import type { Amounts } from '../contract/words.js';
+import { BUCKETS } from '../contract/words.js';
 import { allowanceOf } from './allowance.js';
 import { difference } from './amounts.js';
 import { createCoalescer } from './coalescer.js';

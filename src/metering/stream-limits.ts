@@ -1,5 +1,5 @@
 import type { Plan, Principal } from '../access/access.types.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 import type { CallContext } from './call-context.js';
 import type { RateState } from './metering.types.js';
 import { withRate } from './rates.js';

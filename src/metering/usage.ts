@@ -1,5 +1,5 @@
 import type { Database } from '../database/index.js';
-import { invalid } from '../errors.js';
+import { invalid } from '../contract/errors.js';
 import { toAmounts } from './amounts.js';
 import type { UsagePage, UsageQuery, UsageRecord } from './metering.types.js';
 

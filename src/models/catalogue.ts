@@ -1,4 +1,4 @@
-import { invalid } from '../errors.js';
+import { invalid } from '../contract/errors.js';
 import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
 import type {
   ConfiguredModel,
@@ -6,7 +6,7 @@ import type {
   ProviderRegistry,
   ProviderSettings,
 } from '../providers/index.js';
-import type { ModelType, Tier } from '../vocabulary.js';
+import type { ModelType, Tier } from '../contract/words.js';
 import {
   knownRows,
   sandboxRows,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MODEL_TYPES, TIERS } from '../vocabulary.js';
-import type { Bucket, ModelType, Tier } from '../vocabulary.js';
+import { MODEL_TYPES, TIERS } from '../contract/words.js';
+import type { Bucket, ModelType, Tier } from '../contract/words.js';
 import media from './media.json' with { type: 'json' };
 import type { Model } from './models.types.js';
 import upstream from './upstream.json' with { type: 'json' };

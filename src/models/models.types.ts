@@ -1,4 +1,4 @@
-import type { Bucket, ModelType, Tier } from '../vocabulary.js';
+import type { Bucket, ModelType, Tier } from '../contract/words.js';
 
 /** One model of the catalogue (decisions 6, "Models"). */
 export interface Model {

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 /** How many places there are, and what an organisation may have of them. */
 export interface FairPlacesOptions {

@@ -1,6 +1,6 @@
 import { keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
-import { Transport } from './upstream/transport.js';
+import { Transport } from './openai-compatible/transport.js';
 
 /** How a kind is asked whether it takes a key, where that is not `GET /models` with the header that our own calls carry it in. */
 interface Question {

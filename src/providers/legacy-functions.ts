@@ -1,4 +1,4 @@
-import { parseShallow } from '../json.js';
+import { parseShallow } from '../text/stored-json.js';
 import type { ChatAnswer, ChatBody, ChatCall, ChatChunks, ChatProvider } from './providers.types.js';
 
 type Fields = Record<string, unknown>;

@@ -7,14 +7,14 @@ import { withFunctions } from './legacy-functions.js';
 import { createProviderMedia, keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
 import type { Provider } from './providers.types.js';
-import { createOpenAiCompatibleChat } from './upstream/openai-compatible.js';
-import { createOpenAiCompatibleEmbedding } from './upstream/openai-embedding.js';
-import { createOpenAiCompatibleImageEditor } from './upstream/openai-image-edit.js';
-import { createOpenAiCompatibleImage } from './upstream/openai-image.js';
-import { createOpenAiCompatibleSpeech } from './upstream/openai-speech.js';
-import { RefusedFields } from './upstream/optional-fields.js';
-import { createOpenAiCompatibleTranscription } from './upstream/openai-transcription.js';
-import { Transport } from './upstream/transport.js';
+import { createOpenAiCompatibleChat } from './openai-compatible/openai-compatible.js';
+import { createOpenAiCompatibleEmbedding } from './openai-compatible/openai-embedding.js';
+import { createOpenAiCompatibleImageEditor } from './openai-compatible/openai-image-edit.js';
+import { createOpenAiCompatibleImage } from './openai-compatible/openai-image.js';
+import { createOpenAiCompatibleSpeech } from './openai-compatible/openai-speech.js';
+import { RefusedFields } from './openai-compatible/optional-fields.js';
+import { createOpenAiCompatibleTranscription } from './openai-compatible/openai-transcription.js';
+import { Transport } from './openai-compatible/transport.js';
 
 export interface OpenProvider extends Provider {
   /** Lets calls in flight end: another provider has taken this one's place. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { withoutEnding } from '../characters.js';
-import { jsonFault } from '../json.js';
-import { MODEL_TYPES, TIERS } from '../vocabulary.js';
+import { withoutEnding } from '../text/characters.js';
+import { jsonFault } from '../text/stored-json.js';
+import { MODEL_TYPES, TIERS } from '../contract/words.js';
 import { KINDS, NATIVE_KINDS } from './native/kinds.js';
 import {
   awsCredentials,

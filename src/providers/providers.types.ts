@@ -1,6 +1,6 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import type { GoneSignal } from '../gone-signal.js';
-import type { ModelType, Tier } from '../vocabulary.js';
+import type { LightAbortSignal } from '../collections/light-abort-signal.js';
+import type { ModelType, Tier } from '../contract/words.js';
 import type { ImageEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
@@ -32,7 +32,7 @@ export interface ChatCall {
   optional?: readonly string[];
   /** Nobody hears of a tool that `body` does not offer, also where it offers none: the sandbox asks for no other. Default: false. */
   offeredOnly?: boolean;
-  signal: GoneSignal;
+  signal: LightAbortSignal;
 }
 
 /** A `chat.completion` object of the convention, parsed; only `choices` is sure to be an array. */

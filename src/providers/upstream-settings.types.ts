@@ -1,7 +1,7 @@
 import type { NativeKind } from './native/kinds.js';
 import type { ModelFields } from './predictions/model-fields.js';
 import type { RetryPolicy } from './providers.types.js';
-import type { UpstreamTimeouts } from './upstream/transport.js';
+import type { UpstreamTimeouts } from './openai-compatible/transport.js';
 
 /** One upstream of the file, ready to connect to. */
 export interface UpstreamSettings {

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { withoutEnding } from '../characters.js';
+import { withoutEnding } from '../text/characters.js';
 import { createOperatorAgent } from '../egress/index.js';
 import { brave, searxng, tavily } from './adapters.js';
 import type { SearchAdapter } from './adapters.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { SessionCredential } from '../access/index.js';
-import { ApiError } from '../errors.js';
+import { ApiError } from '../contract/errors.js';
 
 const MAX_COOKIES_LENGTH = 8192;
 const ORGANIZATION = /^org_[\w-]{1,60}$/;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NewSession, PeopleService, SignedIn } from '../access/index.js';
-import { ApiError, notFound, toApiError } from '../errors.js';
+import { ApiError, notFound, toApiError } from '../contract/errors.js';
 import { discardBody, errorHeaders, parseJson, readJsonBody, sendAnswer, setRate } from '../http/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { BrowserSessions } from './browser-session.js';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
-import { newId } from '../ids.js';
+import { newId } from '../contract/ids.js';
 import { attemptDelivery } from './attempt.js';
 import type { AttemptDependencies, AttemptResult } from './attempt.js';
 import { DatabaseClock } from './database-clock.js';

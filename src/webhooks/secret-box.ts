@@ -1,4 +1,4 @@
-import { createSealer } from '../sealer.js';
+import { createSealer } from '../crypto/sealer.js';
 
 const REMEMBERED = 1000;
 const PURPOSE = 'penstock webhook secrets';

@@ -1,7 +1,7 @@
 import type { Egress } from '../egress/index.js';
-import { isLonger } from '../characters.js';
-import { invalid } from '../errors.js';
-import { readIsoTime } from '../iso-time.js';
+import { isLonger } from '../text/characters.js';
+import { invalid } from '../contract/errors.js';
+import { readIsoTime } from '../text/iso-time.js';
 import { WEBHOOK_EVENT_TYPES } from './webhook.types.js';
 
 /** What a registration holds that its owner may set. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, type GraphQLFormattedError } from 'graphql';
 import { errorExtensions, graphqlParamOf, parseGraphqlRequest } from '../../schema/index.js';
-import { ApiError, invalid } from '../../src/errors.js';
+import { ApiError, invalid } from '../../src/contract/errors.js';
 import type { Holding, HttpEdge, RequestBody } from '../../src/http/index.js';
 import {
   discardBody,
   errorHeaders,
   rateFor,
-  roomIn,
+  untilDrained,
   sendAnswer,
   setRate,
   visibleError,
@@ -198,6 +198,6 @@ function createSink(response: ServerResponse, open: () => void): OperationSink {
 /** A reader that accepts nothing for a minute counts as gone (decisions 6). */
 async function room(response: ServerResponse): Promise<void> {
   const timer = setTimeout(() => response.destroy(), STALL_TIMEOUT_MS);
-  await roomIn(response);
+  await untilDrained(response);
   clearTimeout(timer);
 }

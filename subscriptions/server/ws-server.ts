@@ -4,7 +4,7 @@ import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { writeFault, type BareFault } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
-import type { ClientInfo } from '../../src/vocabulary.js';
+import type { ClientInfo } from '../../src/contract/words.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
 import { Turn } from './outgoing.js';
 

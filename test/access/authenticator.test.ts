@@ -15,7 +15,7 @@ import type {
 } from '../../src/access/index.js';
 import { createDatabase } from '../../src/database/index.js';
 import type { Database } from '../../src/database/index.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMemberService } from '../../src/access/index.js';
-import type { MemberRole } from '../../src/vocabulary.js';
+import type { MemberRole } from '../../src/contract/words.js';
 import { findChromium, startBrowser, type TestBrowser } from '../support/browser.js';
 import type { TestOrg } from '../support/installation.js';
 import { startBehindPath, type Behind } from '../support/path-proxy.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SETTING_NAMES } from '../../src/config.js';
+import { SETTING_NAMES } from '../../src/config/index.js';
 import { KINDS } from '../../src/providers/native/kinds.js';
 
 const START = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Config } from '../../src/config.js';
+import type { Config } from '../../src/config/index.js';
 import { createDatabase, migrate, openInstallation } from '../../src/database/index.js';
 import type { Installation } from '../../src/database/index.js';
 import { cloneDatabase, createTestDatabase } from '../support/database.js';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import { createDatabase } from '../../src/database/index.js';
 import type { Database } from '../../src/database/index.js';
 import { createCuttable } from '../support/cuttable.js';

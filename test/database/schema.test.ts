@@ -6,7 +6,7 @@ import { expect, inject, it, onTestFinished } from 'vitest';
 import { MIGRATION_NAMES } from '../../migrations/names.js';
 import { dumpSchema } from '../../scripts/schema-dump.mjs';
 import { includesOf } from '../../scripts/sql-files.mjs';
-import { BUCKETS } from '../../src/vocabulary.js';
+import { BUCKETS } from '../../src/contract/words.js';
 import { cloneDatabase, databaseUrl, onServer } from '../support/database.js';
 
 const FOLDER = join(import.meta.dirname, '../../migrations');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BUCKETS } from '../../src/vocabulary.js';
+import { BUCKETS } from '../../src/contract/words.js';
 import type { SpawnedServer } from '../support/spawned.js';
 import { eventually, inParallel, seededRandom } from '../support/wait.js';
 import { startCluster, type Cluster } from './cluster.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startCluster, tally, type Cluster } from '../faults/cluster.js';
+import { startCluster, tally, type Cluster } from './cluster.js';
 import type { TestOrg } from '../support/installation.js';
 import { startKafka } from '../support/kafka.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';

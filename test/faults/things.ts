@@ -1,4 +1,4 @@
-import type { MemberRole } from '../../src/vocabulary.js';
+import type { MemberRole } from '../../src/contract/words.js';
 import type { Installation, TestOrg } from '../support/installation.js';
 import { cookieOf, PASSWORD, post } from '../support/people.js';
 import type { SpawnedServer } from '../support/spawned.js';

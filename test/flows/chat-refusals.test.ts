@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { completeChat, createChatEngine, refuseChat, user, WIDE_WINDOWS } from '../support/chat.js';
 import type { ChatEngine, ChatOrg } from '../support/chat.js';
 

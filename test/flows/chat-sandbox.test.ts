@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { completeChat, createChatEngine, streamChat, user, WIDE_WINDOWS } from '../support/chat.js';
 import type { ChatEngine, ChatOrg, ChunkShape } from '../support/chat.js';
 

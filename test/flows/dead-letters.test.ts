@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKafkaBus } from '../../src/events/index.js';
 import type { KafkaSettings } from '../../src/events/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createInstallation, type Installation } from '../support/installation.js';
 import { startKafka } from '../support/kafka.js';
 import { eventually } from '../support/wait.js';

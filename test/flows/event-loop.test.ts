@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LIMITED_ENDPOINTS } from '../../src/vocabulary.js';
+import { LIMITED_ENDPOINTS } from '../../src/contract/words.js';
 import { makeAgent } from '../support/agents.js';
 import { harmlessCalls } from '../support/harmless-calls.js';
 import { createInstallation, type Installation } from '../support/installation.js';

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createInProcessBus, createRelay } from '../../src/events/index.js';
 import type { Bus, BusMessage, EventEnvelope, Relay } from '../../src/events/index.js';
 import { createOutbox } from '../../src/events/outbox.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { eventually, inParallel } from '../support/wait.js';

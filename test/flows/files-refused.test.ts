@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFiles, removeForgottenFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createJobRetention } from '../../src/jobs/index.js';
 import { makeAgent } from '../support/agents.js';
 import { startPenstock } from '../support/server.js';

@@ -11,7 +11,7 @@ import type { Egress } from '../../src/egress/index.js';
 import { createInputFetcher, fileReference, openFiles, removeForgottenFiles } from '../../src/files/index.js';
 import type { Files, InputFetcher } from '../../src/files/index.js';
 import { createUrlSigner } from '../../src/files/signed-url.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { startFakeS3 } from '../support/fake-s3.js';

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { createCompletion } from '../../src/jobs/moves/complete.js';
 import { failJob } from '../../src/jobs/moves/finish.js';
 import { giveBack, sweepJobs } from '../../src/jobs/moves/requeue.js';

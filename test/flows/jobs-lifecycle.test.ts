@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import type { EventEnvelope } from '../../src/events/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createJobRetention, createJobWorker, JOB_TRANSITIONS } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
-import type { JobStatus } from '../../src/vocabulary.js';
+import type { JobStatus } from '../../src/contract/words.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';

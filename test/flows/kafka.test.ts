@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createKafkaBus, createRelay, createTopics } from '../../src/events/index.js';
 import type { Bus, BusMessage, EventEnvelope, Relay } from '../../src/events/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { startKafka } from '../support/kafka.js';

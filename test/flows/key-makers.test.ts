@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import { publicUrlOf } from '../../src/database/index.js';
 import { signIn } from '../support/people.js';
 import { startPenstock, type TestServer } from '../support/server.js';

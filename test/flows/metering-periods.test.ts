@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
 import type { Metering } from '../../src/metering/index.js';
-import { BUCKETS } from '../../src/vocabulary.js';
+import { BUCKETS } from '../../src/contract/words.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { chat, createMeteringBench, priced, request } from '../support/metering.js';

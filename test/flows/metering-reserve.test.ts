@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Principal } from '../../src/access/index.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import type { Metering } from '../../src/metering/index.js';
 import { rateOf } from '../../src/metering/index.js';
 import { createTestDatabase } from '../support/database.js';

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { MemberRole } from '../../src/vocabulary.js';
+import type { MemberRole } from '../../src/contract/words.js';
 import { PASSWORD, post, signIn, type Browser } from '../support/people.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMemberService } from '../../src/access/index.js';
-import type { MemberRole } from '../../src/vocabulary.js';
+import type { MemberRole } from '../../src/contract/words.js';
 import { browserOf, cookieOf, PASSWORD, post, signIn, type Browser } from '../support/people.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ApiError, invalid } from '../../src/errors.js';
+import { ApiError, invalid } from '../../src/contract/errors.js';
 import type { CallContext } from '../../src/metering/index.js';
-import type { Bucket } from '../../src/vocabulary.js';
+import type { Bucket } from '../../src/contract/words.js';
 import { createGenerationEngine } from '../support/generation.js';
 import type { GenerationEngine } from '../support/generation.js';
 import { eventually } from '../support/wait.js';

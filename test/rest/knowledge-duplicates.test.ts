@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { makeAgent } from '../support/agents.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import PDFDocument from 'pdfkit';
 import type { Sql } from '../../src/database/database.types.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { startPenstock } from '../support/server.js';
 import type { TestServer } from '../support/server.js';
 import { eventually } from '../support/wait.js';

@@ -1,7 +1,7 @@
 import { parse } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { describeApi } from '../../rest-compat/index.js';
-import { routes } from '../../rest-compat/routes/index.js';
+import { routes } from '../../rest-compat/contract/index.js';
 import { buildPenstockSchema } from '../../schema/index.js';
 import { subscriptionResolvers } from '../../src/boot/subscription-resolvers.js';
 import { startPenstock, type TestServer } from '../support/server.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import { createS3Store } from '../../src/files/s3-store.js';
 import { startFakeS3 } from '../support/fake-s3.js';
 import type { FakeS3 } from '../support/fake-s3.js';

@@ -8,7 +8,7 @@ import {
   createOrganizationService,
   createPlanCatalogue,
 } from '../../src/access/index.js';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { createEgress } from '../../src/egress/index.js';
 import { createInputFetcher, openFiles } from '../../src/files/index.js';
 import type { FileService } from '../../src/files/index.js';
@@ -20,7 +20,7 @@ import { createModelCatalogue } from '../../src/models/index.js';
 import { createProviderRegistry, createTokenizer } from '../../src/providers/index.js';
 import type { Tokenizer } from '../../src/providers/index.js';
 import { createSearch } from '../../src/search/index.js';
-import type { PlanCode } from '../../src/vocabulary.js';
+import type { PlanCode } from '../../src/contract/words.js';
 import { createTestDatabase } from './database.js';
 import type { TestDatabase } from './database.js';
 import { startFakeUpstream } from './fake-upstream.js';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { inject } from 'vitest';
-import type { Config } from '../../src/config.js';
-import { loadConfig } from '../../src/config.js';
+import type { Config } from '../../src/config/index.js';
+import { loadConfig } from '../../src/config/index.js';
 import { createDatabase } from '../../src/database/index.js';
 import type { Database } from '../../src/database/index.js';
 

@@ -22,7 +22,7 @@ import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering } from '../../src/metering/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
 import { createProviderRegistry, createSandboxImage, createTokenizer } from '../../src/providers/index.js';
-import type { PlanCode } from '../../src/vocabulary.js';
+import type { PlanCode } from '../../src/contract/words.js';
 import { createTestDatabase } from './database.js';
 import type { TestDatabase } from './database.js';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { PlanCode, Scope } from '../../src/vocabulary.js';
+import type { PlanCode, Scope } from '../../src/contract/words.js';
 import { cloneDatabase } from './database.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));

@@ -1,9 +1,9 @@
 import type { Principal } from '../../src/access/access.types.js';
 import type { Database } from '../../src/database/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createJobService } from '../../src/jobs/index.js';
 import type { JobHandler, JobOutcome, JobService, NewJob } from '../../src/jobs/index.js';
-import type { Tool } from '../../src/vocabulary.js';
+import type { Tool } from '../../src/contract/words.js';
 import { pino } from 'pino';
 import { takeJobs } from '../../src/jobs/moves/claim.js';
 import type { ClaimedJob } from '../../src/jobs/moves/claim.js';

@@ -7,10 +7,10 @@ import {
 } from '../../src/access/index.js';
 import type { KeyService, OrganizationService, PlanCatalogue, Principal } from '../../src/access/index.js';
 import type { Database } from '../../src/database/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 import { createMetering } from '../../src/metering/index.js';
 import type { AdmissionRequest, Metering, OperationRequest } from '../../src/metering/index.js';
-import type { Amounts, PlanCode } from '../../src/vocabulary.js';
+import type { Amounts, PlanCode } from '../../src/contract/words.js';
 
 /** Wide enough that no test of quotas meets them. */
 const WIDE = { limit: 1_000_000, windowSeconds: 60 };

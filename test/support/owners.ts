@@ -1,6 +1,6 @@
 import { createKeyService, createOrganizationService } from '../../src/access/index.js';
 import type { Services } from '../../src/services.js';
-import { SCOPES } from '../../src/vocabulary.js';
+import { SCOPES } from '../../src/contract/words.js';
 import type { Installation } from './installation.js';
 
 let made = 0;

@@ -1,7 +1,7 @@
 import { createClient, type Client } from 'graphql-ws';
 import { WebSocket } from 'ws';
 import { createMemberService } from '../../src/access/index.js';
-import type { MemberRole } from '../../src/vocabulary.js';
+import type { MemberRole } from '../../src/contract/words.js';
 import type { TestServer } from './server.js';
 
 /** Long enough, and everybody's. */

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { startPenstock as boot } from '../../src/boot/index.js';
-import { loadConfig } from '../../src/config.js';
+import { loadConfig } from '../../src/config/index.js';
 import type { Services } from '../../src/services.js';
 import { createTestClient, type TestClient } from './client.js';
 import { createInstallation, type Installation, type InstallationOptions } from './installation.js';

@@ -6,7 +6,7 @@ import { createRandom } from '../../src/providers/sandbox/random.js';
 import { sampleOfSchema, SchemaTooLargeError } from '../../src/providers/sandbox/schema-sample.js';
 import { createTokenizer } from '../../src/providers/sandbox/tokens.js';
 import { schemas } from '../support/hostile-texts.js';
-import { cleanMessage, errorOfStatus } from '../../src/providers/upstream/upstream-errors.js';
+import { cleanMessage, errorOfStatus } from '../../src/providers/openai-compatible/upstream-errors.js';
 
 const tokenizer = createTokenizer();
 beforeAll(() => tokenizer.load());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { spliceObject, topLevelMembers } from '../../src/providers/upstream/json-splice.js';
+import { spliceObject, topLevelMembers } from '../../src/providers/openai-compatible/json-splice.js';
 
 describe('splicing a JSON object', () => {
   it('exchanges one value and leaves every other byte as it came', () => {

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgress, EgressError } from '../../src/egress/index.js';
 import type { Egress, NameResolver } from '../../src/egress/index.js';
-import type { ApiError } from '../../src/errors.js';
+import type { ApiError } from '../../src/contract/errors.js';
 
 /** A private service that no caller may reach; it counts every connection. */
 let sink: Server;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { loadConfig, type ConfigError } from '../../src/config.js';
+import { loadConfig, type ConfigError } from '../../src/config/index.js';
 
 const faultsOf = (env: Record<string, string>): string[] => {
   try {

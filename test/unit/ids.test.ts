@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 
 it('ids that a process makes sort by creation, also those of one millisecond, and none comes twice', () => {
   const ids = Array.from({ length: 50_000 }, (_, index) => newId('job', 1_800_000_000_000 + (index >> 12)));

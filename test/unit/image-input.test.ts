@@ -4,7 +4,7 @@ import {
   dimensionsOf,
   parseImageInput,
   priceOfImages,
-} from '../../src/generation/image-input.js';
+} from '../../src/generation/image/input.js';
 import type { Model } from '../../src/models/models.types.js';
 
 const modelWith = (multiplier: number, pricing: Partial<Model['pricing']> = {}) =>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ApiError } from '../../src/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { JsonReader } from '../../src/http/json-reader.js';
 import { firstKey, parseJson } from '../../src/http/json-text.js';
 import { Turns } from '../../src/http/turns.js';

@@ -7,7 +7,7 @@ import { createModelCatalogue } from '../../src/models/index.js';
 import type { ModelCatalogue } from '../../src/models/index.js';
 import { createProviderRegistry, createTokenizer, ProvidersFileError } from '../../src/providers/index.js';
 import type { ProviderRegistry } from '../../src/providers/index.js';
-import { MODEL_TYPES } from '../../src/vocabulary.js';
+import { MODEL_TYPES } from '../../src/contract/words.js';
 
 const logger = pino({ level: 'silent' });
 let folder: string;

@@ -3,8 +3,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSse, type SseOptions } from '../../src/http/sse.js';
-import { carry } from '../../rest-compat/stream.js';
-import { ApiError } from '../../src/errors.js';
+import { carry } from '../../rest-compat/shared/stream.js';
+import { ApiError } from '../../src/contract/errors.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {

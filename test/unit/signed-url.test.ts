@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createUrlSigner } from '../../src/files/index.js';
-import { newId } from '../../src/ids.js';
+import { newId } from '../../src/contract/ids.js';
 
 const DAY = 86_400_000;
 const NOON = Date.UTC(2026, 10, 21, 12);

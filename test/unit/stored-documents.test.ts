@@ -9,8 +9,8 @@ import {
   parse,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { compile, type CompiledOperation } from '../../rest-compat/compile.js';
-import { routes } from '../../rest-compat/routes/index.js';
+import { compile, type CompiledOperation } from '../../rest-compat/shared/compile.js';
+import { routes } from '../../rest-compat/contract/index.js';
 import { buildPenstockSchema } from '../../schema/index.js';
 import { subscriptionResolvers } from '../../src/boot/subscription-resolvers.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toSrt, toText, toVtt } from '../../src/generation/subtitles.js';
+import { toSrt, toText, toVtt } from '../../src/generation/stt/subtitles.js';
 
 const cue = (start: number, end: number, text: string, speaker: string | null = null) => ({
   start,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseVideoInput, priceOfVideo, videoDimensions } from '../../src/generation/video-input.js';
+import { parseVideoInput, priceOfVideo, videoDimensions } from '../../src/generation/video/input.js';
 import type { Model } from '../../src/models/models.types.js';
 
 const model = (more: Partial<Model> = {}): Model => ({

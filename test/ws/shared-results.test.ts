@@ -2,7 +2,7 @@ import { buildSchema, parse, type GraphQLSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import type { Principal } from '../../src/access/access.types.js';
 import type { CallContext } from '../../src/metering/call-context.js';
-import type { Scope } from '../../src/vocabulary.js';
+import type { Scope } from '../../src/contract/words.js';
 import { runOperation } from '../../subscriptions/server/operation.js';
 import type { OperationEngine } from '../../subscriptions/server/operation.types.js';
 import { SharedResults } from '../../subscriptions/server/shared-results.js';

@@ -1,4 +1,4 @@
--- The buckets in their order: BUCKETS of src/vocabulary.ts (a test compares them). Vectors of units are `bigint[]` with
+-- The buckets in their order: BUCKETS of src/contract/words.ts (a test compares them). Vectors of units are `bigint[]` with
 -- one element for each bucket, in hundredths of its unit. The first two are credits and their token view.
 CREATE OR REPLACE FUNCTION penstock_bucket_names() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
   SELECT ARRAY['credits', 'chat_tokens', 'image_generations', 'image_edits', 'video_seconds', 'stt_seconds', 'tts_chars',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../database/index.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 
 const LIMIT = 10;
 const WINDOW = `interval '15 minutes'`;

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/index.js';
-import { notFound } from '../../errors.js';
+import { notFound } from '../../contract/errors.js';
 import type { NewLink } from './people.types.js';
 import { hashToken, isToken, newToken } from './sessions.js';
 

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { ApiError, invalid } from '../../errors.js';
+import { ApiError, invalid } from '../../contract/errors.js';
 
 /** 32 MB and some tenths of a second for each guess, whoever makes it. */
 const COST = { N: 2 ** 15, r: 8, p: 3 };

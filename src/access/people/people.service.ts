@@ -1,5 +1,5 @@
 import type { Sql, SystemDatabase } from '../../database/index.js';
-import { ApiError, invalid, notFound } from '../../errors.js';
+import { ApiError, invalid, notFound } from '../../contract/errors.js';
 import { beginAttempt, endAttempts, takeBackAttempt } from './attempts.js';
 import { endLinks, insertLink, readLink, takeLink } from './links.js';
 import type { Voucher } from './links.js';

@@ -1,4 +1,4 @@
-import type { MemberRole } from '../../vocabulary.js';
+import type { MemberRole } from '../../contract/words.js';
 
 /** Who signed in, and where they belong; what the dashboard is told first. */
 export interface SignedIn {

@@ -1,7 +1,7 @@
 import type { Sql } from '../../database/index.js';
-import { ApiError, notFound } from '../../errors.js';
-import { newId } from '../../ids.js';
-import { SCOPES } from '../../vocabulary.js';
+import { ApiError, notFound } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
+import { SCOPES } from '../../contract/words.js';
 import { randomBytes } from 'node:crypto';
 import type { SessionCredential } from '../access.types.js';
 import { hashToken, isToken } from './sessions.js';

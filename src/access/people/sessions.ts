@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Sql, SqlValue } from '../../database/index.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import type { SignedIn } from './people.types.js';
 
 /** How long a session lasts, whatever is done with it. */

@@ -1,6 +1,6 @@
 import type { Sql, SystemDatabase } from '../../database/index.js';
-import { ApiError, notFound } from '../../errors.js';
-import type { MemberRole } from '../../vocabulary.js';
+import { ApiError, notFound } from '../../contract/errors.js';
+import type { MemberRole } from '../../contract/words.js';
 import type { Principal } from '../access.types.js';
 import { checkRank } from '../members.js';
 import type { MemberService } from '../members.js';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.types.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/files.types.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import { FairPlaces } from '../../processes/index.js';
 import type { Place } from '../../processes/index.js';
 import { ExtractionError, extractPassages } from './extract.js';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { featureVector } from '../../feature-vector.js';
+import { featureVector } from '../../text/feature-vector.js';
 
 /** Hashed features of a text; without an embedding model it finds shared words and typos, not meaning. */
 export const DIMENSIONS = 512;

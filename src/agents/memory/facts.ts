@@ -1,4 +1,4 @@
-import { firstCharacters } from '../../characters.js';
+import { firstCharacters } from '../../text/characters.js';
 
 /** Sentences in which people tell about themselves, what they like, need or want kept. */
 const TELLING = [

@@ -1,8 +1,8 @@
 import type { Principal } from '../../access/access.types.js';
-import { isLonger } from '../../characters.js';
+import { isLonger } from '../../text/characters.js';
 import type { Database } from '../../database/database.types.js';
-import { invalid, notFound } from '../../errors.js';
-import { newId } from '../../ids.js';
+import { invalid, notFound } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
 import { MAX_USER } from '../runs/run.input.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { Memory, MemoryService, Page } from '../agents.types.js';

@@ -1,4 +1,4 @@
-import { storedJson } from '../../json.js';
+import { storedJson } from '../../text/stored-json.js';
 import { isFields } from '../../providers/index.js';
 
 type Fields = Record<string, unknown>;

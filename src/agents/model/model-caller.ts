@@ -9,7 +9,7 @@ import {
   wholeTokens,
 } from '../../generation/index.js';
 import type { Router } from '../../generation/index.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import { toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { parseChunk, RefusedFields, UpstreamError } from '../../providers/index.js';

@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { storedJson, storedText } from '../../json.js';
+import { storedJson, storedText } from '../../text/stored-json.js';
 import { fieldsOf } from './carried.js';
 
 /** A prompt in the chat-completions convention, with what it costs besides its form. */

@@ -3,7 +3,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { parseShallow } from '../../json.js';
+import { parseShallow } from '../../text/stored-json.js';
 import type { Model } from '../../models/models.types.js';
 import { RunFault } from '../runs/run.fault.js';
 import type { RunMeter } from '../runs/run.meter.js';

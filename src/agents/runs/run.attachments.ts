@@ -1,5 +1,5 @@
 import { storageLimitOf } from '../../access/index.js';
-import { ApiError, invalid } from '../../errors.js';
+import { ApiError, invalid } from '../../contract/errors.js';
 import { extensionOf, inputDeadline } from '../../files/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
 import type { CallContext } from '../../metering/call-context.js';

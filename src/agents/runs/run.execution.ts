@@ -2,7 +2,7 @@ import type { ModelMessage, ToolSet } from 'ai';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 
 /** Ends a run as failed, with a message that its caller may see. */
 export class RunFault extends Error {

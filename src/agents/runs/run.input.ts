@@ -1,5 +1,5 @@
-import { characterCount, isLonger } from '../../characters.js';
-import { invalid } from '../../errors.js';
+import { characterCount, isLonger } from '../../text/characters.js';
+import { invalid } from '../../contract/errors.js';
 
 export interface AttachmentInput {
   type: 'image' | 'document';

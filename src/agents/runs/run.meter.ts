@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
-import { ApiError } from '../../errors.js';
-import { newId } from '../../ids.js';
+import { ApiError } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
 import { ledgerFallback } from '../../metering/index.js';
 import type { Metering, OperationRequest, TokenPrice } from '../../metering/index.js';
 import type { Model } from '../../models/models.types.js';
-import type { Amounts } from '../../vocabulary.js';
+import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
 import type { EndedOperation } from './run.moves.js';
 import type { RunRow } from './run.row.js';

@@ -2,7 +2,7 @@ import type { Sql } from '../../database/database.types.js';
 import { createBatcher, wasRolledBack } from '../../jobs/index.js';
 import type { RunRow } from './run.row.js';
 import type { NewStep, RunState } from './run.types.js';
-import { storedJson } from '../../json.js';
+import { storedJson } from '../../text/stored-json.js';
 
 const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, text });
 const CLAIM = named('claim_fairly', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4, $5::bigint, $6)');

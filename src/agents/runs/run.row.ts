@@ -1,4 +1,4 @@
-import type { ClientInfo } from '../../vocabulary.js';
+import type { ClientInfo } from '../../contract/words.js';
 import type { AgentRun, RunEvent, RunStatus, RunStep, StepType } from '../agents.types.js';
 import type { RunAttachment, RunState, UsedAgent } from './run.types.js';
 

@@ -1,4 +1,4 @@
-import { invalid, notFound } from '../../errors.js';
+import { invalid, notFound } from '../../contract/errors.js';
 import type { Database, SqlValue } from '../../database/database.types.js';
 import { takeBound } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';

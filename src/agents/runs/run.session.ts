@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway, RunLeft } from './run.fault.js';

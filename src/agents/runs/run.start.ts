@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import { withinInputTime } from '../../files/index.js';
 import { admitCall, isTierAllowed } from '../../generation/index.js';
 import { orKeyLost } from '../../idempotency/index.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
@@ -19,7 +19,7 @@ import type { RunInput } from './run.input.js';
 import { toRun } from './run.row.js';
 import type { RunRow } from './run.row.js';
 import type { RunAttachment, UsedAgent } from './run.types.js';
-import { storedJson } from '../../json.js';
+import { storedJson } from '../../text/stored-json.js';
 
 export interface RunStartOptions extends AttachmentOptions {
   database: Database;

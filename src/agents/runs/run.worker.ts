@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../../access/access.types.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import { FairPlaces } from '../../processes/index.js';
 import type { Place } from '../../processes/index.js';
 import { RunExecution } from './run.execution.js';

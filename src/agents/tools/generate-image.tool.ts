@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/index.js';
 import { asUpstreamMade, makeImages } from '../../generation/index.js';
 import type { Router } from '../../generation/index.js';

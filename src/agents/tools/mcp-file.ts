@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { ConfigError } from '../../config.js';
-import { jsonFault } from '../../json.js';
+import { ConfigError } from '../../config/index.js';
+import { jsonFault } from '../../text/stored-json.js';
 
 const credits = z.int().min(0).max(10_000);
 const Common = {

@@ -12,7 +12,7 @@ import type { jsonSchemaValidator, JsonSchemaValidator } from '@modelcontextprot
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createOperatorFetch, EgressError } from '../../egress/index.js';
-import { storedText } from '../../json.js';
+import { storedText } from '../../text/stored-json.js';
 import { createMcpFetch, TOO_LARGE } from './mcp-fetch.js';
 import type { McpServerSettings } from './mcp-file.js';
 import { inputCheckOf } from './mcp-schema.js';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService } from '../../files/index.js';
 import { ToolError } from './tool.types.js';

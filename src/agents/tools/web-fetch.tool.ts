@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import { EgressError, isEncoded } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import type { FileService } from '../../files/index.js';

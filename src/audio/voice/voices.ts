@@ -45,7 +45,7 @@ export function presetShape(voice: PresetVoice, engine: VoiceEngine): VoiceShape
 }
 
 /** A custom voice: what was heard of its speaker. */
-export interface Likeness {
+export interface VoiceProfile {
   /** Mean pitch in Hz. */
   pitch: number;
   /** Characters of the given transcript in a second of speech; null where none was given. */
@@ -55,7 +55,7 @@ export interface Likeness {
 /** Between the highest man's and the lowest woman's mean pitch. */
 const HIGH_VOICE = 155;
 
-/** How the speakers that imitate sound by themselves; their pace in characters a second, as {@link Likeness} counts them. */
+/** How the speakers that imitate sound by themselves; their pace in characters a second, as {@link VoiceProfile} counts them. */
 const NEAREST = {
   quick: {
     low: { voice: 'kal16', pitch: 116, usualPace: 25 },
@@ -67,7 +67,7 @@ const NEAREST = {
   },
 } as const;
 
-export function likenessShape({ pitch, charactersPerSecond }: Likeness, engine: VoiceEngine): VoiceShape {
+export function profileShape({ pitch, charactersPerSecond }: VoiceProfile, engine: VoiceEngine): VoiceShape {
   const usual = NEAREST[engine][pitch >= HIGH_VOICE ? 'high' : 'low'];
   const pace = charactersPerSecond === null ? 1 : usual.usualPace / charactersPerSecond;
   return {

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
-import { ApiError } from '../../errors.js';
-import { abortSignalOf } from '../../gone-signal.js';
-import type { GoneSignal } from '../../gone-signal.js';
+import { ApiError } from '../../contract/errors.js';
+import { abortSignalOf } from '../../collections/light-abort-signal.js';
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { RequestBody, setDress } from '../../http/index.js';
 import type { ByteBudget, HttpEdge, Turns } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import type { BrowserSessions } from '../../sign-in/index.js';
-import type { ClientInfo } from '../../vocabulary.js';
+import type { ClientInfo } from '../../contract/words.js';
 import type { AddressLimit } from './address-limit.js';
 import type { ClientAddress } from './client-address.js';
 import { observed } from './observed-request.js';
@@ -148,7 +148,7 @@ class HttpCall implements CallContext {
   keyWindowOpen = true;
   rate: RateState | null = null;
   idempotencyKey: string | null = null;
-  gone: GoneSignal;
+  gone: LightAbortSignal;
   private whole: AbortSignal | null = null;
 
   constructor(
@@ -170,7 +170,7 @@ class HttpCall implements CallContext {
 }
 
 /** Fires when its response closes before its end. */
-class ResponseGone implements GoneSignal {
+class ResponseGone implements LightAbortSignal {
   private listeners: (() => void)[] | null = null;
 
   constructor(private readonly response: ServerResponse) {}

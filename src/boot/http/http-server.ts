@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
-import { Slab } from '../../slab.js';
+import { SlotList } from '../../collections/slot-list.js';
 import type { Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
@@ -75,7 +75,7 @@ export interface HttpServer {
 
 /** @throws Error EADDRINUSE and other faults of listening */
 export async function listen(options: { port: number; host: string; role: string }): Promise<HttpServer> {
-  const open = new Slab<ServerResponse>();
+  const open = new SlotList<ServerResponse>();
   const room = createWaitingRoom(options.role);
   let { route }: { route: Route } = room;
   let draining = false;

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Authenticator } from '../../access/access.types.js';
-import { Slab } from '../../slab.js';
+import { SlotList } from '../../collections/slot-list.js';
 
 /** An answer of a key that is not valid any more may still become a stream (a chat waits for its first word): how soon that is seen. */
 const LOOK_MS = 400;
 
 interface Watched {
-  responses: Slab<ServerResponse>;
+  responses: SlotList<ServerResponse>;
   forget(): void;
 }
 
@@ -16,7 +16,7 @@ export function createStreamGuard(
 ): (keyId: string, response: ServerResponse) => void {
   const byKey = new Map<string, Watched>();
   const watch = (keyId: string): Watched => {
-    const responses = new Slab<ServerResponse>();
+    const responses = new SlotList<ServerResponse>();
     const end = (): void => {
       for (const response of [...responses]) if (isStream(response)) response.destroy();
       if (responses.size > 0) setTimeout(end, LOOK_MS).unref();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express, type Request, type Response } from 'express';
 import type { FileHandler } from '../../files/index.js';
-import { eventStreamWish, sendAnswer, setRate } from '../../http/index.js';
+import { eventStreamPreference, sendAnswer, setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
 import { mountPages } from '../pages/index.js';
@@ -109,7 +109,7 @@ function createApp(api: RouterOptions['api'], publicUrl: string): Express {
   if (api) {
     mountPages(app, publicUrl);
     app.all('/graphql', (request, response) => {
-      const isStream = eventStreamWish(request.headers.accept) === 'preferred';
+      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
       return isStream ? api.graphqlSse(request, response) : api.graphql(request, response);
     });
   }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { createMetrics, loadTracing, watchProcess } from '../../telemetry/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import type { Closers } from '../closers.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolder } from '../../folders.js';
+import { makeFolder } from '../../disk/make-folder.js';
 import { canEnter, serverAccount, serverBinaries } from './account.js';
 import type { Account } from './account.js';
 

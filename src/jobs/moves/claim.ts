@@ -1,5 +1,5 @@
 import type { DedicatedSql } from '../../database/database.types.js';
-import type { Tool } from '../../vocabulary.js';
+import type { Tool } from '../../contract/words.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
 import type { Job } from '../jobs.types.js';

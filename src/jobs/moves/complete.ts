@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.types.js';
-import { storedJson } from '../../json.js';
-import { BUCKETS } from '../../vocabulary.js';
-import type { Amounts, Bucket, Tool } from '../../vocabulary.js';
+import { storedJson } from '../../text/stored-json.js';
+import { BUCKETS } from '../../contract/words.js';
+import type { Amounts, Bucket, Tool } from '../../contract/words.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
 import type { Job, JobOutcome } from '../jobs.types.js';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.types.js';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import { orKeyLost } from '../../idempotency/index.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
 import type { Job, NewJob } from '../jobs.types.js';

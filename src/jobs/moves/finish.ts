@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/database.types.js';
-import type { ErrorCode } from '../../errors.js';
+import type { ErrorCode } from '../../contract/errors.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
 import type { Job } from '../jobs.types.js';

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/database.types.js';
-import type { Tool } from '../../vocabulary.js';
+import type { Tool } from '../../contract/words.js';
 import type { Attempt } from './running.js';
 
 const NOTE = { name: 'jobs_order', text: 'SELECT penstock_job_order($1, $2, $3, $4, $5) AS noted' };

@@ -1,6 +1,6 @@
 import type { ChatObject } from '../providers.types.js';
-import { SseParser } from '../upstream/sse-parser.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { SseParser } from '../openai-compatible/sse-parser.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { errorChunk, parseChunk } from './chunk.js';
 import type { Chunk } from './chunk.js';
 import { MergedMessage } from './merged.js';

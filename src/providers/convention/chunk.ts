@@ -1,5 +1,5 @@
-import { parseShallow } from '../../json.js';
-import { brokenAnswer, isFailedChoice, kindOfError } from '../upstream/upstream-errors.js';
+import { parseShallow } from '../../text/stored-json.js';
+import { brokenAnswer, isFailedChoice, kindOfError } from '../openai-compatible/upstream-errors.js';
 import { finishes, finishReason } from './finish-reasons.js';
 import { generatedTexts, isFields, withPlainContent } from './said.js';
 import type { StreamedCalls } from './streamed-calls.js';

@@ -1,4 +1,4 @@
-import { newId } from '../../ids.js';
+import { newId } from '../../contract/ids.js';
 import { argumentsRest, callPieces, isWhole, mayGoOn, nameRest } from './call-pieces.js';
 import { argumentsText, isFields } from './said.js';
 

@@ -4,7 +4,7 @@ import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js
 import { isFields } from '../predictions/api-client.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
+import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { askOfOrder } from './held-questions.js';
 import type { NativeKind } from './kinds.js';
 import type { OutboundFetch } from './outbound-fetch.js';

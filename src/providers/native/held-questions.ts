@@ -2,7 +2,7 @@ import { readWhole } from '../predictions/api-client.js';
 import { patiently, pause } from '../predictions/operation.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
-import { errorOfStatus } from '../upstream/upstream-errors.js';
+import { errorOfStatus } from '../openai-compatible/upstream-errors.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 
 /** Statuses whose answers have no body. */

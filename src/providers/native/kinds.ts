@@ -1,4 +1,4 @@
-import type { ModelType } from '../../vocabulary.js';
+import type { ModelType } from '../../contract/words.js';
 import type { ModelAliases } from './aliases.js';
 import { ELEVENLABS_MODELS, FAL_MODELS, OPENAI_MODELS, REPLICATE_MODELS } from './aliases.js';
 

@@ -1,4 +1,4 @@
-import { withoutEnding } from '../../characters.js';
+import { withoutEnding } from '../../text/characters.js';
 import { ProvidersFileError } from '../providers.types.js';
 import type { NativeModels } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';

@@ -1,9 +1,9 @@
 import { fetch as undiciFetch } from 'undici';
-import { withoutEnding } from '../../characters.js';
+import { withoutEnding } from '../../text/characters.js';
 import { createOperatorAgent } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { KINDS } from './kinds.js';
 

@@ -5,7 +5,7 @@ import {
   cleanMessage,
   errorOfConnection,
   errorOfStatus,
-} from '../upstream/upstream-errors.js';
+} from '../openai-compatible/upstream-errors.js';
 
 /** What the packages' errors hold; read by shape, as each package brings its own class. */
 interface SdkError {

@@ -1,4 +1,4 @@
-import { SseParser } from '../upstream/sse-parser.js';
+import { SseParser } from '../openai-compatible/sse-parser.js';
 
 /** Whether an event's data says anything: an object with members, or that the stream ends. */
 function saysSomething(data: string): boolean {

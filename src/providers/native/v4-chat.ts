@@ -6,9 +6,9 @@ import type {
   LanguageModelV4GenerateResult,
 } from '@ai-sdk/provider';
 import type { Egress } from '../../egress/index.js';
-import { abortSignalOf } from '../../gone-signal.js';
+import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
-import { abortedError, brokenAnswer } from '../upstream/upstream-errors.js';
+import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { checkChatFeatures, featureOptions, formatFor } from './chat-features.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { CarriedParts } from './carried-parts.js';
@@ -16,7 +16,7 @@ import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
-import { withToldTools } from './told-tools.js';
+import { withToolsAsText } from './tools-as-text.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
@@ -102,7 +102,7 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
       ...options,
       ...format,
       ...(await featureOptions(kind, call, format)),
-      prompt: await withPictures(withoutBlankTexts(kind, withToldTools(kind, prompt, format)), ready, {
+      prompt: await withPictures(withoutBlankTexts(kind, withToolsAsText(kind, prompt, format)), ready, {
         egress,
         signal,
       }),

@@ -2,8 +2,8 @@ import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions 
 import type { ImageModel } from '../image.types.js';
 import type { SpeechModel } from '../speech.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
-import { isVector } from '../upstream/vectors.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
+import { isVector } from '../openai-compatible/vectors.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider';
-import { abortSignalOf } from '../../gone-signal.js';
+import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatCall } from '../providers.types.js';
 import { withCarriedParts } from './carried-parts.js';
 import type { NativeKind } from './kinds.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
 import { CarriedParts } from './carried-parts.js';
 import type { NativeKind } from './kinds.js';

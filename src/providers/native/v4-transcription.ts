@@ -2,8 +2,8 @@ import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/prov
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
 import { isFields } from '../predictions/api-client.js';
-import { languageCode } from '../upstream/language-codes.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { languageCode } from '../openai-compatible/language-codes.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { NativeKind } from './kinds.js';
 import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
 import type { Guarded } from './guarded.types.js';

@@ -1,7 +1,12 @@
 import type { OutboundFetch } from '../native/outbound-fetch.js';
 import { upstreamErrorOf } from '../native/sdk-errors.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError, brokenAnswer, errorOfStatus, unreadableFile } from '../upstream/upstream-errors.js';
+import {
+  abortedError,
+  brokenAnswer,
+  errorOfStatus,
+  unreadableFile,
+} from '../openai-compatible/upstream-errors.js';
 
 export type Fields = Record<string, unknown>;
 

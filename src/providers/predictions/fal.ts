@@ -1,5 +1,5 @@
 import { UpstreamError } from '../providers.types.js';
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { ApiClient, Fields } from './api-client.js';
 import { finalFault, followOrder, patiently } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OrderLog } from '../order.types.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 
 /** What an upstream says of work that it was given. */
 export type OperationState<T> = { done: true; value: T } | { done: false; percent?: number | undefined };

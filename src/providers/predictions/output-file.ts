@@ -1,4 +1,4 @@
-import { brokenAnswer } from '../upstream/upstream-errors.js';
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isFields } from './api-client.js';
 
 /** Where models put the file that they made; looked at first, in this order. */

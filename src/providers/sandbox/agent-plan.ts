@@ -1,6 +1,6 @@
 import type { ChatBody } from '../providers.types.js';
 import { questionOf } from './agent-text.js';
-import { WISHES } from './agent-wishes.js';
+import { REQUESTED_TOOLS } from './agent-tool-requests.js';
 import { textOf } from './prompt.js';
 
 /** What the sandbox wants to do next, and why. */
@@ -71,7 +71,7 @@ export function planCall(
 ): PlannedCall | null {
   const called = new Set(done.map(({ name }) => name));
   const question = questionOf(userText);
-  for (const { tool, fits, thought, input } of WISHES) {
+  for (const { tool, fits, thought, input } of REQUESTED_TOOLS) {
     if (!offered.includes(tool) || called.has(tool)) continue;
     const asked = { ...question, offered, done, answered };
     if (!fits(asked)) continue;

@@ -1,4 +1,4 @@
-import { withoutEnding } from '../../characters.js';
+import { withoutEnding } from '../../text/characters.js';
 import { splitUntrusted } from './untrusted.js';
 
 /** What the sandbox makes out of a user's words: what they are about, and the numbers in them. */

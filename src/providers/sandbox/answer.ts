@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 import type { ChatCall } from '../providers.types.js';
 import { offeredName, planCall, readProgress } from './agent-plan.js';
 import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';

@@ -1,6 +1,6 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import { setImmediate as turn } from 'node:timers/promises';
-import { featureVector } from '../../feature-vector.js';
+import { featureVector } from '../../text/feature-vector.js';
 import type { Tokenizer } from './tokens.js';
 
 export const DEFAULT_DIMENSIONS = 1024;

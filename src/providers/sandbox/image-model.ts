@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Imaging } from '../../imaging/index.js';
 import type { ImageCallOptions, ImageModel } from '../image.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { followDirective } from './directed.js';
 import { drawArt } from './image-art.js';
 

@@ -2,7 +2,7 @@ import { UnreadableAudioError } from '../../audio/index.js';
 import type { Audio } from '../../audio/index.js';
 import type { MusicModel } from '../music.types.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { followDirective } from './directed.js';
 
 /** Music played here: the same prompt, negative prompt, seed and source give the same sound. */

@@ -1,12 +1,12 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
-import { abortSignalOf } from '../../gone-signal.js';
-import { ApiError } from '../../errors.js';
-import type { GoneSignal } from '../../gone-signal.js';
-import { newId } from '../../ids.js';
+import { abortSignalOf } from '../../collections/light-abort-signal.js';
+import { ApiError } from '../../contract/errors.js';
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
+import { newId } from '../../contract/ids.js';
 import { atRest } from '../../processes/index.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { answerTo } from './answer.js';
 import type { SandboxAnswer } from './answer.js';
 import type { Piece } from './prose.js';
@@ -20,7 +20,7 @@ const BURST = 64;
 export const REST_MS = 250;
 
 /** Waits, unless the caller goes. @throws UpstreamError aborted */
-export async function pause(ms: number, gone: GoneSignal): Promise<void> {
+export async function pause(ms: number, gone: LightAbortSignal): Promise<void> {
   if (gone.aborted) throw abortedError();
   if (ms <= 0) return;
   const signal = abortSignalOf(gone);

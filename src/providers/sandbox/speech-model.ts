@@ -1,7 +1,7 @@
 import { PRESET_VOICES, unspeakable } from '../../audio/index.js';
 import type { Audio, AudioFormat, VoiceEngine } from '../../audio/index.js';
 import type { SpeechModel } from '../speech.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { findDirective } from './directive.js';
 import { followDirective } from './directed.js';
 

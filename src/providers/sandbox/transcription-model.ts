@@ -2,7 +2,7 @@ import { UnreadableAudioError } from '../../audio/index.js';
 import type { Audio } from '../../audio/index.js';
 import { UpstreamError } from '../providers.types.js';
 import type { TranscriptionModel } from '../transcription.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { followDirective } from './directed.js';
 
 /** Longer than the caller's audio can be. */

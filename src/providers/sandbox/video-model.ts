@@ -3,7 +3,7 @@ import type { Imaging } from '../../imaging/index.js';
 import { UnreadableVideoError } from '../../video/index.js';
 import type { FilmTask, Video } from '../../video/index.js';
 import { UpstreamError } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { VIDEO_MODES } from '../video.types.js';
 import type { VideoCallOptions, VideoModel } from '../video.types.js';
 import { followDirective } from './directed.js';

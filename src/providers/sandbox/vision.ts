@@ -1,11 +1,11 @@
 import type { Egress } from '../../egress/index.js';
 import { EgressError } from '../../egress/index.js';
-import { abortSignalOf } from '../../gone-signal.js';
+import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import { UnreadableImageError } from '../../imaging/index.js';
 import type { Imaging, PictureFacts } from '../../imaging/index.js';
 import { ProcessDiedError, TaskError } from '../../processes/index.js';
 import type { ChatCall } from '../providers.types.js';
-import { abortedError } from '../upstream/upstream-errors.js';
+import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { shortened } from './agent-text.js';
 
 /** Looks at pictures for the sandbox: it measures them, and says so. */

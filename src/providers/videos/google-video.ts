@@ -1,4 +1,4 @@
-import { brokenAnswer, cleanMessage, rejectedRequest } from '../upstream/upstream-errors.js';
+import { brokenAnswer, cleanMessage, rejectedRequest } from '../openai-compatible/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
 import { finalFault } from '../predictions/operation.js';

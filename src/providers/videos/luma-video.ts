@@ -1,4 +1,4 @@
-import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { brokenAnswer, cleanMessage } from '../openai-compatible/upstream-errors.js';
 import type { Fields } from '../predictions/api-client.js';
 import { finalFault } from '../predictions/operation.js';
 import type { OperationState } from '../predictions/operation.js';

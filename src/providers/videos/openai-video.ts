@@ -1,5 +1,5 @@
-import { multipartOf } from '../upstream/multipart.js';
-import { brokenAnswer, cleanMessage } from '../upstream/upstream-errors.js';
+import { multipartOf } from '../openai-compatible/multipart.js';
+import { brokenAnswer, cleanMessage } from '../openai-compatible/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
 import { finalFault } from '../predictions/operation.js';

@@ -1,6 +1,6 @@
 import { fetchUserInfo } from 'openid-client';
 import type { authorizationCodeGrant, Configuration } from 'openid-client';
-import { ApiError } from '../../errors.js';
+import { ApiError } from '../../contract/errors.js';
 
 type Tokens = Awaited<ReturnType<typeof authorizationCodeGrant>>;
 

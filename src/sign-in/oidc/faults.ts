@@ -1,7 +1,7 @@
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import type { Logger } from 'pino';
-import { firstCharacters } from '../../characters.js';
-import { ApiError } from '../../errors.js';
+import { firstCharacters } from '../../text/characters.js';
+import { ApiError } from '../../contract/errors.js';
 
 /** Turns what went wrong at the provider into sentences of ours; what the provider said is for the log, cut. */
 export interface Faults {

@@ -1,7 +1,7 @@
 import { authorizationCodeGrant, buildAuthorizationUrl, calculatePKCECodeChallenge } from 'openid-client';
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import type { Logger } from 'pino';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { addressOf } from './address.js';
 import { faultsOf } from './faults.js';
 import { createProvider } from './provider.js';

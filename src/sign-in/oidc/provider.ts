@@ -8,7 +8,7 @@ import {
   None,
 } from 'openid-client';
 import type { ClientAuth, Configuration } from 'openid-client';
-import type { Config } from '../../config.js';
+import type { Config } from '../../config/index.js';
 import { createOperatorFetch } from '../../egress/index.js';
 
 /** For each of the requests of a sign-in (discovery, token, keys, userinfo), its body included. */

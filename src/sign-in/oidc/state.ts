@@ -1,5 +1,5 @@
-import { ApiError } from '../../errors.js';
-import { createSealer } from '../../sealer.js';
+import { ApiError } from '../../contract/errors.js';
+import { createSealer } from '../../crypto/sealer.js';
 
 /** What one attempt to sign in is recognised by when the browser comes back. */
 export interface Attempt {

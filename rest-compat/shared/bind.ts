@@ -1,0 +1,105 @@
+import type { GraphQLInputType } from 'graphql';
+import { isEnumType, isNonNullType } from 'graphql';
+import { invalid } from '../../src/contract/errors.js';
+import { checkText } from '../../src/http/index.js';
+import type { Variable } from './compile.js';
+import type { ParameterHint } from './route.types.js';
+
+/** Turns a parameter's text into its value. @throws ApiError invalid_request with `param` */
+export type ReadText = (text: string) => unknown;
+
+/** A parameter of an endpoint: a variable of its document with the checks of its type and of the table. */
+export interface BoundParameter {
+  name: string;
+  required: boolean;
+  defaultValue: unknown;
+  read: ReadText;
+}
+
+export function bindParameter(variable: Variable, hint: ParameterHint | undefined): BoundParameter {
+  const required = isNonNullType(variable.type) && variable.defaultValue === undefined;
+  const type = isNonNullType(variable.type) ? variable.type.ofType : variable.type;
+  return {
+    name: variable.name,
+    required,
+    defaultValue: variable.defaultValue,
+    read: reader(variable.name, type, hint),
+  };
+}
+
+function reader(name: string, type: GraphQLInputType, hint: ParameterHint = { description: '' }): ReadText {
+  if (isEnumType(type))
+    return oneOf(
+      name,
+      type.getValues().map((value) => value.name),
+    );
+  switch (String(type)) {
+    case 'Int':
+      return integer(name, hint);
+    case 'Boolean':
+      return (text) => {
+        if (text !== 'true' && text !== 'false') throw invalid(`${name} must be true or false`, name);
+        return text === 'true';
+      };
+    case 'String':
+    case 'ID':
+      return (text) => {
+        checkText(text, name);
+        return text;
+      };
+    default:
+      throw new Error(`no way to read ${String(type)} from a path or query`);
+  }
+}
+
+function oneOf(name: string, words: string[]): ReadText {
+  return (text) => {
+    if (!words.includes(text)) throw invalid(`${name} must be one of ${words.join(', ')}`, name);
+    return text;
+  };
+}
+
+function integer(name: string, { minimum = -(2 ** 31), maximum = 2 ** 31 - 1 }: ParameterHint): ReadText {
+  return (text) => {
+    const value = Number(text);
+    if (!/^-?\d{1,10}$/.test(text)) throw invalid(`${name} must be an integer`, name);
+    if (value < minimum || value > maximum)
+      throw invalid(`${name} must be between ${minimum} and ${maximum}`, name);
+    return value;
+  };
+}
+
+/** Where an endpoint's parameters stand in a request. */
+export interface Sources {
+  /** Decoded path segments (or what the row made of them). */
+  path: Record<string, unknown>;
+  /** Without its `?`. */
+  query: string;
+  lastEventId: string | undefined;
+}
+
+const NO_QUERY = new URLSearchParams();
+
+/**
+ * The values of a document's variables. What is not a parameter of the endpoint is ignored.
+ * @throws ApiError invalid_request with the contract's messages
+ */
+export function bind(
+  parameters: readonly BoundParameter[],
+  { path, query, lastEventId }: Sources,
+): Record<string, unknown> {
+  const given = query === '' ? NO_QUERY : new URLSearchParams(query);
+  const values: Record<string, unknown> = {};
+  for (const { name, required, defaultValue, read } of parameters) {
+    const inPath = path[name];
+    if (inPath !== undefined) {
+      values[name] = read(String(inPath));
+      continue;
+    }
+    const text = given.get(name) ?? (name === 'after' ? lastEventId : undefined) ?? undefined;
+    if (text !== undefined) values[name] = read(text);
+    else if (required) throw invalid(`${name} is required`, name);
+    else if (defaultValue !== undefined) values[name] = defaultValue;
+  }
+  return values;
+}

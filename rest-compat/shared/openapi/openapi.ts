@@ -1,0 +1,308 @@
+import type { GraphQLSchema } from 'graphql';
+import type { Endpoint } from '../mount.js';
+import { BODY_VARIABLE, mountRoute } from '../mount.js';
+import type { JsonSchema } from '../route.types.js';
+import { routes } from '../../contract/index.js';
+import {
+  ERROR_SCHEMA,
+  errorReferences,
+  errorResponses,
+  headerReference,
+  HEADERS,
+  RATE_HEADERS,
+} from './errors.js';
+import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } from './json-schema.js';
+
+const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
+
+const TAGS: Record<string, string> = {
+  Chat: 'Conversations, in one piece or streamed.',
+  Images: 'Images from text, and their edits.',
+  Videos: 'Videos from text, an image or a video.',
+  Audio: 'Speech, transcription and music.',
+  Embeddings: 'Vectors of texts.',
+  Agents: 'Agents, their runs and their knowledge.',
+  Jobs: 'Asynchronous work: list, follow, cancel.',
+  Webhooks: 'Signed notifications: registrations and deliveries.',
+  Quota: "What is left of the organisation's plan.",
+  Models: 'The catalogue.',
+};
+
+/** Headers that belong to every operation of a kind are told here: as a parameter of each, generated clients would have them everywhere. */
+const DESCRIPTION = `A metered platform for generative models.
+
+Every POST takes an \`Idempotency-Key\` (1 to 255 characters of your choice): the same key and request within 24 hours get the first answer
+again, with \`Idempotent-Replayed: true\`; the same key with another request is 422, and one that is still in flight 409. Every answer
+carries \`X-Request-Id\` and the three \`X-RateLimit-*\` headers.`;
+
+/**
+ * The OpenAPI 3.1 description of the table, made from its documents and the schema's types.
+ * @param publicUrl how callers reach the installation, where that is known; it may have a path
+ */
+export function describeApi(schema: GraphQLSchema, publicUrl = ''): JsonSchema {
+  const endpoints = routes.map((route) => mountRoute(schema, route));
+  const components = namedSchemas(endpoints);
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint.route;
+    const item = (paths[path.replace('+}', '}')] ??= {});
+    item[method.toLowerCase()] = operationOf(endpoint);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Penstock',
+      version: '1.0.0',
+      description: DESCRIPTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: `${publicUrl}/api/v1` }],
+    security: [{ bearer: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: '`Authorization: Bearer sk_…`' },
+      },
+      headers: HEADERS,
+      responses: errorResponses(),
+      schemas: { Error: ERROR_SCHEMA, ...components },
+    },
+  };
+}
+
+/** The description as the text that is committed, and that is served with the public address. */
+export function printApi(schema: GraphQLSchema, publicUrl?: string): string {
+  return `${JSON.stringify(describeApi(schema, publicUrl), null, 2)}\n`;
+}
+
+/** Each row's answer under its name; a part that is another row's whole answer refers to it. */
+function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
+  const named = new Map<string, JsonSchema>();
+  for (const endpoint of endpoints) {
+    const { schemaName } = endpoint.route;
+    const chunk = endpoint.stream && documentSchema(endpoint.stream);
+    for (const [name, schema] of [
+      ...withForms(schemaName, answerSchema(endpoint)),
+      ...(chunk ? [[`${schemaName}Chunk`, withOptional(chunk, CHUNK_OPTIONAL)] as const] : []),
+    ]) {
+      if (JSON.stringify(named.get(name) ?? schema) !== JSON.stringify(schema))
+        throw new Error(`two schemas of the name ${name}`);
+      named.set(name, schema);
+    }
+  }
+  const names = new Map([...named].map(([name, schema]) => [JSON.stringify(schema), name]));
+  return Object.fromEntries([...named].map(([name, schema]) => [name, refer(schema, names, name)]));
+}
+
+/**
+ * An answer of several forms refers to each by a name, its `title` or that of the answer's result: what stands in place is named by
+ * generators of clients, some of which then find the same name twice.
+ */
+function withForms(name: string, schema: JsonSchema): (readonly [string, JsonSchema])[] {
+  const forms = schema['anyOf'] as (JsonSchema & { title?: string })[] | undefined;
+  if (forms === undefined) return [[name, schema]];
+  const parts = forms.map(({ title = `${name}Result`, ...form }) => [title, form] as const);
+  return [[name, { ...schema, anyOf: parts.map(([part]) => reference(part)) }], ...parts];
+}
+
+/** A chunk brings a part of a message; tier, usage and citations stand at its end only. */
+const CHUNK_OPTIONAL = [
+  'role',
+  'content',
+  'tool_calls',
+  'function_call',
+  'logprobs',
+  'model_tier',
+  'usage',
+  'citations',
+];
+
+function refer(value: unknown, names: Map<string, string>, own?: string): JsonSchema {
+  if (typeof value !== 'object' || value === null) return value as JsonSchema;
+  const { description, ...bare } = value as JsonSchema;
+  const name = names.get(JSON.stringify(value)) ?? names.get(JSON.stringify(bare));
+  if (name !== undefined && name !== own)
+    return { ...reference(name), ...(description === undefined ? {} : { description }) };
+  if (Array.isArray(value)) return value.map((item) => refer(item, names)) as unknown as JsonSchema;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
+}
+
+function documentSchema({ field, operation }: Endpoint['document']): JsonSchema {
+  const [node] = operation.selectionSet.selections;
+  if (node?.kind !== 'Field') throw new Error('a stored document has one root field');
+  return outputSchema(field.type, node.selectionSet);
+}
+
+function answerSchema({ route, document }: Endpoint): JsonSchema {
+  const schema = documentSchema(document);
+  return route.describe ? route.describe(schema) : schema;
+}
+
+function operationOf(endpoint: Endpoint): JsonSchema {
+  const { route, document } = endpoint;
+  const { operationId, summary, description, tag } = route;
+  const parameters = parametersOf(endpoint);
+  return {
+    operationId,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    'x-graphql': `${document.operation.operation} ${document.field.name}`,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...((route.body ?? route.upload) ? { requestBody: requestBodyOf(endpoint) } : {}),
+    responses: { '200': successOf(endpoint), ...errorReferences(errorStatuses(endpoint)) },
+  };
+}
+
+function errorStatuses({ route }: Endpoint): number[] {
+  const ofPath = route.path.includes('{') ? [404] : [];
+  const ofWork = (route.body ?? route.upload) ? [402] : [];
+  // Also where no field is taken: a body that comes all the same is read.
+  const ofBody = route.method === 'POST' || route.method === 'PATCH' ? [413, 415] : [];
+  // Idempotency-Key.
+  const ofPost = route.method === 'POST' ? [409, 422] : [];
+  return [400, 401, 403, ...ofPath, ...ofWork, ...ofBody, ...ofPost, 429, 500, 503].sort((a, b) => a - b);
+}
+
+function parametersOf({ route, document }: Endpoint): JsonSchema[] {
+  const inPath = [...route.path.matchAll(/\{(\w+)\+?\}/g)].map(([, name = '']) => name);
+  const inQuery = document.variables.map(({ name }) => name).filter((name) => !inPath.includes(name));
+  const declared = Object.keys(route.parameters ?? {}).filter(
+    (name) => !inPath.includes(name) && !inQuery.includes(name),
+  );
+  const ofTable = [...inPath, ...inQuery, ...declared]
+    .filter((name) => name !== BODY_VARIABLE && name !== 'after' && !(route.pathVariables && name === 'id'))
+    .map((name) => parameterOf({ route, document }, name, inPath.includes(name) ? 'path' : 'query'));
+  return [...ofTable, ...headersOf({ route, document })];
+}
+
+type Described = Pick<Endpoint, 'route' | 'document'>;
+
+function parameterOf({ route, document }: Described, name: string, place: 'path' | 'query'): JsonSchema {
+  const variable = document.variables.find((candidate) => candidate.name === name);
+  const { description, example, ...limits } = route.parameters?.[name] ?? { description: '' };
+  const fallback = { type: place === 'path' ? 'string' : 'boolean' };
+  const schema = variable ? parameterSchema(variable.type, variable.defaultValue) : fallback;
+  return {
+    name,
+    in: place,
+    required: place === 'path',
+    description,
+    schema: { ...schema, ...limits },
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+function headersOf({ document }: Described): JsonSchema[] {
+  const header = (name: string, description: string, schema: JsonSchema) => ({
+    name,
+    in: 'header',
+    description,
+    schema,
+  });
+  if (document.operation.operation !== 'subscription') return [];
+  return [
+    header('Last-Event-ID', 'The `id:` of the last event that you have.', {
+      type: 'integer',
+      minimum: 0,
+      maximum: 2 ** 31 - 1,
+    }),
+  ];
+}
+
+function requestBodyOf(endpoint: Endpoint): JsonSchema {
+  const { upload, body } = endpoint.route;
+  const json = body ? bodyOf(endpoint) : null;
+  if (!upload) return json as JsonSchema;
+  const form = {
+    type: 'object',
+    properties: { ...formProperties(json), [upload.field]: { type: 'string', format: 'binary' } },
+    required: [upload.field],
+    additionalProperties: false,
+  };
+  const content = {
+    ...(json?.['content'] as JsonSchema | undefined),
+    'multipart/form-data': { schema: form, encoding: { [upload.field]: { contentType: upload.accepts } } },
+  };
+  return { required: true, content };
+}
+
+/** A form has the fields of the JSON body; it cannot say null. */
+function formProperties(json: JsonSchema | null): JsonSchema {
+  const content = json?.['content'] as { 'application/json': { schema: JsonSchema } } | undefined;
+  const properties = (content?.['application/json'].schema['properties'] ?? {}) as JsonSchema;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, notNull(schema as JsonSchema)]),
+  );
+}
+
+/** Unknown fields are refused, unless they say nothing. */
+const NULL: JsonSchema = { type: 'null' };
+
+function bodyOf({ route, document }: Endpoint): JsonSchema {
+  const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
+  if (!input || !route.body)
+    throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
+  const schema = inputSchema(input.type);
+  const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
+  const rules = { ...route.body.rules, ...(route.body.open ? {} : { additionalProperties: NULL }) };
+  const body = { ...schema, properties, ...rules };
+  return {
+    required: route.body.optional !== true,
+    content: { 'application/json': { schema: body, example: route.body.example } },
+  };
+}
+
+function successOf(endpoint: Endpoint): JsonSchema {
+  const { route } = endpoint;
+  const isGeneration = route.document.includes('job { id status');
+  return {
+    description: isEventStream(endpoint) ? 'The events as they come.' : 'The answer.',
+    headers: {
+      ...RATE_HEADERS,
+      ...(isGeneration ? { 'X-Job-Id': headerReference('JobId') } : {}),
+      ...(route.method === 'POST' ? { 'Idempotent-Replayed': headerReference('IdempotentReplayed') } : {}),
+      ...route.headers,
+    },
+    content: contentOf(endpoint),
+  };
+}
+
+function isEventStream({ route, document }: Endpoint): boolean {
+  return document.operation.operation === 'subscription' || route.raw === 'run';
+}
+
+function contentOf(endpoint: Endpoint): JsonSchema {
+  const { route, stream } = endpoint;
+  const answer = reference(route.schemaName);
+  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema(answer, BY_ID) } };
+  const chunk = reference(`${route.schemaName}Chunk`);
+  return {
+    'application/json': { schema: answer },
+    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema(chunk, UNTIL_DONE) } } : {}),
+    ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
+  };
+}
+
+const EVENT_STREAM = 'text/event-stream';
+const BY_ID = 'Its `id:` is what `Last-Event-ID` takes.';
+const UNTIL_DONE = '`data: [DONE]` ends the stream.';
+
+const plainSchema = (type: string): JsonSchema =>
+  type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
+
+/** One event of the stream, as validators read it: its `data:` is text, which holds JSON. A stream that breaks off says why in its last event. */
+function eventSchema(content: JsonSchema, framing: string): JsonSchema {
+  const json = {
+    contentMediaType: 'application/json',
+    contentSchema: { anyOf: [content, reference('Error')] },
+  };
+  const data = framing === UNTIL_DONE ? { anyOf: [{ const: '[DONE]' }, json] } : json;
+  return {
+    type: 'object',
+    description: `One event of the stream. ${framing}`,
+    properties: { id: { type: 'string' }, data: { type: 'string', ...data } },
+    required: ['data'],
+  };
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
+import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
+import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
+import { bind } from './bind.js';
+import type { Endpoint } from './mount.js';
+import { BODY_LIMITS } from './route.types.js';
+import type { Route } from './route.types.js';
+import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
+import type { Router } from './router.js';
+
+/** The path of the REST API. */
+export const BASE_PATH = '/api/v1';
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value;
+
+/** Without doubled slashes and one at its end, which come of putting addresses together. */
+function plainPath(path: string): string {
+  if (!path.includes('//') && !path.endsWith('/')) return path === '' ? '/' : path;
+  return `/${path.split('/').filter(Boolean).join('/')}`;
+}
+
+export function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?');
+  const whole = mark === -1 ? url : url.slice(0, mark);
+  const path = plainPath(whole.startsWith(BASE_PATH) ? whole.slice(BASE_PATH.length) : whole);
+  return { path, query: mark === -1 ? '' : url.slice(mark + 1) };
+}
+
+/**
+ * Step 2 of decisions 1: the path and the body.
+ * @throws ApiError not_found, method_not_allowed (both take a slot), unsupported_media_type, payload_too_large, invalid_request
+ */
+export async function readRequest(
+  options: RestOptions,
+  router: Router<Endpoint>,
+  { request, call, path, query, incoming }: Incoming,
+): Promise<RestRequest> {
+  const method = request.method ?? 'GET';
+  const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
+  if (matched === null) {
+    await options.edge.takeSlot(call);
+    throw new ApiError('not_found', 'Not found');
+  }
+  if ('allow' in matched) return refuseMethod(options, call, matched.allow);
+  const { target: endpoint, segments } = matched;
+  options.onRoute?.(request, BASE_PATH + endpoint.route.path);
+  const { route } = endpoint;
+  const { 'content-type': contentType = '' } = request.headers;
+  const received =
+    route.upload && (isMultipart(contentType) || !route.body)
+      ? await receiveUpload(options, route.upload, { request, call, incoming })
+      : await receiveFields(route, { request, incoming });
+  const { fingerprint = null, body, fault = null, upload, spooled, release } = received;
+  const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
+  return {
+    call,
+    endpoint,
+    segments,
+    path,
+    query,
+    lastEventId: single(lastEventId) || undefined,
+    accept: request.headers.accept,
+    idempotencyKey: single(idempotencyKey),
+    fingerprint,
+    body,
+    isForm: upload !== undefined,
+    fault,
+    context: options.context(call, {
+      ...(body ? { body } : {}),
+      ...(upload ? { upload } : {}),
+      ...(spooled ? { spooled } : {}),
+    }),
+    ...(release ? { release } : {}),
+  };
+}
+
+/** A known path's other method. It takes a slot. @throws ApiError method_not_allowed, rate_limited */
+export async function refuseMethod({ edge }: RestOptions, call: Call, allow: string): Promise<never> {
+  await edge.takeSlot(call);
+  throw new ApiError('method_not_allowed', 'Method not allowed', { headers: { allow } });
+}
+
+type Received = Omit<ReceivedExtra, 'body'> & {
+  fingerprint?: Buffer | null;
+  body: Record<string, unknown> | null;
+  fault?: ApiError;
+  /** Of what came as a file. */
+  release?(): Promise<void>;
+};
+
+const isKeyed = ({ headers }: IncomingMessage): boolean => headers['idempotency-key'] !== undefined;
+
+/** The bytes are forgotten once they are read. */
+async function receiveFields(
+  route: Route,
+  { request, incoming }: Pick<Incoming, 'request' | 'incoming'>,
+): Promise<Received> {
+  const bytes = await receive(request, incoming, route);
+  if (bytes === null) return { body: null };
+  const value = await incoming.parse(bytes);
+  const fingerprint = isKeyed(request) ? await incoming.fingerprint(bytes) : null;
+  return { fingerprint, ...fieldsOf(route, value) };
+}
+
+function fieldsOf(route: Route, value: unknown): Received {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const fault = new ApiError('invalid_request', 'Request body must be a JSON object');
+    return { body: null, fault };
+  }
+  const fields = value as Record<string, unknown>;
+  if (route.body) return { body: fields };
+  const surplus = Object.keys(fields).find((name) => fields[name] !== null);
+  const fault = surplus === undefined ? {} : { fault: invalid(`Unknown parameter: ${surplus}`, surplus) };
+  return { body: null, ...fault };
+}
+
+const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported media type');
+
+/** A file that came as text too: neither is taken in silence. */
+function twice(name: string, fields: object, file: object | null | undefined): { fault?: ApiError } {
+  return file && Object.hasOwn(fields, name) ? { fault: repeated(name) } : {};
+}
+
+/** What form fields and boundaries may take besides the file. */
+const FORM_BYTES = 1024 * 1024;
+
+async function receiveUpload(
+  options: RestOptions,
+  { field, limit }: NonNullable<Route['upload']>,
+  { request, call, incoming }: Pick<Incoming, 'request' | 'call' | 'incoming'>,
+): Promise<Received> {
+  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
+  if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
+  if (limit === 'knowledge') {
+    const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
+    const folder = options.spoolFolder;
+    // The file goes to the disk: only the fields are held.
+    incoming.holding.grow(FORM_BYTES);
+    const { fields, file, release } = await spoolMultipart(request, { field, folder, maxBytes, refusal });
+    return {
+      fingerprint: isKeyed(request) ? contentOf(fields, file) : null,
+      body: fields,
+      ...twice(field, fields, file),
+      ...(file ? { spooled: file } : {}),
+      release,
+    };
+  }
+  const { fields, files } = await receiveForm({ incoming, contentType, field, limit });
+  const upload = files.get(field);
+  const others = [...files].filter(([name]) => name !== field);
+  return {
+    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, upload) : null,
+    // A file of another name is refused as any other unknown or odd parameter.
+    body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
+    ...twice(field, fields, upload),
+    ...(upload ? { upload } : {}),
+  };
+}
+
+interface Form {
+  incoming: RequestBody;
+  contentType: string;
+  field: string;
+  limit: number;
+}
+
+async function receiveForm({ incoming, contentType, field, limit }: Form): Promise<MultipartBody> {
+  const raw = await incoming.read(limit + FORM_BYTES, () =>
+    fileTooLarge(field, Math.floor(limit / FORM_BYTES)),
+  );
+  return await parseMultipart(raw, contentType, (bytes, take) => incoming.inPieces(bytes, take));
+}
+
+async function formFingerprint(
+  incoming: RequestBody,
+  fields: Record<string, unknown>,
+  upload: UploadedFile | undefined,
+): Promise<Buffer> {
+  if (upload === undefined) return contentOf(fields, null);
+  const hash = createHash('sha256');
+  await incoming.inPieces(upload.bytes, (piece) => void hash.update(piece));
+  return contentOf(fields, { filename: upload.filename, sha256: hash.digest('hex') });
+}
+
+/** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
+function contentOf(
+  fields: Record<string, unknown>,
+  upload: { filename: string; sha256: string } | null,
+): Buffer {
+  const file = upload ? { filename: upload.filename, sha256: upload.sha256 } : undefined;
+  return Buffer.from(JSON.stringify({ fields, file }));
+}
+
+const EMPTY = Buffer.from('{}');
+/** A POST that takes no field may have an empty object. */
+const FIELDLESS: Pick<NonNullable<Route['body']>, 'limitBytes' | 'optional'> = {
+  limitBytes: BODY_LIMITS.small,
+  optional: true,
+};
+
+/** A body's bytes; null for methods without one. */
+function receive(
+  request: IncomingMessage,
+  incoming: RequestBody,
+  { method, body: { limitBytes, optional } = FIELDLESS }: Pick<Route, 'method'> & { body?: typeof FIELDLESS },
+): Promise<Buffer> | Buffer | null {
+  if (method === 'GET' || method === 'DELETE') return null;
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (!optional) return incoming.readJson(limitBytes);
+  if (encoding === undefined && Number(length ?? 0) === 0) return EMPTY;
+  // A client that streams its body sends one of no bytes in chunks: only its end shows that there is none.
+  const isDeclared = request.headers['content-type'] !== undefined || isPacked(request);
+  const read = isDeclared ? incoming.readJson(limitBytes) : incoming.read(0, unsupported);
+  return read.then((bytes) => (bytes.length === 0 ? EMPTY : bytes));
+}
+
+const isPacked = ({ headers }: IncomingMessage): boolean => headers['content-encoding'] !== undefined;
+
+/**
+ * The values of the row's parameters. A fault is told after the call's slot was taken and its plan looked at (step 6 after 4 and 5).
+ * @throws ApiError invalid_request, rate_limited, plan_required, model_tier_not_allowed
+ */
+export async function bindOrRefuse(
+  options: RestOptions,
+  rest: RestRequest,
+): Promise<Record<string, unknown>> {
+  const { endpoint, segments, query, lastEventId } = rest;
+  try {
+    return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
+  } catch (fault) {
+    await options.takeSlots(endpoint.document.field, rest);
+    throw fault;
+  }
+}
+
+/** A fault of `after` is told of the header where that is what the caller sent. */
+export function nameSource(fault: unknown, { query, lastEventId }: RestRequest): unknown {
+  const isHeaders = lastEventId !== undefined && !new URLSearchParams(query).has('after');
+  if (!isHeaders || !(fault instanceof ApiError) || fault.details.param !== 'after') return fault;
+  const message = fault.message.replace(/^after\b/, 'Last-Event-ID');
+  return new ApiError(fault.code, message, { ...fault.details, param: 'Last-Event-ID' });
+}

@@ -1,0 +1,88 @@
+import type { IdempotentRequest, IdempotentRun } from '../../src/http/index.js';
+import {
+  prepareRun,
+  rateFor,
+  returnIfRefused,
+  sendAnswer,
+  sendReplay,
+  setRate,
+  SSE_HEADERS,
+  visibleError,
+} from '../../src/http/index.js';
+import { bindOrRefuse } from './request.js';
+import { errorAnswer } from './respond.js';
+import type { StreamedEvent } from './rest.types.js';
+import { carry } from './stream.js';
+import type { Streaming } from './streams.js';
+
+/** Joins a run (GET …/stream): `Last-Event-ID` says from where. */
+export async function streamRun(work: Streaming): Promise<void> {
+  const { options, rest } = work;
+  const values = await bindOrRefuse(options, rest);
+  const events = await rest.endpoint.document.subscribe(values, rest.context);
+  await carryRun(work, events as AsyncIterable<StreamedEvent>);
+}
+
+/**
+ * Starts a run and streams it (contract 4.8, 6.2). With an Idempotency-Key a retry finds the run that the first call made, on whatever
+ * process, and joins it from its start: what is kept of the answer is which run it was.
+ */
+export async function streamNewRun(
+  work: Streaming & { idempotent: IdempotentRequest | null },
+): Promise<void> {
+  const { options, rest, response, idempotent } = work;
+  if (idempotent === null) return carryRun(work, await options.joinRun(rest.call, await start(work)));
+  await options.edge.takeSlot(rest.call);
+  const outcome = await options.edge.idempotency.begin(idempotent);
+  setRate(response, rest.call.rate);
+  if (await sendReplay(response, outcome)) return;
+  if (outcome.kind === 'run') prepareRun(rest.call, outcome.run);
+  if (outcome.kind === 'run' || outcome.kind === 'await') rest.call.boundIds = outcome.boundIds;
+  if (outcome.kind === 'await') response.setHeader('Idempotent-Replayed', 'true');
+  const runId = outcome.kind === 'run' ? await startOnce(work, outcome.run) : await start(work);
+  if (runId !== null) await carryRun(work, await options.joinRun(rest.call, runId));
+}
+
+async function start({ options, rest }: Streaming): Promise<string> {
+  const values = await bindOrRefuse(options, rest);
+  const run = (await rest.endpoint.document.run(values, rest.context)) as { id: string };
+  return run.id;
+}
+
+/** The run's id; null where the call was refused and answered. */
+async function startOnce(work: Streaming, run: IdempotentRun): Promise<string | null> {
+  const { options, rest, response } = work;
+  try {
+    const runId = await start(work);
+    // No body: whoever asks again is led to the run.
+    await run.finish({ status: 200, headers: { ...SSE_HEADERS } });
+    return runId;
+  } catch (fault) {
+    const answer = errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    if (options.edge.idempotency.keeps(rest.call, answer))
+      await run.finish({ ...answer, body: Buffer.from(answer.body) });
+    else await run.abandon(answer.status);
+    await returnIfRefused(options.edge, rest.call, answer.status);
+    setRate(response, await rateFor(options.edge, rest.call, fault));
+    sendAnswer(response, answer);
+    return null;
+  }
+}
+
+async function carryRun(
+  { options, rest, response }: Streaming,
+  events: AsyncIterable<StreamedEvent>,
+): Promise<void> {
+  setRate(response, await rateFor(options.edge, rest.call));
+  await carry({
+    response,
+    events,
+    format: (event) => {
+      const { sequence, type, data } = event as StreamedEvent;
+      return `id: ${sequence}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+    },
+    ending: '',
+    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    outlivesReader: false,
+  });
+}

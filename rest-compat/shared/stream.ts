@@ -1,0 +1,63 @@
+import type { ServerResponse } from 'node:http';
+import type { ApiError } from '../../src/contract/errors.js';
+import { openSse } from '../../src/http/index.js';
+import type { SseOptions } from '../../src/http/index.js';
+
+export interface StreamWork {
+  response: ServerResponse;
+  events: AsyncIterable<unknown>;
+  /** An event as it is written, `id:` and `data:` lines and the blank line. */
+  format(event: unknown): string | Promise<string>;
+  /** What ends a stream that did not fail. */
+  ending: string;
+  /** Masks and reports a failure after the first event. */
+  fail(fault: unknown): ApiError;
+  /** True: the events are taken to their end although the reader has gone (a recorded stream). */
+  outlivesReader: boolean;
+  options?: SseOptions;
+}
+
+/** What ends a stream that failed. */
+export const errorEvent = ({ message, code }: ApiError): string =>
+  `data: ${JSON.stringify({ error: message, code })}\n\n`;
+
+/**
+ * Carries events to a reader; a failure after the head is an event `{error, code}` and ends the stream without its ending.
+ * @returns whether the events came to their end
+ */
+export async function carry({
+  response,
+  events,
+  format,
+  ending,
+  fail,
+  outlivesReader,
+  options,
+}: StreamWork): Promise<boolean> {
+  const writer = openSse(response, options);
+  const iterator = events[Symbol.asyncIterator]();
+  // A source may have nothing to say for long: its end must not wait for its next event.
+  const leave = () => {
+    if (!outlivesReader) iterator.return?.().catch(() => undefined);
+  };
+  response.once('close', leave);
+  try {
+    for await (const event of { [Symbol.asyncIterator]: () => iterator }) {
+      if (!writer.open && !outlivesReader) return false;
+      const formatted = format(event);
+      const room = writer.write(typeof formatted === 'string' ? formatted : await formatted);
+      if (room) await room;
+    }
+    if (!writer.open && !outlivesReader) return false;
+    if (ending !== '') await writer.write(ending);
+    return true;
+  } catch (fault) {
+    // Work that was given up because its reader left is no failure, and there is nobody to tell.
+    if (!writer.open && !outlivesReader) return false;
+    await writer.write(errorEvent(fail(fault)));
+    return false;
+  } finally {
+    response.off('close', leave);
+    writer.end();
+  }
+}

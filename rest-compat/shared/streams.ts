@@ -1,0 +1,128 @@
+import type { ServerResponse } from 'node:http';
+import { ApiError, invalid } from '../../src/contract/errors.js';
+import type { AnswerRecorder, IdempotentRequest, IdempotentRun } from '../../src/http/index.js';
+import {
+  prepareRun,
+  rateFor,
+  returnIfRefused,
+  sendAnswer,
+  sendReplay,
+  setRate,
+  SSE_HEADERS,
+  visibleError,
+} from '../../src/http/index.js';
+import { bindOrRefuse } from './request.js';
+import { errorAnswer } from './respond.js';
+import type { RestOptions, RestRequest } from './rest.types.js';
+import { opened } from './late-stream.js';
+import type { OpenedStream } from './late-stream.js';
+import { carry, errorEvent } from './stream.js';
+
+const TOO_LARGE = errorEvent(new ApiError('server_error', 'The answer was too large to be joined'));
+
+export interface Streaming {
+  options: RestOptions;
+  rest: RestRequest;
+  response: ServerResponse;
+}
+
+/**
+ * Whether the call asked for a stream: in the body or in the query (contract 4.1).
+ * @throws ApiError invalid_request for another word than true or false in the query
+ */
+export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
+  const { endpoint, body, query } = rest;
+  if (endpoint.stream === null) return false;
+  return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
+}
+
+async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Promise<boolean> {
+  const { endpoint, body, query } = rest;
+  const asked = new URLSearchParams(query).get('stream');
+  if (asked !== null && asked !== 'true' && asked !== 'false') {
+    await options.takeSlots(endpoint.document.field, rest);
+    throw invalid('stream must be true or false', 'stream');
+  }
+  return body?.['stream'] === true || asked === 'true';
+}
+
+/**
+ * Chat as it comes: the source events of the stream document are the chunks' JSON texts, written as they are (no execution for a token).
+ * With an Idempotency-Key the stream goes on without its reader, so that a retry can join or replay it.
+ */
+export async function streamChat(work: Streaming & { idempotent: IdempotentRequest | null }): Promise<void> {
+  const { options, rest, response, idempotent } = work;
+  if (idempotent === null) return void (await carryChat(work, null));
+  await options.edge.takeSlot(rest.call);
+  const outcome = await options.edge.idempotency.begin(idempotent);
+  setRate(response, rest.call.rate);
+  if (await sendReplay(response, outcome)) return;
+  if (outcome.kind !== 'run') return void (await carryChat(work, null));
+  prepareRun(rest.call, outcome.run);
+  await carryRecorded(work, outcome.run);
+}
+
+async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void> {
+  const { options, rest, response } = work;
+  let events: OpenedStream;
+  try {
+    events = await chatEvents(work);
+  } catch (fault) {
+    const answer = errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    if (options.edge.idempotency.keeps(rest.call, answer))
+      await run.finish({ ...answer, body: Buffer.from(answer.body) });
+    else await run.abandon(answer.status);
+    await returnIfRefused(options.edge, rest.call, answer.status);
+    setRate(response, await rateFor(options.edge, rest.call, fault));
+    return sendAnswer(response, answer);
+  }
+  const head = { status: 200, headers: { ...SSE_HEADERS } };
+  const whole = await carryChat(work, run.record({ ...head, lost: TOO_LARGE }), events);
+  // An answer that broke off is none that a retry should get again.
+  await (whole ? run.finish(head) : run.abandon(500));
+}
+
+function chatEvents({ rest }: Streaming): Promise<OpenedStream> {
+  if (rest.endpoint.stream === null) throw new Error('the row has no stream document');
+  return opened(rest.endpoint.stream.subscribe({}, rest.context), rest.call);
+}
+
+async function carryChat(
+  work: Streaming,
+  recorder: AnswerRecorder | null,
+  started?: OpenedStream,
+): Promise<boolean> {
+  const { options, rest, response } = work;
+  const { events, isLate } = started ?? (await chatEvents(work));
+  setRate(response, await rateFor(options.edge, rest.call));
+  return carry({
+    response,
+    events,
+    format: (chunk) => `data: ${chunk as string}\n\n`,
+    ending: 'data: [DONE]\n\n',
+    // After the first chunk each failure has this code (decisions 6), whatever it is elsewhere.
+    fail: (fault) =>
+      new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
+    outlivesReader: recorder !== null,
+    options: { copy: recorder ? (text) => recorder.write(text) : undefined, pingAtOnce: isLate },
+  });
+}
+
+/** A subscription's row: each event as the document shows it, its sequence as `id:`. */
+export async function streamOperation({ options, rest, response }: Streaming): Promise<void> {
+  const { document } = rest.endpoint;
+  const values = await bindOrRefuse(options, rest);
+  const events = await document.subscribe(values, rest.context);
+  setRate(response, await rateFor(options.edge, rest.call));
+  await carry({
+    response,
+    events,
+    format: async (event) => {
+      const shown = (await document.show(event, values, rest.context)) as { sequence: number };
+      return `id: ${shown.sequence}\ndata: ${JSON.stringify(shown)}\n\n`;
+    },
+    ending: '',
+    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    outlivesReader: false,
+  });
+}

@@ -1,0 +1,33 @@
+/**
+ * What is open now, where thousands come and go in a second. A `Set` or `Map` would do, but in V8 each outgrown table of theirs points to
+ * its successor: one old table, dead or not, keeps all later ones alive through every minor collection, and what they held. Here a place
+ * is given back and used again.
+ */
+export class SlotList<Item> {
+  private readonly places: (Item | undefined)[] = [];
+  private readonly free: number[] = [];
+
+  get size(): number {
+    return this.places.length - this.free.length;
+  }
+
+  /** @returns the place to give back with `remove`, once */
+  insert(item: Item): number {
+    const place = this.free.pop() ?? this.places.length;
+    this.places[place] = item;
+    return place;
+  }
+
+  at(place: number): Item | undefined {
+    return this.places[place];
+  }
+
+  remove(place: number): void {
+    this.places[place] = undefined;
+    this.free.push(place);
+  }
+
+  *[Symbol.iterator](): Generator<Item> {
+    for (const item of this.places) if (item !== undefined) yield item;
+  }
+}

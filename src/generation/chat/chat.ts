@@ -1,0 +1,175 @@
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Model } from '../../models/models.types.js';
+import { actFor } from '../../processes/index.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../../providers/index.js';
+import { createChatAdmission } from './admission.js';
+import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './admission.js';
+import { answerTexts, chatAnswer, missingHead } from './answer.js';
+import { chargedBefore, keeperOf } from './made.js';
+import type { KeepMade } from './made.js';
+import { ChatCallers, stoppingFault } from './callers.js';
+import type { ChatCaller } from './callers.js';
+import { openAnswer } from './open.js';
+import type { OpenAnswer } from './open.js';
+import { bodyFor } from './request.js';
+import { createChatSettlement } from './settlement.js';
+import type { ChatSettlement } from './settlement.js';
+import { ChatStreamReader } from './stream.js';
+import { boundAt, countTexts } from './tokens.js';
+import { chatUsage, tokenRate, wholeTokens } from './usage.js';
+import { createRouter } from '../pipeline/routing.js';
+import type { Routed, Router } from '../pipeline/routing.js';
+import type { ChatCompletion, ChatService, ChatStream } from '../generation.types.js';
+
+export interface ChatOptions extends ChatAdmissionOptions {
+  providers: ProviderRegistry;
+  logger: Logger;
+}
+
+type Body = Record<string, unknown>;
+
+interface Parts {
+  options: ChatOptions;
+  admission: ChatAdmission;
+  router: Router;
+  settlement: ChatSettlement;
+  callers: ChatCallers;
+}
+
+/** A chat under way. */
+interface Live {
+  chat: AdmittedChat;
+  caller: ChatCaller;
+  keepMade: KeepMade | null;
+}
+
+/** @throws UpstreamError where a fallback's window is too small for the prompt */
+function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
+  return {
+    modelId: target.upstream?.modelId ?? target.name,
+    body: bodyFor(chat.request, target),
+    maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
+    askedTokens: chat.request.maxTokens,
+    outputCap: target.upstream?.outputCap ?? 'max_tokens',
+    promptTokens: chat.promptTokens,
+    signal: caller,
+  };
+}
+
+/** What is asked of an upstream, and what is made of its answer. */
+interface Work<T, R> {
+  attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
+  receive(parts: Parts, live: Live, answered: Routed<T>): R | Promise<R>;
+}
+
+/** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
+function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
+  const { chat, caller } = live;
+  const answered = parts.router.route(chat.model, caller, (provider, target) => {
+    if (!provider.chat)
+      throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
+    const { chat: upstream } = provider;
+    return actFor(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+  });
+  return answered.then(
+    (found) => receive(parts, live, found),
+    async (error: unknown) => {
+      throw await parts.settlement.fail(chat, caller.stopped ? stoppingFault() : error);
+    },
+  );
+}
+
+const WHOLE: Work<ChatAnswer, ChatCompletion> = {
+  attempt: (provider, call) => provider.complete(call),
+  receive: finished,
+};
+
+async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
+  const keepMade = keeperOf(call, body);
+  const [before] = (keepMade && (await chargedBefore(parts.options, call, body))) ?? [];
+  if (before !== undefined) return { text: before };
+  const chat = await parts.admission.admit(call, body);
+  const caller = parts.callers.enter(call);
+  try {
+    return await routed(parts, { chat, caller, keepMade }, WHOLE);
+  } finally {
+    caller.leave();
+  }
+}
+
+/** Charges a whole answer and writes it as the contract has it. */
+async function finished(
+  parts: Parts,
+  { chat, keepMade }: Live,
+  { value, model }: Routed<ChatAnswer>,
+): Promise<ChatCompletion> {
+  const { text, parsed } = value;
+  const head = missingHead(parsed, 'chat.completion');
+  const reported = parsed['usage'];
+  const texts = answerTexts(parsed);
+  const { tokenizer } = parts.options;
+  const counted = wholeTokens(reported, {
+    prompt: chat.promptTokens,
+    completion: () => countTexts(texts, { tokenizer, limit: Number.POSITIVE_INFINITY }),
+    generated: texts.some((said) => said !== ''),
+  });
+  const unsettled = async (lost: unknown): Promise<never> => {
+    throw await parts.settlement.fail(chat, lost);
+  };
+  const tokens = counted instanceof Promise ? await counted.catch(unsettled) : counted;
+  const messageId = head['id'] === undefined ? String(parsed['id']) : (JSON.parse(head['id']) as string);
+  const { citations } = chat;
+  const written = (usage: Record<string, unknown>): string =>
+    chatAnswer({ text, parsed, head, model: model.id, tier: chat.model.tier, usage, citations });
+  if (keepMade !== null) {
+    const made = { texts: [written({})], priced: 0, tokens, reported, model: chat.model.id };
+    await keepMade(chat.operationId, made).catch(unsettled);
+  }
+  const settled = await parts.settlement.finish(chat, tokens, { messageId, model: model.id, unseen: true });
+  return { text: written(chatUsage({ tokens, reported, settlement: settled, model: chat.model })) };
+}
+
+const STREAMED: Work<OpenAnswer, ChatStream> = {
+  attempt: openAnswer,
+  receive({ settlement, options: { tokenizer } }, live, { value, model }) {
+    return { chunks: new ChatStreamReader({ ...live, ...value, model, settlement, tokenizer }) };
+  },
+};
+
+async function stream(parts: Parts, call: CallContext, body: Body): Promise<ChatStream> {
+  const keepMade = keeperOf(call, body);
+  const before = keepMade && (await chargedBefore(parts.options, call, body));
+  if (before !== null) return { chunks: Readable.from(before) };
+  const chat = await parts.admission.admit(call, body);
+  const caller = parts.callers.enter(call);
+  try {
+    return await routed(parts, { chat, caller, keepMade }, STREAMED);
+  } catch (error) {
+    caller.leave();
+    throw error;
+  }
+}
+
+/** Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form. */
+export function createChatService(options: ChatOptions): ChatService {
+  const parts: Parts = {
+    options,
+    admission: createChatAdmission(options),
+    router: createRouter(options),
+    settlement: createChatSettlement(options),
+    callers: new ChatCallers(),
+  };
+  return {
+    stop: () => parts.callers.stop(),
+    complete: (call, body) => complete(parts, call, body),
+    stream: (call, body) => stream(parts, call, body),
+    async estimate(call, body) {
+      const { model, promptTokens, maxTokens } = await parts.admission.check(call, body);
+      const amounts = options.metering.tokenAmounts(promptTokens + maxTokens, tokenRate(model));
+      return { model: model.id, modelTier: model.tier, amounts };
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { CallContext } from '../../metering/call-context.js';
+import type { Metering } from '../../metering/metering.types.js';
+import type { ModelCatalogue } from '../../models/models.types.js';
+import { spliceObject } from '../../providers/index.js';
+import { chatUsage } from './usage.js';
+import type { Tokens } from './usage.js';
+
+/** A chat's answer before it is charged: all but the usage, which tells the charge. */
+export interface MadeChat {
+  /** The whole answer, or a stream's chunks in order: JSON texts. */
+  texts: string[];
+  /** Which of them tells the usage. */
+  priced: number;
+  tokens: Tokens;
+  reported: unknown;
+  /** The model that was asked for. */
+  model: string;
+}
+
+type Body = Record<string, unknown>;
+
+/** Keeps an answer for a retry with the call's Idempotency-Key, before the charge. @throws ApiError conflict: it must not be charged */
+export type KeepMade = (operationId: string, made: MadeChat) => Promise<void>;
+
+const inputOf = (body: Body): unknown => ['chat', body];
+
+/** Null for a call without a key. */
+export function keeperOf({ madeAnswers }: CallContext, body: Body): KeepMade | null {
+  if (madeAnswers === undefined) return null;
+  return (operationId, value) => madeAnswers.keep(inputOf(body), { operationId, value });
+}
+
+/** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
+export async function chargedBefore(
+  { metering, models }: { metering: Metering; models: ModelCatalogue },
+  { madeAnswers }: CallContext,
+  body: Body,
+): Promise<string[] | null> {
+  const earlier = madeAnswers?.take(inputOf(body));
+  if (!earlier) return null;
+  const { texts, priced, tokens, reported, model: id } = earlier.value as MadeChat;
+  const model = models.find(id);
+  const settlement = await metering.settledBefore(earlier.operationId);
+  if (model === null || settlement === null) return null;
+  const usage = JSON.stringify(chatUsage({ tokens, reported, settlement, model }));
+  return texts.map((text, at) => (at === priced ? spliceObject(text, { usage }) : text));
+}

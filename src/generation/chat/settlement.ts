@@ -1,0 +1,86 @@
+import type { Logger } from 'pino';
+import { ApiError } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import type { Metering, Settlement, SettlementEvent } from '../../metering/metering.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import { currentTraceparent } from '../../telemetry/index.js';
+import type { Amounts } from '../../contract/words.js';
+import type { AdmittedChat } from './admission.js';
+import { tokenRate } from './usage.js';
+import type { Tokens } from './usage.js';
+
+export interface ChatSettlement {
+  /**
+   * Charges a finished answer and tells of it; resolves when the charge is committed.
+   * @param answer `unseen`: nothing of it was delivered yet, or a retry will have all of it again
+   */
+  finish(
+    chat: AdmittedChat,
+    tokens: Tokens,
+    answer: { messageId: string; model: string; unseen: boolean },
+  ): Promise<Settlement>;
+  /** Charges what an answer that did not finish has used: the prompt and what was delivered. */
+  charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
+  /** Tells the operator of a stream that broke off, where {@link fail} does not tell it. */
+  tellBroken(error: unknown, model: Model): void;
+  /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
+  fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;
+}
+
+/** The answer to a caller for whatever an upstream did. */
+export function answerOfFault(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  // Nobody reads that: the caller has gone. It is no fault either, and none that the log tells.
+  if (error instanceof UpstreamError && error.fault === 'aborted')
+    return new ApiError('unavailable', error.message, { cause: error });
+  if (error instanceof UpstreamError && error.fault === 'rejected') {
+    return new ApiError('invalid_request', error.message, { cause: error });
+  }
+  return new ApiError('server_error', 'Generation failed', { cause: error });
+}
+
+export function createChatSettlement(options: { metering: Metering; logger: Logger }): ChatSettlement {
+  const { metering, logger } = options;
+
+  const amountsOf = (chat: AdmittedChat, totalTokens: number): Amounts =>
+    metering.tokenAmounts(totalTokens, tokenRate(chat.model));
+
+  const charge = async (chat: AdmittedChat, completionTokens: number): Promise<void> => {
+    await metering.settle(chat.operationId, amountsOf(chat, chat.promptTokens + completionTokens));
+  };
+
+  return {
+    charge,
+    tellBroken(error, { id, upstream }) {
+      if (error instanceof ApiError || (error instanceof UpstreamError && error.fault === 'aborted')) return;
+      const told = { model: id, provider: upstream?.providerId };
+      if (error instanceof UpstreamError)
+        logger.warn({ ...told, reason: error.message }, 'an upstream failed in the middle of its answer');
+      else logger.error({ ...told, err: error }, 'a chat call failed in the middle of its answer');
+    },
+    finish(chat, tokens, { messageId, model, unseen }) {
+      const event: SettlementEvent = {
+        orgId: chat.call.principal.orgId,
+        type: 'chat.message.created',
+        data: { messageId, model, role: 'assistant', totalTokens: tokens.total, conversationId: null },
+        traceparent: currentTraceparent(),
+      };
+      const amounts = amountsOf(chat, tokens.total);
+      return unseen
+        ? metering.settleUnseen(chat.operationId, amounts, event)
+        : metering.settle(chat.operationId, amounts, event);
+    },
+    async fail(chat, error) {
+      const gone = error instanceof UpstreamError && error.fault === 'aborted';
+      try {
+        if (gone) await charge(chat, 0);
+        else await metering.release(chat.operationId);
+      } catch (cause) {
+        logger.error({ err: cause, operationId: chat.operationId }, 'a chat call could not be settled');
+      }
+      if (!(error instanceof UpstreamError) && !(error instanceof ApiError))
+        logger.error({ err: error }, 'a chat call failed');
+      return answerOfFault(error);
+    },
+  };
+}

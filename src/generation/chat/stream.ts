@@ -1,0 +1,301 @@
+import { ApiError } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import {
+  bringsSomething,
+  deliveredText,
+  finishReason,
+  laterUsage,
+  parseChunk,
+  UpstreamError,
+} from '../../providers/index.js';
+import type { ChatChunks, Chunk, StreamedCalls, Tokenizer } from '../../providers/index.js';
+import type { AdmittedChat } from './admission.js';
+import type { ChatCaller } from './callers.js';
+import { ChunkWriter } from './chunk.js';
+import { answerOfFault } from './settlement.js';
+import type { KeepMade } from './made.js';
+import type { ChatSettlement } from './settlement.js';
+import { countTexts } from './tokens.js';
+import { chatUsage, wholeTokens } from './usage.js';
+
+/** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
+const STALL_MS = 60_000;
+
+export interface StreamOptions {
+  chat: AdmittedChat;
+  chunks: ChatChunks;
+  /** The first that has choices, and, where that said nothing, the first that brings something. */
+  first: readonly [Chunk, ...Chunk[]];
+  /** What the chunks after it are read with. */
+  calls: StreamedCalls;
+  /** What those up to now told of the usage. */
+  usage: Record<string, unknown> | null;
+  /** The model that answers. */
+  model: Model;
+  caller: ChatCaller;
+  /** Set where a retry may want the answer. */
+  keepMade: KeepMade | null;
+  settlement: ChatSettlement;
+  tokenizer: Tokenizer;
+}
+
+const readerGone = (): ApiError => new ApiError('server_error', 'The reader has gone');
+
+type Step = IteratorResult<string, undefined>;
+const DONE: Step = { done: true, value: undefined };
+
+/**
+ * A streamed chat on its way to its reader. It ends in exactly one of three ways, each with one settlement: finished (the last chunk
+ * follows the commit), failed upstream, or left by its reader; the last two are charged for the prompt and what was delivered.
+ */
+export class ChatStreamReader implements AsyncIterableIterator<string, undefined> {
+  private readonly writer: ChunkWriter;
+  /** Texts as JSON. */
+  private readonly delivered: string[] = [];
+  private readonly ready: string[] = [];
+  /** All that was handed out, where a retry may want it. */
+  private readonly written: string[] = [];
+  /** What was read before there was a reader. */
+  private readonly early: Chunk[];
+  /** The chunk that ends the answer: it waits for the usage. */
+  private held: Chunk | null = null;
+  private reported: Record<string, unknown> | null;
+  private finished = false;
+  private ending: Promise<void> | null = null;
+  private fault: ApiError | null = null;
+  private waitingSince = performance.now();
+  private readonly stall: NodeJS.Timeout;
+  /** Not `this` as the listener: Node wraps an object so that the whole stream outlives minor collections. */
+  private readonly onAbort = (): void =>
+    this.leave(
+      this.options.caller.stopped ? new ApiError('server_error', 'The service is stopping') : readerGone(),
+    );
+
+  constructor(private readonly options: StreamOptions) {
+    const { chat, first, model, caller } = options;
+    const { includeUsage } = chat.request;
+    this.writer = new ChunkWriter({ first: first[0], model: model.id, tier: chat.model.tier, includeUsage });
+    this.early = [...first];
+    this.reported = options.usage;
+    this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
+    caller.addEventListener('abort', this.onAbort);
+    if (caller.aborted) this.onAbort();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Step> {
+    this.waitingSince = Number.POSITIVE_INFINITY;
+    const isUnderWay = this.early.length === 0 && this.held === null && this.fault === null && !this.finished;
+    if (!isUnderWay || this.ready.length > 0) return this.step();
+    return this.options.chunks.next().then(this.onRaw, this.onBroken);
+  }
+
+  /** Nearly every step of a stream: text comes and is handed out, without an async function in between. */
+  private readonly onRaw = (raw: string | null): Step | Promise<Step> => {
+    const written = raw === null ? null : this.plain(raw);
+    return written === null ? this.step(raw) : this.handedOut(written);
+  };
+
+  private readonly onBroken = async (error: unknown): Promise<never> => {
+    throw await this.failed(error);
+  };
+
+  /** @param raw what the upstream said last, where that was taken already and is more than text */
+  private async step(raw?: string | null): Promise<Step> {
+    return this.handedOut(this.ready.shift() ?? (await this.advance(raw)));
+  }
+
+  private handedOut(value: string | null): Step {
+    this.waitingSince = performance.now();
+    if (value !== null && this.options.keepMade !== null) this.written.push(value);
+    return value === null ? DONE : { done: false, value };
+  }
+
+  async return(): Promise<Step> {
+    if (this.options.chat.call.idempotencyKey !== null) this.finishAlone();
+    else this.leave(null);
+    await this.ending;
+    return DONE;
+  }
+
+  /** The next chunk to hand out, or null at the end. @throws ApiError */
+  private async advance(given?: string | null): Promise<string | null> {
+    let raw = given;
+    while (!this.finished) {
+      if (raw === undefined && this.fault) return await this.afterEnding();
+      let chunk: Chunk | string | null;
+      try {
+        chunk =
+          raw === undefined ? await this.pull() : raw === null ? null : parseChunk(raw, this.options.calls);
+        raw = undefined;
+        if (typeof chunk === 'object' && chunk !== null) this.take(chunk);
+      } catch (error) {
+        if (!this.held || this.ending) throw await this.failed(error);
+        // The answer was whole already; only its end was missing.
+        chunk = null;
+      }
+      if (chunk === null) return await this.end();
+      if (typeof chunk === 'string') return chunk;
+      const out = this.ready.shift();
+      if (out !== undefined) return out;
+    }
+    return null;
+  }
+
+  /** The next chunk, or null at the end; one that brings nothing but text comes as it is written. */
+  private async pull(): Promise<Chunk | string | null> {
+    const early = this.early.shift();
+    if (early !== undefined) return early;
+    const raw = await this.options.chunks.next();
+    return raw === null ? null : (this.plain(raw) ?? parseChunk(raw, this.options.calls));
+  }
+
+  /** A chunk that brings nothing but text, as it is written. */
+  private plain(raw: string): string | null {
+    const plain = this.held ? null : this.writer.plain(raw);
+    if (plain === null) return null;
+    if (plain.text !== '""') this.delivered.push(plain.text);
+    return plain.written;
+  }
+
+  /** Makes ready what of a chunk goes to the reader now. The one that finishes waits: for the usage, and since some say so of every chunk. */
+  private take(chunk: Chunk): void {
+    if (chunk.usage !== null) this.reported = laterUsage(this.reported, chunk.usage);
+    if (chunk.parsed.choices.length === 0) return;
+    const text = deliveredText(chunk);
+    if (text !== '') this.delivered.push(JSON.stringify(text));
+    if (this.held) this.takeAfterFinish(chunk, this.held);
+    else if (chunk.finishes) this.held = chunk;
+    else this.ready.push(this.writer.middle(chunk));
+  }
+
+  /** Nothing of an answer is lost because its upstream said too early that it ends. */
+  private takeAfterFinish(chunk: Chunk, held: Chunk): void {
+    if (!bringsSomething(chunk)) return;
+    if (bringsSomething(held)) this.ready.push(this.writer.unfinished(held));
+    if (chunk.finishes) {
+      this.held = chunk;
+      return;
+    }
+    this.ready.push(this.writer.middle(chunk));
+    this.held = this.writer.bareFinish(this.reasonOf(held.parsed.choices[0]?.finish_reason));
+  }
+
+  private reasonOf(told: string | null | undefined): string {
+    return finishReason(told, this.options.calls.has(0));
+  }
+
+  /** The upstream has ended: charge, then hand out the last chunks. */
+  private async end(): Promise<string | null> {
+    if (!this.held && this.delivered.length === 0)
+      throw await this.failed(new Error('The upstream ended without an answer'));
+    const finish = this.held ?? this.writer.bareFinish(this.reasonOf('stop'));
+    if (this.ending) return await this.afterEnding();
+    const usage = await this.settled(finish);
+    if (usage === null) return await this.afterEnding();
+    this.finished = true;
+    const [last, ...more] = this.lastTexts(finish, usage);
+    this.ready.push(...more);
+    return last;
+  }
+
+  /** The chunk that finishes; after it that with the usage, where it has one of its own. */
+  private lastTexts(finish: Chunk, usage: Record<string, unknown>): [string, ...string[]] {
+    const { citations, request } = this.options.chat;
+    if (!request.includeUsage) return [this.writer.finish(finish, usage, citations)];
+    return [this.writer.finish(finish, null, citations), this.writer.usage(usage)];
+  }
+
+  private async afterEnding(): Promise<null> {
+    await this.ending;
+    throw this.fault ?? new ApiError('server_error', 'Generation failed');
+  }
+
+  /** Charges the whole answer; null where the stream had ended otherwise meanwhile. */
+  private async settled(finish: Chunk): Promise<Record<string, unknown> | null> {
+    const { chat, settlement, model, keepMade } = this.options;
+    const tokens = await wholeTokens(this.reported, {
+      prompt: chat.promptTokens,
+      completion: () => this.deliveredTokens(),
+      generated: this.delivered.length > 0,
+    });
+    if (keepMade !== null && !this.ending) {
+      const texts = [...this.written, ...this.lastTexts(finish, {})];
+      const { reported } = this;
+      const priced = texts.length - 1;
+      await keepMade(chat.operationId, { texts, priced, tokens, reported, model: chat.model.id }).catch(
+        async (lost: unknown) => {
+          throw await this.failed(lost, true);
+        },
+      );
+    }
+    if (this.ending) return null;
+    let usage: Record<string, unknown> | null = null;
+    this.ending = settlement
+      .finish(chat, tokens, { messageId: this.writer.id, model: model.id, unseen: keepMade !== null })
+      .then((settled) => {
+        usage = chatUsage({ tokens, reported: this.reported, settlement: settled, model: chat.model });
+      });
+    this.release();
+    await this.ending;
+    return usage;
+  }
+
+  private async deliveredTokens(): Promise<number> {
+    const { tokenizer } = this.options;
+    const texts = JSON.parse(`[${this.delivered.join()}]`) as string[];
+    return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+  }
+
+  /** The upstream failed: what was delivered is charged, nothing where nothing was. Or the answer is another process's to give. */
+  private async failed(error: unknown, isFree = this.delivered.length === 0): Promise<ApiError> {
+    if (!this.ending) {
+      const { chat, model, settlement } = this.options;
+      if (!isFree || error instanceof UpstreamError) settlement.tellBroken(error, model);
+      this.fault = answerOfFault(error);
+      this.release();
+      this.options.chunks.cancel();
+      this.ending = isFree
+        ? settlement.fail(chat, error).then(() => undefined)
+        : this.deliveredTokens().then((tokens) => settlement.charge(chat, tokens));
+    }
+    await this.ending;
+    return this.fault ?? answerOfFault(error);
+  }
+
+  /** The reader has gone: the upstream's work ends, what was delivered is charged. */
+  private leave(fault: ApiError | null): void {
+    if (this.ending) return;
+    this.fault = fault ?? readerGone();
+    this.release();
+    this.ending = this.deliveredTokens().then((tokens) =>
+      this.options.settlement.charge(this.options.chat, tokens),
+    );
+    // Nobody may be there to see it fail; `next` and `return` still do.
+    this.ending.catch(() => undefined);
+    this.options.chunks.cancel();
+  }
+
+  /** A call with an Idempotency-Key goes on without its reader, is charged whole, and can be replayed. */
+  private finishAlone(): void {
+    const drain = async (): Promise<void> => {
+      while (!(await this.next()).done);
+    };
+    if (!this.finished) drain().catch(() => undefined);
+  }
+
+  private checkStall(): void {
+    if (this.options.chat.call.idempotencyKey !== null || performance.now() - this.waitingSince < STALL_MS)
+      return;
+    this.leave(new ApiError('server_error', 'The reader was too slow'));
+  }
+
+  private release(): void {
+    clearInterval(this.stall);
+    this.options.caller.removeEventListener('abort', this.onAbort);
+    this.options.caller.leave();
+  }
+}

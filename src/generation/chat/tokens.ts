@@ -1,0 +1,84 @@
+import { ApiError } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { Tokenizer } from '../../providers/index.js';
+import { allowedTexts } from './request.js';
+import type { ChatRequest } from './request.js';
+
+/** Tokens that the convention adds to each message, and to the answer that begins. */
+const PER_MESSAGE = 4;
+const PER_ANSWER = 3;
+/** Texts up to this length together are counted at once. */
+const QUICK = 32_768;
+/** So many of them are quick. */
+const FEW = 1000;
+
+/**
+ * A prompt's tokens: texts by the tokenizer, images by the model's entry. At once where the texts are short.
+ * @throws ApiError invalid_request where the model's window is too small for it
+ */
+export function countPrompt(
+  request: ChatRequest,
+  model: Model,
+  tokenizer: Tokenizer,
+): number | Promise<number> {
+  const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
+  const fixed =
+    request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
+  const texts = [...request.texts, ...allowedTexts(request, model)];
+  const counted = countTexts(texts, { tokenizer, limit: window - fixed });
+  return typeof counted === 'number'
+    ? within(fixed + counted, window)
+    : counted.then((tokens) => within(fixed + tokens, window));
+}
+
+function within(tokens: number, window: number): number {
+  if (tokens >= window) {
+    throw new ApiError(
+      'invalid_request',
+      `The prompt is longer than the model's context window of ${window} tokens`,
+      {
+        param: 'messages',
+      },
+    );
+  }
+  return tokens;
+}
+
+/** Tokens of texts: at once where they are short, else in slices that leave the event loop free. */
+export function countTexts(
+  texts: readonly string[],
+  { tokenizer, limit }: { tokenizer: Tokenizer; limit: number },
+): number | Promise<number> {
+  let length = 0;
+  for (const text of texts) length += text.length;
+  if (!tokenizer.loaded || length > QUICK || texts.length > FEW) return tokenizer.countAll(texts, limit);
+  let tokens = 0;
+  for (const text of texts) tokens += tokenizer.count(text);
+  return tokens;
+}
+
+interface Asked {
+  promptTokens: number;
+  maxTokens: number;
+}
+
+/** What of the asked-for answer a model can give: its own bound, and the rest of its window. */
+export function outputBound(model: Model, { promptTokens, maxTokens }: Asked): number {
+  const window = model.contextWindow === null ? Number.POSITIVE_INFINITY : model.contextWindow - promptTokens;
+  return Math.min(maxTokens, model.maxOutputTokens ?? Number.POSITIVE_INFINITY, window);
+}
+
+/**
+ * The same at the model that is about to be called, perhaps a fallback.
+ * @throws UpstreamError where the prompt does not fit its window: the next fallback may have a larger one
+ */
+export function boundAt(target: Model, asked: Asked): number {
+  const bound = outputBound(target, asked);
+  if (bound < 1)
+    throw new UpstreamError("The prompt is longer than the fallback's window", {
+      status: null,
+      retryable: false,
+    });
+  return bound;
+}

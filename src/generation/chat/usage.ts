@@ -1,0 +1,74 @@
+import type { Settlement } from '../../metering/metering.types.js';
+import type { Model } from '../../models/models.types.js';
+import { tokenCount } from '../../providers/index.js';
+
+/** Tokens of one call, as they are charged and shown. */
+export interface Tokens {
+  prompt: number;
+  completion: number;
+  total: number;
+}
+
+/** The multiplier of a model's tokens in hundredths, its own base price for 1,000 tokens included (PROVIDERS_FILE `price.credits`). */
+export function tokenRate(model: Model): number {
+  return Math.max(1, Math.round(model.multiplier * model.pricing.credits));
+}
+
+/** An upstream's own counts, or null where they cannot be used. `prompt`, `completion`: null where it does not tell them. */
+interface Told {
+  prompt: number | null;
+  completion: number | null;
+  total: number;
+}
+
+function reportedTokens(usage: unknown): Told | null {
+  if (typeof usage !== 'object' || usage === null) return null;
+  const { prompt_tokens, completion_tokens, total_tokens } = usage as Record<string, unknown>;
+  const [prompt, completion] = [tokenCount(prompt_tokens), tokenCount(completion_tokens)];
+  // Some upstreams count hidden reasoning in the total only; it was generated for the caller.
+  const total = Math.max((prompt ?? 0) + (completion ?? 0), tokenCount(total_tokens) ?? 0);
+  return total === 0 ? null : { prompt, completion, total };
+}
+
+/**
+ * The tokens of a whole answer: as its upstream reported them, as they were counted here where it did not, or told of a beginning only
+ * (a prompt of no tokens, no token of an answer that has text). At once where nothing long has to be counted.
+ */
+export function wholeTokens(
+  usage: unknown,
+  own: { prompt: number; completion: () => number | Promise<number>; generated: boolean },
+): Tokens | Promise<Tokens> {
+  const told = reportedTokens(usage);
+  const prompt = told?.prompt || own.prompt;
+  // Nearly all say it; of those who say the whole alone, the rest was the answer.
+  const said =
+    told === null ? null : (told.completion ?? (told.prompt === null ? told.total - prompt : null));
+  const tokensOf = (completion: number): Tokens => ({
+    prompt,
+    completion,
+    total: Math.max(prompt + completion, told?.total ?? 0),
+  });
+  if (said !== null && (said > 0 || !own.generated)) return tokensOf(Math.max(said, 0));
+  const counted = own.completion();
+  return typeof counted === 'number' ? tokensOf(counted) : counted.then(tokensOf);
+}
+
+/** The `usage` object of contract 2.3; what else the upstream told (token details) stays in it. */
+export function chatUsage(options: {
+  tokens: Tokens;
+  reported: unknown;
+  settlement: Settlement;
+  model: Model;
+}): Record<string, unknown> {
+  const { tokens, settlement, model } = options;
+  const remaining = settlement.balances.credits.remaining;
+  return {
+    ...(typeof options.reported === 'object' ? options.reported : {}),
+    prompt_tokens: tokens.prompt,
+    completion_tokens: tokens.completion,
+    total_tokens: tokens.total,
+    credits_used: (settlement.charged.credits ?? 0) / 100,
+    credits_breakdown: { base: Math.max(1, Math.ceil((tokens.total * model.pricing.credits) / 1000)) },
+    tokens_remaining_estimate: remaining < 0 ? -1 : Math.floor((remaining * 100_000) / tokenRate(model)),
+  };
+}

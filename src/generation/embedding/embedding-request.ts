@@ -1,0 +1,74 @@
+import { invalid } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import type { Tokenizer } from '../../providers/index.js';
+
+const MAX_TEXTS = 2048;
+const MAX_DIMENSIONS = 4096;
+
+/** A checked embeddings request (decisions 6, "Embeddings"). */
+export interface EmbeddingRequest {
+  texts: string[];
+  base64: boolean;
+  /** For the upstream: what the caller set. */
+  extras: { dimensions?: number; user?: string };
+}
+
+function readTexts(input: unknown): string[] {
+  if (input == null) throw invalid('input is required', 'input');
+  const texts = Array.isArray(input) ? (input as unknown[]) : [input];
+  const isListed = Array.isArray(input);
+  if (texts.length === 0 || texts.length > MAX_TEXTS || (!isListed && typeof input !== 'string'))
+    throw invalid(`input must be a string or an array of 1 to ${MAX_TEXTS} strings`, 'input');
+  texts.forEach((text, index) => {
+    const where = isListed ? `input[${index}]` : 'input';
+    if (typeof text !== 'string') throw invalid(`${where} must be a string`, 'input');
+    if (text === '') throw invalid(`${where} must not be empty`, 'input');
+  });
+  return texts as string[];
+}
+
+function readOptions(body: Record<string, unknown>): Omit<EmbeddingRequest, 'texts'> {
+  const { dimensions, encoding_format: format, user } = body;
+  if (
+    dimensions != null &&
+    !(
+      Number.isSafeInteger(dimensions) &&
+      (dimensions as number) >= 1 &&
+      (dimensions as number) <= MAX_DIMENSIONS
+    )
+  ) {
+    throw invalid(`dimensions must be a whole number between 1 and ${MAX_DIMENSIONS}`, 'dimensions');
+  }
+  if (format != null && format !== 'float' && format !== 'base64') {
+    throw invalid('encoding_format must be float or base64', 'encoding_format');
+  }
+  if (user != null && typeof user !== 'string') throw invalid('user must be a string', 'user');
+  return {
+    base64: format === 'base64',
+    extras: {
+      ...(dimensions == null ? {} : { dimensions: dimensions as number }),
+      ...(user == null ? {} : { user }),
+    },
+  };
+}
+
+/** Unknown fields are ignored, null counts as absent. @throws ApiError invalid_request with `param` */
+export function readEmbeddingRequest(body: Record<string, unknown>): EmbeddingRequest {
+  return { texts: readTexts(body['input']), ...readOptions(body) };
+}
+
+/** Tokens of all texts. @throws ApiError invalid_request where one is longer than the model's window */
+export async function countEmbeddingTokens(
+  texts: string[],
+  model: Model,
+  tokenizer: Tokenizer,
+): Promise<number> {
+  const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
+  let total = 0;
+  for (const text of texts) {
+    const tokens = await tokenizer.countAll([text], window);
+    if (tokens > window) throw invalid(`input is longer than the model's ${window} tokens`, 'input');
+    total += tokens;
+  }
+  return total;
+}

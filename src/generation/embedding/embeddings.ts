@@ -1,0 +1,165 @@
+import type { EmbeddingModelV4Result } from '@ai-sdk/provider';
+import type { Logger } from 'pino';
+import { newId } from '../../contract/ids.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Metering, Settlement } from '../../metering/metering.types.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { abortedError, tokenCount, UpstreamError } from '../../providers/index.js';
+import type { Provider, ProviderRegistry, Tokenizer } from '../../providers/index.js';
+import { admitCall } from '../pipeline/call-admission.js';
+import { answerOfFault } from '../chat/settlement.js';
+import { tokenRate } from '../chat/usage.js';
+import { countEmbeddingTokens, readEmbeddingRequest } from './embedding-request.js';
+import type { EmbeddingRequest } from './embedding-request.js';
+import type { EmbeddingService } from '../generation.types.js';
+import { modelFor } from '../pipeline/checks.js';
+import { createRouter } from '../pipeline/routing.js';
+
+export interface EmbeddingOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  metering: Metering;
+  tokenizer: Tokenizer;
+  logger: Logger;
+}
+
+interface Checked {
+  model: Model;
+  request: EmbeddingRequest;
+  tokens: number;
+}
+
+/** Little-endian float32, as the convention's clients decode it. */
+function toBase64(vector: number[]): string {
+  const bytes = Buffer.allocUnsafe(vector.length * 4);
+  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}
+
+async function embed(
+  provider: Provider,
+  target: Model,
+  work: { request: EmbeddingRequest; signal: AbortSignal },
+): Promise<EmbeddingModelV4Result> {
+  const model = provider.embedding?.(target.upstream?.modelId ?? target.name);
+  if (!model) throw new UpstreamError('No embeddings at this provider', { status: null, retryable: false });
+  try {
+    return await model.doEmbed({
+      values: work.request.texts,
+      abortSignal: work.signal,
+      providerOptions: { penstock: work.request.extras },
+    });
+  } catch (error) {
+    throw work.signal.aborted && !(error instanceof UpstreamError) ? abortedError() : error;
+  }
+}
+
+/** The answer's `data`. */
+function dataOf(embeddings: number[][], base64: boolean): Record<string, unknown>[] {
+  return embeddings.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: base64 ? toBase64(vector) : vector,
+  }));
+}
+
+/** The answer before it is charged. */
+interface MadeEmbeddings extends Record<string, unknown> {
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+const inputOf = (body: Record<string, unknown>): unknown => ['embeddings', body];
+
+function priced(made: MadeEmbeddings, { charged }: Settlement): Record<string, unknown> {
+  return { ...made, usage: { ...made.usage, credits_used: (charged.credits ?? 0) / 100 } };
+}
+
+/** What an earlier request with the call's Idempotency-Key was charged for and did not live to give. */
+async function chargedBefore(
+  metering: Metering,
+  { madeAnswers }: CallContext,
+  body: Record<string, unknown>,
+): Promise<Record<string, unknown> | null> {
+  const earlier = madeAnswers?.take(inputOf(body));
+  if (!earlier) return null;
+  const settlement = await metering.settledBefore(earlier.operationId);
+  return settlement && priced(earlier.value as MadeEmbeddings, settlement);
+}
+
+async function check(
+  options: EmbeddingOptions,
+  call: CallContext,
+  body: Record<string, unknown>,
+): Promise<Checked> {
+  const model = modelFor(body, { models: options.models, plan: call.principal.plan, type: 'embedding' });
+  const request = readEmbeddingRequest(body);
+  return { model, request, tokens: await countEmbeddingTokens(request.texts, model, options.tokenizer) };
+}
+
+async function admit(
+  options: EmbeddingOptions,
+  call: CallContext,
+  body: Record<string, unknown>,
+): Promise<Checked & { operationId: string }> {
+  let checked: Checked;
+  try {
+    checked = await check(options, call, body);
+  } catch (fault) {
+    // 429 comes before 403 and 400: the slot is taken, then the fault is told.
+    await admitCall(options.metering, call, {});
+    throw fault;
+  }
+  const operationId = newId('op');
+  const price = { promptTokens: checked.tokens, maxTokens: 0, multiplier: tokenRate(checked.model) };
+  await admitCall(options.metering, call, {
+    operation: { id: operationId, kind: 'embedding', price, model: checked.model.id },
+  });
+  return { ...checked, operationId };
+}
+
+/** Embeddings (decisions 6): charged as chat is, not a job. */
+export function createEmbeddingService(options: EmbeddingOptions): EmbeddingService {
+  const { metering, logger } = options;
+  const router = createRouter(options);
+  const never = new AbortController().signal;
+  return {
+    async create(call, body) {
+      const before = await chargedBefore(metering, call, body);
+      if (before) return before;
+      const { request, model: asked, tokens: counted, operationId } = await admit(options, call, body);
+      const signal = call.idempotencyKey === null ? call.signal : never;
+      const { value, model } = await router
+        .route(asked, signal, (provider, target) => embed(provider, target, { request, signal }))
+        .catch(async (error: unknown) => {
+          await metering.release(operationId);
+          if (!(error instanceof UpstreamError)) logger.error({ err: error }, 'embeddings failed');
+          throw answerOfFault(error);
+        });
+      // An upstream that counts nothing, or in fractions, does not count.
+      const tokens = tokenCount(value.usage?.tokens) || counted;
+      const amounts = metering.tokenAmounts(tokens, tokenRate(asked));
+      const made: MadeEmbeddings = {
+        object: 'list',
+        data: dataOf(value.embeddings, request.base64),
+        model: model.id,
+        model_tier: asked.tier,
+        usage: { prompt_tokens: tokens, total_tokens: tokens },
+      };
+      await call.madeAnswers
+        ?.keep(inputOf(body), { operationId, value: made })
+        .catch(async (lost: unknown) => {
+          await metering.release(operationId);
+          throw lost;
+        });
+      return priced(made, await metering.settleUnseen(operationId, amounts));
+    },
+    async estimate(call, body) {
+      const { model, tokens } = await check(options, call, body);
+      return {
+        model: model.id,
+        modelTier: model.tier,
+        amounts: metering.tokenAmounts(tokens, tokenRate(model)),
+      };
+    },
+  };
+}

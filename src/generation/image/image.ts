@@ -1,0 +1,196 @@
+import type { Logger } from 'pino';
+import type { Imaging, RasterImage } from '../../imaging/index.js';
+import { fileReference } from '../../files/index.js';
+import type { FileService, StoredFile } from '../../files/index.js';
+import type { Job, JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { SANDBOX_ID } from '../../providers/index.js';
+import type { ProviderRegistry } from '../../providers/index.js';
+import { engineOf } from '../pipeline/engine.js';
+import type { GenerationKind } from '../generation.types.js';
+import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
+import type { ImageInput } from './input.js';
+import { asUpstreamMade } from '../pipeline/upstream-made.js';
+import { makeImages } from './upstream.js';
+import type { ImagesMade } from './upstream.js';
+import { easeProgress } from './progress.js';
+import { createWithdrawal } from '../pipeline/orders.js';
+import { NO_TOKENS } from '../pipeline/no-tokens.js';
+import { createRouter } from '../pipeline/routing.js';
+import type { Router } from '../pipeline/routing.js';
+
+export interface ImageKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  imaging: Imaging;
+  logger: Logger;
+}
+
+/** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
+const MAKING_SHARE = 90;
+
+/** One item of `data`, the file still as a reference. */
+interface ImageItem {
+  url: { $file: string };
+  revised_prompt: string;
+  width: number;
+  height: number;
+}
+
+/** POST /images/generations (contract 4.2). */
+export function createImageKind(given: ImageKindOptions): GenerationKind<ImageInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'image',
+    endpoint: 'image',
+    scope: 'image',
+    modelType: 'image',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: null,
+    failureMessage: 'Generation failed',
+    parse: (body, model) => {
+      const input = parseImageInput(body);
+      checkImageInput(input, { model, can: engineOf(given.providers, 'image', model)?.capabilities });
+      return input;
+    },
+    price: priceOfImages,
+    inputParams: (input, model) => ({ model: model.id, ...input }),
+    withdraw: createWithdrawal(given.providers, 'image'),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as ImageInput, model }),
+    present: async (job, data) =>
+      job.inputParams['response_format'] === 'b64_json' ? await withBytes(options.files, job, data) : data,
+    usage: (charged, remaining, job) => ({
+      credits_used: (charged.credits ?? 0) / 100,
+      credits_breakdown: { base: job.result?.['base_credits'] ?? 0 },
+      generations_used: (charged.image_generations ?? 0) / 100,
+      generations_remaining: remaining('image_generations'),
+      ...NO_TOKENS,
+    }),
+  };
+}
+
+async function run(
+  options: ImageKindOptions & { router: Router },
+  context: JobContext,
+  { input, model }: { input: ImageInput; model: Model },
+): Promise<JobOutcome> {
+  const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
+  let made: ImagesMade;
+  try {
+    made = await makeImages(options.router, model, {
+      ...callOf(input),
+      abortSignal: context.signal,
+      jobOrders: context.orders,
+      onProgress: progress.report,
+      check: (target, can) => checkImageInput(input, { model: target, can }),
+      finish: (bytes, providerId) =>
+        toExactSize(options.imaging, { bytes, input, providerId, signal: context.signal }),
+    });
+  } finally {
+    progress.stop();
+  }
+  const items = await storeAll(options, context, { input, made });
+  const files = items.map((item) => item.file);
+  const data = items.map((item) => item.shown);
+  return {
+    outputData: { images: data },
+    result: { data, model: made.model.id, base_credits: baseCredits(input, model) },
+    amounts: priceOfImages(input, model),
+    outputFileId: files[0]?.id ?? null,
+    fileIds: files.map((file) => file.id),
+  };
+}
+
+function callOf(input: ImageInput) {
+  return {
+    prompt: input.prompt,
+    n: input.n,
+    size: input.size,
+    aspectRatio: undefined,
+    seed: input.seed,
+    files: undefined,
+    mask: undefined,
+    providerOptions: {
+      penstock: {
+        // The convention's own default is not sent: some upstreams refuse the field.
+        ...(input.style === 'vivid' ? {} : { style: input.style }),
+        ...(input.negative_prompt === undefined ? {} : { negative_prompt: input.negative_prompt }),
+      },
+    },
+  };
+}
+
+interface StoredItem {
+  file: StoredFile;
+  shown: ImageItem;
+}
+
+/** Stores the images. What was stored is removed again where the job fails. */
+async function storeAll(
+  options: ImageKindOptions,
+  { job, signal, progress }: JobContext,
+  { input, made }: { input: ImageInput; made: ImagesMade },
+): Promise<StoredItem[]> {
+  const stored: StoredItem[] = [];
+  try {
+    for (const { bytes, width, height, revisedPrompt } of made.images) {
+      signal.throwIfAborted();
+      const file = await options.files.save({
+        orgId: job.orgId,
+        bytes,
+        contentType: 'image/png',
+        width,
+        height,
+        jobId: job.id,
+      });
+      const shown = {
+        url: fileReference(file),
+        revised_prompt: revisedPrompt ?? input.prompt,
+        width,
+        height,
+      };
+      stored.push({ file, shown });
+      progress(MAKING_SHARE + ((99 - MAKING_SHARE) * stored.length) / made.images.length);
+    }
+    return stored;
+  } catch (error) {
+    const ids = stored.map(({ file }) => file.id);
+    await options.files
+      .remove(job.orgId, ids)
+      .catch((cause: unknown) =>
+        options.logger.warn({ err: cause, ids }, 'files of a failed job stay until it is forgotten'),
+      );
+    throw error;
+  }
+}
+
+interface Sizing {
+  bytes: Uint8Array;
+  input: ImageInput;
+  providerId: string;
+  signal: AbortSignal;
+}
+
+/** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
+async function toExactSize(
+  imaging: Imaging,
+  { bytes, input, providerId, signal }: Sizing,
+): Promise<RasterImage> {
+  const { base, result } = dimensionsOf(input);
+  const exact = providerId === SANDBOX_ID && base.width === result.width;
+  if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
+  return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
+}
+
+/** `response_format: b64_json`: the bytes in the place of the URL. */
+async function withBytes(files: FileService, job: Job, data: unknown): Promise<unknown> {
+  const shown: unknown[] = [];
+  for (const { url, ...facts } of data as ImageItem[]) {
+    const [id = ''] = url.$file.split('.');
+    shown.push({ b64_json: (await files.read(job.orgId, id)).toString('base64'), ...facts });
+  }
+  return shown;
+}

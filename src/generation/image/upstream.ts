@@ -1,0 +1,92 @@
+import type { ImageModelV4Result } from '@ai-sdk/provider';
+import { ApiError } from '../../contract/errors.js';
+import type { RasterImage } from '../../imaging/index.js';
+import type { JobOrders } from '../../jobs/jobs.types.js';
+import type { Model } from '../../models/models.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import type { ImageCallOptions, ImageCapabilities, OrderLog, Provider } from '../../providers/index.js';
+import { assertSuited, engineAt } from '../pipeline/engine.js';
+import { engineName, orderLogOf } from '../pipeline/orders.js';
+import type { Router } from '../pipeline/routing.js';
+
+/** What one provider made; `model` is the one that answered. */
+export interface ImagesMade {
+  model: Model;
+  images: (RasterImage & { revisedPrompt: string | null })[];
+}
+
+interface RawImage {
+  bytes: Uint8Array;
+  revisedPrompt: string | null;
+}
+
+/** `orders` are those of the part of the work that a call is for. */
+type AskOptions = Omit<ImageCallOptions, 'orders'> & { abortSignal: AbortSignal; jobOrders?: JobOrders };
+
+type MakeImagesOptions = AskOptions & {
+  /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
+  check?: (target: Model, can: ImageCapabilities | undefined) => void;
+  /** Brings an image to what was asked for. @throws UpstreamError where it is none: then the fallbacks are asked */
+  finish: (bytes: Uint8Array, providerId: string) => Promise<RasterImage>;
+};
+
+/**
+ * Asks the model's provider, again where that may help, then its fallbacks.
+ * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
+ */
+export async function makeImages(
+  router: Router,
+  asked: Model,
+  { check, finish, ...options }: MakeImagesOptions,
+): Promise<ImagesMade> {
+  try {
+    const { value, model } = await router.route(asked, options.abortSignal, async (provider, target) => {
+      if (target.id !== asked.id && check !== undefined)
+        assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
+      const images: ImagesMade['images'] = [];
+      for (const { bytes, revisedPrompt } of await ask(provider, target, options))
+        images.push({ ...(await finish(bytes, provider.id)), revisedPrompt });
+      return images;
+    });
+    return { model, images: value };
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
+    throw new ApiError('invalid_request', error.message, { cause: error });
+  }
+}
+
+/** As many calls as the provider needs for n images. */
+async function ask(
+  provider: Provider,
+  target: Model,
+  { jobOrders, ...options }: AskOptions,
+): Promise<RawImage[]> {
+  const model = target.type === 'image' ? engineAt(provider, 'image', target) : undefined;
+  if (model === undefined)
+    throw new UpstreamError('The provider makes no images', { status: null, retryable: false });
+  const limit = typeof model.maxImagesPerCall === 'number' ? model.maxImagesPerCall : options.n;
+  const images: RawImage[] = [];
+  while (images.length < options.n) {
+    const name = engineName(provider, target, images.length);
+    const n = Math.min(limit, options.n - images.length);
+    const made = imagesOf(await model.doGenerate({ ...options, n, ...ordersOf(jobOrders, name) }));
+    if (made.length === 0)
+      throw new UpstreamError('Upstream made no image', { status: null, retryable: false });
+    images.push(...made);
+  }
+  return images.slice(0, options.n);
+}
+
+const ordersOf = (orders: JobOrders | undefined, engine: string): { orders?: OrderLog } =>
+  orders === undefined ? {} : { orders: orderLogOf(orders, engine) };
+
+function imagesOf(result: ImageModelV4Result): RawImage[] {
+  const [facts] = Object.values(result.providerMetadata ?? {});
+  return result.images.map((image, index) => {
+    const revised = (facts?.images[index] as { revisedPrompt?: unknown } | null | undefined)?.revisedPrompt;
+    return {
+      bytes: typeof image === 'string' ? Buffer.from(image, 'base64') : image,
+      revisedPrompt: typeof revised === 'string' ? revised : null,
+    };
+  });
+}

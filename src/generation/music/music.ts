@@ -1,0 +1,137 @@
+import type { Audio } from '../../audio/index.js';
+import type { Logger } from 'pino';
+import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { ProviderRegistry } from '../../providers/index.js';
+import { callEngine, engineOf } from '../pipeline/engine.js';
+import type { GenerationKind } from '../generation.types.js';
+import { easeProgress } from '../image/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
+import { checkMusicInput, parseMusicInput } from './input.js';
+import type { MusicInput } from './input.js';
+import { createWithdrawal } from '../pipeline/orders.js';
+import { createRouter } from '../pipeline/routing.js';
+import type { Routed, Router } from '../pipeline/routing.js';
+import { inFormat, storeSound } from '../pipeline/sound-output.js';
+import type { SoundInFormat } from '../pipeline/sound-output.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
+
+export interface MusicKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  audio: Audio;
+  logger: Logger;
+}
+
+const MAX_SOURCE_SECONDS = 3600;
+/** Playing counts as this much of a job's progress. */
+const PLAYING_SHARE = 92;
+
+/** POST /music/generations (contract 4.5). */
+export function createMusicKind(given: MusicKindOptions): GenerationKind<MusicInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'music',
+    endpoint: 'music',
+    scope: 'music',
+    modelType: 'music',
+    timeLimitMs: 600_000,
+    concurrency: 1,
+    exhaustedMessage: 'Music track limit exceeded',
+    failureMessage: 'Generation failed',
+    parse: (body, model) =>
+      parseMusicInput(body, model, engineOf(given.providers, 'music', model)?.capabilities),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    price: (_, model) => priceOfUnits(1, model),
+    inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as MusicInput, model }),
+    withdraw: createWithdrawal(given.providers, 'music'),
+    usage: (charged, remaining, job) => ({
+      tracks_used: (charged.music_tracks ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      tracks_remaining: remaining('music_tracks'),
+    }),
+  };
+}
+
+async function prepare(
+  options: MusicKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: MusicInput; jobId: string },
+): Promise<{ input: MusicInput; fileIds: string[] }> {
+  if (typeof input.source_audio !== 'string') return { input, fileIds: [] };
+  const { reference, fileId } = await storeInputAudio(options, call, {
+    value: input.source_audio,
+    field: 'source_audio',
+    reader: input.reader,
+    jobId,
+    contentTypes: SOUND_FORMATS,
+    maxSeconds: MAX_SOURCE_SECONDS,
+  });
+  return { input: { ...input, source_audio: reference }, fileIds: [fileId] };
+}
+
+interface Work {
+  input: MusicInput;
+  model: Model;
+}
+
+async function run(
+  options: MusicKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { progress } = context;
+  const { input, model } = work;
+  const easing = easeProgress((percent) => progress((percent * PLAYING_SHARE) / 100));
+  try {
+    const { value: made, model: player } = await play(options, context, { ...work, report: easing.report });
+    const stored = { made, format: input.output_format, share: PLAYING_SHARE + 4 };
+    const { reference: url, seconds, fileId } = await storeSound(options.files, context, stored);
+    return {
+      outputData: { audio: { url, duration_seconds: seconds } },
+      result: { data: { audio_url: url, duration_seconds: seconds }, model: player.id },
+      amounts: priceOfUnits(1, model),
+      outputFileId: fileId,
+      fileIds: [fileId],
+    };
+  } finally {
+    easing.stop();
+  }
+}
+
+async function play(
+  options: MusicKindOptions & { router: Router },
+  context: JobContext,
+  { input, model, report }: Work & { report(percent: number): void },
+): Promise<Routed<SoundInFormat>> {
+  const { job, signal } = context;
+  const given = input.source_audio;
+  const sound = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
+  const source = sound && { bytes: sound.bytes, mediaType: sound.contentType };
+  return await callEngine(options.router, model, {
+    kind: 'music',
+    job: context,
+    check: (target, { capabilities: can }) => checkMusicInput(input, { model: target, can }),
+    ask: async (music, orders) => {
+      const format = input.output_format;
+      const made = await music.generate({
+        prompt: input.prompt,
+        negativePrompt: input.negative_prompt ?? null,
+        durationSeconds: input.duration_seconds,
+        format,
+        source,
+        modelInputs: input.model_inputs ?? {},
+        signal,
+        onProgress: report,
+        orders,
+      });
+      return await inFormat(options.audio, made, { format, signal });
+    },
+  });
+}

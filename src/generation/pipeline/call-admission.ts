@@ -1,0 +1,80 @@
+import type { CallContext } from '../../metering/call-context.js';
+import { rateOf, tighter } from '../../metering/index.js';
+import type {
+  Metering,
+  OperationRequest,
+  RateState,
+  Reservation,
+  TakenSlots,
+} from '../../metering/metering.types.js';
+import type { LimitedEndpoint } from '../../contract/words.js';
+
+/**
+ * One admission for a call, with what the call must remember of it: its key's slot is taken once, the headers show the narrower window,
+ * and an answer after a reservation is one that a retry gets again.
+ * @throws ApiError unauthorized, rate_limited, quota_exceeded
+ */
+export async function admitCall(
+  metering: Metering,
+  call: CallContext,
+  {
+    slots,
+    endpoint,
+    operation,
+  }: { endpoint?: LimitedEndpoint; operation?: OperationRequest; slots?: CallSlots },
+): Promise<Reservation | null> {
+  const { principal, requestId, client, keyWindowOpen: keyWindow } = call;
+  const looked = (rate: RateState | null): void => {
+    slots?.note({ principal, keyWindow, endpoint }, { before: call.rate, rate });
+    call.rate = tighter(call.rate, rate);
+  };
+  // At once, so that another field of the same operation does not take the slot again.
+  call.keyWindowOpen = false;
+  try {
+    const { rate, reservation } = await metering.admit({
+      principal,
+      requestId,
+      client,
+      keyWindow,
+      endpoint,
+      operation,
+    });
+    looked(rate);
+    if (operation !== undefined) call.admitted = true;
+    return reservation;
+  } catch (error) {
+    looked(rateOf(error));
+    throw error;
+  }
+}
+
+/** The slots that one piece of work took, so that they can be given back where it is refused at step 4 after all. */
+export class CallSlots {
+  private taken: TakenSlots | null = null;
+  private before: RateState | null = null;
+  private after: RateState | null = null;
+
+  note(
+    {
+      principal,
+      keyWindow,
+      endpoint,
+    }: Pick<TakenSlots, 'principal' | 'keyWindow'> & { endpoint: LimitedEndpoint | undefined },
+    { before, rate }: { before: RateState | null; rate: RateState | null },
+  ): void {
+    if (rate?.takenAt === undefined) return;
+    const { takenAt } = rate;
+    this.taken = { principal, keyWindow, ...(endpoint === undefined ? {} : { endpoint }), takenAt };
+    this.before = before;
+    this.after = rate;
+  }
+
+  async giveBack(metering: Metering, call: CallContext): Promise<void> {
+    const { taken } = this;
+    this.taken = null;
+    if (taken === null) return;
+    await metering.returnSlots(taken);
+    // The headers then tell the windows as they stand.
+    if (call.rate === this.after) call.rate = this.before;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Plan } from '../../access/access.types.js';
+import { ApiError } from '../../contract/errors.js';
+import { availableModel } from '../../models/index.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { ModelType } from '../../contract/words.js';
+import type { GenerationKind } from '../generation.types.js';
+
+const MEDIA_TYPES: readonly ModelType[] = ['image_edit', 'tts', 'stt'];
+
+/** Whether a plan opens a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
+export function isTierAllowed(plan: Plan, model: Model): boolean {
+  return plan.tiers[MEDIA_TYPES.includes(model.type) ? 'media' : 'general'].includes(model.tier);
+}
+
+/**
+ * The model that a request asks for, or its type's default, where the plan opens its tier (step 5 of decisions 1).
+ * @throws ApiError model_tier_not_allowed, invalid_request for a model that there is not
+ */
+export function modelFor(
+  { model: asked, operation }: Record<string, unknown>,
+  { models, plan, type }: { models: ModelCatalogue; plan: Plan; type: ModelType },
+): Model {
+  const id = asked as string | null | undefined;
+  const model = models.named(type, id, typeof operation === 'string' ? operation : undefined);
+  if (!isTierAllowed(plan, model))
+    throw new ApiError('model_tier_not_allowed', 'Model tier not allowed', { param: 'model' });
+  return availableModel(model); // what a provider here lacks is a fault of validation: after the plan
+}
+
+/** A request that may go on, or the fault that it will be answered with once its windows' slots are taken. */
+export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: false; fault: ApiError };
+
+/** Plan, then validation (steps 5 and 6 of decisions 1), without effect: the first fault in that order. */
+export function checkRequest<Input>(
+  kind: GenerationKind<Input>,
+  body: Record<string, unknown>,
+  context: { models: ModelCatalogue; plan: Plan },
+): Checked<Input> {
+  try {
+    const model = modelFor(body, { ...context, type: kind.modelType });
+    return { ok: true, model, input: kind.parse(body, model) };
+  } catch (error) {
+    if (error instanceof ApiError) return { ok: false, fault: error };
+    throw error;
+  }
+}

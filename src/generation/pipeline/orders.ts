@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { JobOrders } from '../../jobs/jobs.types.js';
+import type { Model } from '../../models/models.types.js';
+import type { OrderLog, Ordering, Provider, ProviderRegistry } from '../../providers/index.js';
+
+/**
+ * What stands for an engine in a job's orders: the provider, the model as it is called there, and which part of the work it is where that
+ * is ordered in parts.
+ */
+export function engineName(provider: Provider, target: Model, part = 0): string {
+  return `${provider.id} ${target.upstream?.modelId ?? target.name}${part === 0 ? '' : ` #${part}`}`;
+}
+
+/** A job's orders as one engine sees them. */
+export function orderLogOf(orders: JobOrders, engine: string): OrderLog {
+  const named = createHash('sha256').update(`${orders.jobId}\n${engine}`).digest('hex');
+  return {
+    key: `penstock-${named.slice(0, 32)}`,
+    earlier: () => orders.find(engine),
+    held: () => orders.held(),
+    placed: (reference) => orders.note(engine, reference),
+    withdrawn: (reference) => orders.withdrawn(engine, reference),
+    goesOn: () => orders.handedOver(),
+  };
+}
+
+const WITHDRAW_MS = 5000;
+
+/** What takes an order back by the name of its engine; an engine that is not configured any more cannot. */
+export function createWithdrawal(
+  providers: ProviderRegistry,
+  kind: 'image' | 'video' | 'music' | 'edit' | 'transcription',
+): (engine: string, reference: string) => Promise<void> {
+  return async (engine, reference) => {
+    const [providerId = '', ...modelId] = engine.split(' ');
+    const provider = providers.find(providerId);
+    const ordering: Ordering | undefined = provider?.[kind]?.(modelId.join(' ').replace(/ #\d+$/, ''));
+    await ordering?.withdraw?.(reference, AbortSignal.timeout(WITHDRAW_MS));
+  };
+}

@@ -1,0 +1,85 @@
+import { isLonger } from '../../text/characters.js';
+import { invalid } from '../../contract/errors.js';
+
+/**
+ * A file in base64, or its address: longer than any body may be. How large the file itself may be is judged by its bytes, with the contract's
+ * 413.
+ */
+export const MAX_FILE_TEXT = 64 * 1024 * 1024;
+
+/** Reads a request body field by field; absent and null are the same. Every fault names its field in `param`. */
+export class Params {
+  constructor(private readonly body: Record<string, unknown>) {}
+
+  /** @throws ApiError `Unknown parameter: <name>` */
+  allowOnly(names: ReadonlySet<string>): void {
+    const unknown = Object.keys(this.body).find((name) => !names.has(name) && this.body[name] !== null);
+    if (unknown !== undefined) throw invalid(`Unknown parameter: ${unknown}`, unknown);
+  }
+
+  /** A string that is not blank. @throws ApiError `<name> is required` */
+  requiredText(name: string, maxLength: number): string {
+    const text = this.text(name, maxLength);
+    if (text === undefined || text.trim() === '') throw invalid(`${name} is required`, name);
+    return text;
+  }
+
+  text(name: string, maxLength: number): string | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'string') throw invalid(`${name} must be a string`, name);
+    if (isLonger(value, maxLength))
+      throw invalid(`${name} exceeds maximum length of ${maxLength} characters`, name);
+    return value;
+  }
+
+  choice<Word extends string>(name: string, words: readonly Word[], fallback: Word): Word {
+    const value = this.value(name);
+    if (value === undefined) return fallback;
+    const word = words.find((candidate) => candidate === value);
+    if (word === undefined) throw invalid(`${name} must be one of ${words.join(', ')}`, name);
+    return word;
+  }
+
+  integer(name: string, range: { min: number; max: number }): number | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < range.min || value > range.max)
+      throw invalid(`${name} must be a whole number from ${range.min} to ${range.max}`, name);
+    return value;
+  }
+
+  /** @throws ApiError with `message` for anything but a number in the range */
+  number(name: string, range: { min: number; max: number; message: string }): number | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'number' || !(value >= range.min && value <= range.max))
+      throw invalid(range.message, name);
+    return value;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.value(name) ?? fallback;
+    if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`, name);
+    return value;
+  }
+
+  /** A JSON object. */
+  fields(name: string): Record<string, unknown> | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw invalid(`${name} must be an object`, name);
+    return value as Record<string, unknown>;
+  }
+
+  /** Absent, null or an empty string: undefined. */
+  raw(name: string): unknown {
+    const value = this.value(name);
+    return value === '' ? undefined : value;
+  }
+
+  private value(name: string): unknown {
+    return Object.hasOwn(this.body, name) ? (this.body[name] ?? undefined) : undefined;
+  }
+}

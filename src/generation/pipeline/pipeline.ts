@@ -1,0 +1,66 @@
+import { takeBound } from '../../idempotency/index.js';
+import type { Job } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Tool } from '../../contract/words.js';
+import type { GenerationAnswer, GenerationService } from '../generation.types.js';
+import { readInputs } from './input-reading.js';
+import { acceptedAnswer, completedAnswer, unansweredError, unfinishedError } from './answer.js';
+import { checkRequest } from './checks.js';
+import { createStarter } from './start.js';
+import type { GenerationOptions } from './pipeline.types.js';
+
+/** Admission, job, waiting and answer of every kind of generation, in the order of decisions 1. */
+export function createGenerationService(options: GenerationOptions): GenerationService {
+  const { models, jobs, files } = options;
+  const kinds = new Map(options.kinds.map((kind) => [kind.tool, kind]));
+  const kindOf = (tool: Tool) => {
+    const kind = kinds.get(tool);
+    if (kind === undefined) throw new Error(`No generation kind for ${tool}`);
+    return kind;
+  };
+  const start = createStarter(options);
+
+  /** It is charged: where its files cannot be had for the moment, the caller asks again, and is led to the same job. */
+  const resultOfCompleted = async (job: Job): Promise<GenerationAnswer> => {
+    try {
+      return await completedAnswer(kindOf(job.tool), job, files);
+    } catch (error) {
+      options.logger.warn({ err: error, jobId: job.id }, 'the answer of a completed job could not be made');
+      throw unansweredError(job, error);
+    }
+  };
+  const resultOf = async (call: CallContext, job: Job): Promise<GenerationAnswer> => {
+    const finished = await jobs.wait(job.orgId, job.id, {
+      timeoutMs: options.config.jobs.syncTimeoutMs,
+      signal: AbortSignal.any([options.draining, call.signal]),
+    });
+    if (finished.status !== 'completed') throw unfinishedError(finished);
+    return await resultOfCompleted(finished);
+  };
+
+  return {
+    // oxlint-disable-next-line max-params -- the interface's four
+    async generate(tool, call, body, { async }) {
+      const resumed = takeBound(call, 'job');
+      const job =
+        resumed === null
+          ? await start(kindOf(tool), call, body)
+          : await jobs.get(call.principal.orgId, resumed);
+      return async ? acceptedAnswer(job) : await resultOf(call, job);
+    },
+    async estimate(tool, call, body) {
+      const kind = kindOf(tool);
+      const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+      if (!checked.ok) throw checked.fault;
+      const { model } = checked;
+      const input =
+        (await readInputs(call, async (reading) => await kind.measure?.(reading, checked.input))) ??
+        checked.input;
+      return { model: model.id, modelTier: model.tier, amounts: kind.price(input, model) };
+    },
+    async answerOf(job) {
+      if (job.status !== 'completed') throw unfinishedError(job);
+      return await resultOfCompleted(job);
+    },
+  };
+}

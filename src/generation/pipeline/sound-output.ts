@@ -1,0 +1,71 @@
+import { withTrueSizes } from '../../audio/index.js';
+import type { Audio, AudioFormat } from '../../audio/index.js';
+import { fileReference } from '../../files/index.js';
+import type { FileService } from '../../files/files.types.js';
+import type { JobContext } from '../../jobs/jobs.types.js';
+import { asUpstreamMade } from './upstream-made.js';
+
+const CONTENT_TYPES: Record<AudioFormat, string> = {
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+};
+
+/** Speech or music as a provider made it. */
+export interface SoundMade {
+  bytes: Uint8Array;
+  /** Told by the engine, which knows it without what encoders add. */
+  durationSeconds: number | null;
+}
+
+export interface SoundInFormat {
+  bytes: Uint8Array;
+  durationSeconds: number;
+}
+
+export interface StoredSound {
+  fileId: string;
+  reference: { $file: string };
+  /** To the millisecond. */
+  seconds: number;
+}
+
+/**
+ * A sound is looked at before it is believed; what came in another format is brought to the one that was asked for.
+ * @throws UpstreamError where it cannot be read: then the fallbacks are asked
+ */
+export async function inFormat(
+  audio: Audio,
+  { bytes: given, durationSeconds }: SoundMade,
+  { format, signal }: { format: AudioFormat; signal: AbortSignal },
+): Promise<SoundInFormat> {
+  return await asUpstreamMade('audio', async () => {
+    const bytes = withTrueSizes(given);
+    const facts = await audio.probe(bytes, { signal });
+    if (facts.contentType === CONTENT_TYPES[format])
+      return { bytes, durationSeconds: durationSeconds ?? facts.durationSeconds };
+    return await audio.convert(bytes, format, { signal });
+  });
+}
+
+/** Stores a job's sound, which is in the format that was asked for. */
+export async function storeSound(
+  files: FileService,
+  { job, signal, progress }: JobContext,
+  { made, format, share }: { made: SoundInFormat; format: AudioFormat; share: number },
+): Promise<StoredSound> {
+  const { bytes, durationSeconds } = made;
+  progress(share);
+  const seconds = Math.round(durationSeconds * 1000) / 1000;
+  signal.throwIfAborted();
+  const file = await files.save({
+    orgId: job.orgId,
+    bytes,
+    contentType: CONTENT_TYPES[format],
+    ...(format === 'opus' ? { extension: 'opus' } : {}),
+    durationSeconds: seconds,
+    jobId: job.id,
+  });
+  return { fileId: file.id, reference: fileReference(file), seconds };
+}

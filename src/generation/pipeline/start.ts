@@ -1,0 +1,197 @@
+import { storageLimitOf } from '../../access/index.js';
+import { ApiError } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
+import type { Job } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { OperationRequest } from '../../metering/metering.types.js';
+import type { Model } from '../../models/models.types.js';
+import { admitCall, CallSlots } from './call-admission.js';
+import type { GenerationKind } from '../generation.types.js';
+import type { GenerationOptions } from './pipeline.types.js';
+import { checkRequest } from './checks.js';
+import { readInputs } from './input-reading.js';
+
+type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
+type AnyKind = GenerationKind<unknown>;
+
+/** A job about to be: what its reservation and its row both need. */
+interface Draft {
+  kind: AnyKind;
+  model: Model;
+  input: unknown;
+  jobId: string;
+  operationId: string;
+  fileIds: string[];
+}
+
+/**
+ * Takes a request to its job. Checks have no effect; then one statement takes the windows' slots and reserves the price. A fault of
+ * the checks is answered only after the slots were taken, so that 429 comes before 403 and 400. Where a kind has input files, the
+ * slots are taken first, then the files are read, then the price is reserved.
+ *
+ * `Too many pending jobs` is a 429 too: it comes before all of that, takes no slot and reserves nothing. Where it turns out only when the job
+ * is made, since others were made meanwhile, both are given back.
+ */
+export function createStarter(
+  options: StartOptions,
+): (kind: AnyKind, call: CallContext, body: Record<string, unknown>) => Promise<Job> {
+  const { metering, models, jobs, storage } = options;
+
+  return async (kind, call, body) => {
+    const { endpoint } = kind;
+    const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+    const { orgId, plan } = call.principal;
+    const isFull = storage.fault(orgId, storageLimitOf(plan));
+    isFull.catch(() => undefined);
+    await jobs.requireRoom(call.principal);
+    if (!checked.ok) return await refuse(checked.fault, () => admitCall(metering, call, { endpoint }));
+    // What it will make has no room: who is paid for it could not keep it.
+    const full = await isFull;
+    const draft: Draft = {
+      kind,
+      model: checked.model,
+      input: checked.input,
+      jobId: newId('job'),
+      operationId: newId('op'),
+      fileIds: [],
+    };
+    const slots = new CallSlots();
+    if (kind.prepare === undefined) {
+      if (full !== null) return await refuse(full, () => admitCall(metering, call, { endpoint }));
+      return await admitJob(options, call, { draft, slots, windows: { endpoint } });
+    }
+    await admitCall(metering, call, { endpoint, slots });
+    const prepared = await prepare(options, call, { draft, full });
+    return await admitJob(options, call, { draft: prepared, slots, windows: {} });
+  };
+}
+
+/** Reads and stores the inputs; of those of a request that is refused nothing stays. */
+async function prepare(
+  options: StartOptions,
+  call: CallContext,
+  { draft, full }: { draft: Draft; full: ApiError | null },
+): Promise<Draft> {
+  const { kind, input, jobId } = draft;
+  try {
+    const prepared = await readInputs(call, async (reading) => kind.prepare?.(reading, input, { jobId }));
+    if (full !== null) throw full;
+    return { ...draft, ...prepared };
+  } catch (error) {
+    await removeInputs(options, call, draft);
+    return failed(kind, error);
+  }
+}
+
+/** 429 comes before the fault: the slots are taken first. */
+async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promise<never> {
+  await takeSlots();
+  throw fault;
+}
+
+/** A fault of this side (a full disk) is told as the endpoint tells its own (contract 7.4). */
+function failed({ failureMessage }: AnyKind, error: unknown): never {
+  throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
+}
+
+function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
+  return {
+    id: operationId,
+    kind: kind.tool,
+    price: kind.price(input, model),
+    model: model.id,
+    jobId,
+    ...(kind.exhaustedMessage === null ? {} : { exhaustedMessage: kind.exhaustedMessage }),
+  };
+}
+
+interface Admission {
+  draft: Draft;
+  /** Those that the request took so far. */
+  slots: CallSlots;
+  /** Taken in the same statement. */
+  windows: { endpoint?: GenerationKind<unknown>['endpoint'] };
+}
+
+/** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
+async function admitJob(options: StartOptions, call: CallContext, admission: Admission): Promise<Job> {
+  const { draft, slots } = admission;
+  const before = call.admitted;
+  try {
+    await reserve(options, call, admission);
+    return await createJob(options, call, draft);
+  } catch (error) {
+    if (error instanceof ApiError && isTooMany(error)) {
+      call.admitted = before ?? false;
+      await slots.giveBack(options.metering, call);
+    }
+    throw error;
+  }
+}
+
+/** Of `admitJob`'s faults: the windows' own 429 took no slot, so that there is none to give back. */
+const isTooMany = ({ code }: ApiError): boolean => code === 'rate_limited';
+
+async function reserve(
+  options: StartOptions,
+  call: CallContext,
+  { draft, slots, windows }: Admission,
+): Promise<void> {
+  try {
+    await admitCall(options.metering, call, { ...windows, slots, operation: operationOf(draft) });
+  } catch (error) {
+    await removeInputs(options, call, draft);
+    throw error;
+  }
+}
+
+async function createJob(options: StartOptions, call: CallContext, draft: Draft): Promise<Job> {
+  const { kind, model, input } = draft;
+  try {
+    return await options.jobs.create({
+      id: draft.jobId,
+      principal: call.principal,
+      tool: kind.tool,
+      model: model.id,
+      modelTier: model.tier,
+      multiplier: model.multiplier,
+      inputParams: kind.inputParams(input, model),
+      estimatedCredits: (kind.price(input, model).credits ?? 0) / 100,
+      operationId: draft.operationId,
+      requestId: call.requestId,
+      client: call.client,
+      fileIds: draft.fileIds,
+      ...(call.idempotencyKey === null ? {} : { idempotencyKey: call.idempotencyKey }),
+    });
+  } catch (error) {
+    await undo(options, call, { draft, error });
+    throw error;
+  }
+}
+
+/**
+ * A creation that failed gives its reservation back and forgets its input files, unless it was committed and only its answer was lost. Who
+ * has waited for a database that is away does not wait for this too.
+ */
+async function undo(options: StartOptions, call: CallContext, { draft, error }: Failed): Promise<void> {
+  const { jobs, metering } = options;
+  const isStored = async () => (await jobs.getMany(call.principal.orgId, [draft.jobId])).length > 0;
+  const undone = metering
+    .releaseUnless(draft.operationId, isStored)
+    .then((released) => (released ? removeInputs(options, call, draft) : undefined));
+  if (!(error instanceof ApiError && error.code === 'unavailable')) await undone;
+}
+
+interface Failed {
+  draft: Draft;
+  error: unknown;
+}
+
+/** No job came of them. */
+async function removeInputs(
+  { files }: StartOptions,
+  call: CallContext,
+  { kind, jobId }: Draft,
+): Promise<void> {
+  if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+}

@@ -1,0 +1,142 @@
+import { storageLimitOf } from '../../access/index.js';
+import { UnreadableAudioError, withTrueSizes } from '../../audio/index.js';
+import type { Audio, AudioFacts } from '../../audio/index.js';
+import { fileTooLarge, invalid } from '../../contract/errors.js';
+import { fileReference } from '../../files/index.js';
+import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+
+/** Audio that callers give (decisions 6, "Generations"). */
+export const MAX_AUDIO_MB = 25;
+const MB = 1_048_576;
+/** Formats of sound that are listened to (contract 4.7); bare AAC, which speech can be made in, is one too. */
+export const SOUND_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['audio/mpeg', 'MP3'],
+  ['audio/wav', 'WAV'],
+  ['audio/mp4', 'M4A'],
+  ['audio/flac', 'FLAC'],
+  ['audio/ogg', 'OGG'],
+  ['audio/webm', 'WebM'],
+  ['audio/aac', 'AAC'],
+]);
+
+/** WebM is stored under the name that browsers play it by. */
+const WEBM_SOUND = 'audio/webm';
+const WEBM = 'video/webm';
+
+export interface InputAudioOptions {
+  inputs: Pick<InputFetcher, 'fetch'>;
+  files: Pick<FileService, 'save' | 'read' | 'get'>;
+  audio: Pick<Audio, 'probe'>;
+}
+
+export interface StoredAudio {
+  reference: { $file: string };
+  fileId: string;
+  facts: AudioFacts;
+}
+
+interface Wanted {
+  /** A URL, a data: URL or base64; or the bytes of an upload. */
+  value: string | Uint8Array;
+  field: string;
+  /** The model for which it must be decoded here; undefined: its container is enough. */
+  reader: string | undefined;
+  jobId: string;
+  /** Types that are taken; the others are refused by this list. */
+  contentTypes: ReadonlyMap<string, string>;
+  maxSeconds: number;
+}
+
+/**
+ * Fetches a caller's audio and finds what it is from its content.
+ * @throws ApiError invalid_request for what is no audio of the accepted formats, or too long; payload_too_large
+ */
+async function readAudio(
+  options: Omit<InputAudioOptions, 'files'>,
+  call: CallContext,
+  wanted: Omit<Wanted, 'jobId'>,
+): Promise<{ bytes: Buffer; facts: AudioFacts }> {
+  const { field, reader, contentTypes, maxSeconds } = wanted;
+  const bytes = asBuffer(withTrueSizes(await bytesOf(options, call, wanted)));
+  const names = [...contentTypes.values()].join(', ');
+  const facts = await probed(options, bytes, { field, names, signal: call.signal });
+  if (!contentTypes.has(facts.contentType)) throw invalid(`${field} must be audio: ${names}`, field);
+  if (facts.durationSeconds > maxSeconds)
+    throw invalid(`${field} exceeds the maximum duration of ${maxSeconds} seconds`, field);
+  if (reader !== undefined && !facts.readable) throw invalid(`Model ${reader} cannot read this audio`, field);
+  return { bytes, facts };
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+async function bytesOf(
+  { inputs }: Pick<InputAudioOptions, 'inputs'>,
+  call: CallContext,
+  { value, field }: Pick<Wanted, 'value' | 'field'>,
+): Promise<Buffer> {
+  if (typeof value === 'string') {
+    const { orgId } = call.principal;
+    return (await inputs.fetch({ orgId, value, field, maxMb: MAX_AUDIO_MB, signal: call.signal })).bytes;
+  }
+  if (value.length > MAX_AUDIO_MB * MB) throw fileTooLarge(field, MAX_AUDIO_MB);
+  return asBuffer(value);
+}
+
+/** What a caller's audio is, without storing it. */
+export async function measureInputAudio(
+  options: InputAudioOptions,
+  call: CallContext,
+  wanted: Omit<Wanted, 'jobId'>,
+): Promise<AudioFacts> {
+  return (await readAudio(options, call, wanted)).facts;
+}
+
+/** Fetches a caller's audio and stores it for the job. */
+export async function storeInputAudio(
+  options: InputAudioOptions,
+  call: CallContext,
+  wanted: Wanted,
+): Promise<StoredAudio> {
+  const { bytes, facts } = await readAudio(options, call, wanted);
+  const file = await options.files.save({
+    orgId: call.principal.orgId,
+    bytes,
+    contentType: facts.contentType === WEBM_SOUND ? WEBM : facts.contentType,
+    durationSeconds: facts.durationSeconds,
+    jobId: wanted.jobId,
+    limitBytes: storageLimitOf(call.principal.plan),
+  });
+  return { reference: fileReference(file), fileId: file.id, facts };
+}
+
+async function probed(
+  { audio }: Pick<InputAudioOptions, 'audio'>,
+  bytes: Buffer,
+  { field, names, signal }: { field: string; names: string; signal: AbortSignal },
+): Promise<AudioFacts> {
+  try {
+    return await audio.probe(bytes, { signal });
+  } catch (error) {
+    if (error instanceof UnreadableAudioError) throw invalid(`${field} must be audio: ${names}`, field);
+    throw error;
+  }
+}
+
+export interface InputAudio {
+  bytes: Buffer;
+  contentType: string;
+  durationSeconds: number;
+}
+
+/** A file that a job's inputParams refer to, as it was found when it was stored. */
+export async function readInputAudio(
+  files: Pick<FileService, 'read' | 'get'>,
+  orgId: string,
+  reference: { $file: string },
+): Promise<InputAudio> {
+  const [id = ''] = reference.$file.split('.');
+  const [bytes, stored] = [await files.read(orgId, id), await files.get(orgId, id)];
+  const contentType = stored.contentType === WEBM ? WEBM_SOUND : stored.contentType;
+  return { bytes, contentType, durationSeconds: stored.durationSeconds ?? 0 };
+}

@@ -1,0 +1,119 @@
+import { invalid } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import type { TranscriptionCapabilities } from '../../providers/index.js';
+import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
+import type { ModelInputs } from '../pipeline/model-inputs.js';
+import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+
+/** `verbose_json` is another name of json (decisions 6). */
+const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+const GRANULARITIES = ['segment', 'word'] as const;
+const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i;
+const NOTHING: TranscriptionCapabilities = {
+  words: false,
+  diarization: false,
+  translation: false,
+  modelInputs: [],
+};
+
+/** A checked request of contract 4.7, defaults filled in; also the job's inputParams (then with `model`, without `seconds`). */
+export interface TranscriptionInput {
+  /** As it was given (the bytes of an upload); a reference to the stored file once it is one. */
+  file: string | Uint8Array | { $file: string };
+  language: string;
+  response_format: 'json' | 'text' | 'srt' | 'vtt';
+  timestamp_granularities: (typeof GRANULARITIES)[number][];
+  diarization: boolean;
+  translation: boolean;
+  model_inputs?: ModelInputs;
+  /** The model for which the file must be decoded here; not in a job's inputParams. */
+  reader?: string;
+  /** Whole seconds that are charged; known once the file was looked at. */
+  seconds?: number;
+}
+
+const NAMES: ReadonlySet<string> = new Set([
+  'file',
+  'model',
+  'language',
+  'response_format',
+  'timestamp_granularities',
+  'diarization',
+  'translation',
+  'model_inputs',
+]);
+
+function readFile(params: Params): string | Uint8Array {
+  const file = params.raw('file');
+  if (file === undefined) throw invalid('file is required', 'file');
+  if (file instanceof Uint8Array) {
+    if (file.length === 0) throw invalid('file is required', 'file');
+    return file;
+  }
+  const text = params.text('file', MAX_FILE_TEXT)?.trim();
+  if (text === undefined || text === '') throw invalid('file is required', 'file');
+  return text;
+}
+
+function readGranularities(params: Params): TranscriptionInput['timestamp_granularities'] {
+  const given = params.raw('timestamp_granularities') ?? ['segment'];
+  const field = 'timestamp_granularities';
+  if (!Array.isArray(given) || given.length === 0)
+    throw invalid(`${field} must be an array of segment, word`, field);
+  given.forEach((word: unknown, index) => {
+    if (!(GRANULARITIES as readonly unknown[]).includes(word))
+      throw invalid(`${field}[${index}] must be segment or word`, field);
+  });
+  return [...new Set(given as TranscriptionInput['timestamp_granularities'])];
+}
+
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkTranscriptionInput(
+  {
+    timestamp_granularities: granularities,
+    diarization,
+    translation,
+    model_inputs: inputs,
+  }: TranscriptionInput,
+  { model, can = NOTHING }: { model: Model; can?: TranscriptionCapabilities | undefined },
+): void {
+  const refuse = (what: string, param: string) =>
+    invalid(`Model ${model.id} does not support ${what}`, param);
+  if (granularities.includes('word') && !can.words)
+    throw refuse('word timestamps', 'timestamp_granularities');
+  if (diarization && !can.diarization) throw refuse('diarization', 'diarization');
+  if (translation && !can.translation) throw refuse('translation', 'translation');
+  checkModelInputs(inputs, can.modelInputs);
+}
+
+/** @throws ApiError invalid_request with the field in `param` */
+export function parseTranscriptionInput(
+  body: Record<string, unknown>,
+  model: Model,
+  can: TranscriptionCapabilities = NOTHING,
+): TranscriptionInput {
+  const params = new Params(body);
+  params.allowOnly(NAMES);
+  const file = readFile(params);
+  const language = params.text('language', 40)?.trim() || 'auto';
+  if (language !== 'auto' && !LANGUAGE.test(language))
+    throw invalid('language must be an ISO language code or auto', 'language');
+  const format = params.choice('response_format', FORMATS, 'json');
+  const granularities = readGranularities(params);
+  const inputs = readModelInputs(params, can.modelInputs);
+  const input: TranscriptionInput = {
+    file,
+    language,
+    response_format: format === 'verbose_json' ? 'json' : format,
+    timestamp_granularities: granularities,
+    diarization: params.flag('diarization', false),
+    translation: params.flag('translation', false),
+    ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...(can.decodesHere === true ? { reader: model.id } : {}),
+  };
+  checkTranscriptionInput(input, { model, can });
+  return input;
+}

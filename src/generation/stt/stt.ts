@@ -1,0 +1,196 @@
+import type { Audio } from '../../audio/index.js';
+import type { Logger } from 'pino';
+import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { ProviderRegistry, Transcription, TranscriptionModel } from '../../providers/index.js';
+import { callEngine, engineOf } from '../pipeline/engine.js';
+import type { GenerationKind } from '../generation.types.js';
+import { withinSound } from './heard-times.js';
+import { easeProgress } from '../image/progress.js';
+import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
+import type { InputAudio } from './input-audio.js';
+import { createWithdrawal } from '../pipeline/orders.js';
+import { createRouter } from '../pipeline/routing.js';
+import type { Routed, Router } from '../pipeline/routing.js';
+import type { SpokenTexts } from '../tts/spoken-texts.js';
+import { toSrt, toText, toVtt } from './subtitles.js';
+import { checkTranscriptionInput, parseTranscriptionInput } from './input.js';
+import type { TranscriptionInput } from './input.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
+
+export interface TranscriptionKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  audio: Audio;
+  spoken: SpokenTexts;
+  logger: Logger;
+}
+
+/** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
+const MAX_SECONDS = 14_400;
+const LISTENING_SHARE = 95;
+
+/** POST /audio/transcriptions (contract 4.7). */
+export function createTranscriptionKind(given: TranscriptionKindOptions): GenerationKind<TranscriptionInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'stt',
+    endpoint: 'stt',
+    scope: 'stt',
+    modelType: 'stt',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: 'STT limit exceeded',
+    failureMessage: 'Transcription failed',
+    parse: (body, model) =>
+      parseTranscriptionInput(body, model, engineOf(given.providers, 'transcription', model)?.capabilities),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    measure: async (call, input) => {
+      const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
+      return { ...input, seconds: Math.ceil(durationSeconds) };
+    },
+    price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
+    inputParams: ({ seconds: _, reader: __, ...input }, model) => ({ model: model.id, ...input }),
+    withdraw: createWithdrawal(given.providers, 'transcription'),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as TranscriptionInput, model }),
+    usage: (charged, remaining, job) => ({
+      seconds_used: (charged.stt_seconds ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      seconds_remaining: remaining('stt_seconds'),
+    }),
+  };
+}
+
+function wanted(input: TranscriptionInput) {
+  const value = input.file as string | Uint8Array;
+  return {
+    value,
+    field: 'file',
+    reader: input.reader,
+    contentTypes: SOUND_FORMATS,
+    maxSeconds: MAX_SECONDS,
+  };
+}
+
+async function prepare(
+  options: TranscriptionKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: TranscriptionInput; jobId: string },
+): Promise<{ input: TranscriptionInput; fileIds: string[] }> {
+  const { reference, fileId, facts } = await storeInputAudio(options, call, { ...wanted(input), jobId });
+  return {
+    input: { ...input, file: reference, seconds: Math.ceil(facts.durationSeconds) },
+    fileIds: [fileId],
+  };
+}
+
+interface Work {
+  input: TranscriptionInput;
+  model: Model;
+}
+
+async function run(
+  options: TranscriptionKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { job, progress } = context;
+  const { input, model } = work;
+  const sound = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
+  const easing = easeProgress((percent) => progress((percent * LISTENING_SHARE) / 100));
+  try {
+    const heard = await listen(options, context, { ...work, sound, report: easing.report });
+    const { text, language } = heard.value;
+    const duration = Math.round(sound.durationSeconds * 1000) / 1000;
+    const segments = shownSegments(heard.value, input);
+    const content = contentOf(heard.value, input);
+    const formatted = content === null ? {} : { response_format: input.response_format, content };
+    return {
+      outputData: { text, segments, duration, ...formatted },
+      result: { data: { text, segments, language, duration, ...formatted }, model: heard.model.id },
+      amounts: priceOfUnits(Math.ceil(sound.durationSeconds), model),
+      outputFileId: null,
+      fileIds: [],
+    };
+  } finally {
+    easing.stop();
+  }
+}
+
+interface Listening extends Work {
+  sound: InputAudio;
+  report(percent: number): void;
+}
+
+async function listen(
+  options: TranscriptionKindOptions & { router: Router },
+  context: JobContext,
+  { input, model, sound, report }: Listening,
+): Promise<Routed<Transcription>> {
+  const { job, signal } = context;
+  return await callEngine(options.router, model, {
+    kind: 'transcription',
+    job: context,
+    check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
+    ask: async (transcription, orders) => {
+      const heard = await transcription.transcribe({
+        orders,
+        audio: sound.bytes,
+        mediaType: sound.contentType,
+        durationSeconds: sound.durationSeconds,
+        language: input.language === 'auto' ? null : input.language,
+        words: input.timestamp_granularities.includes('word') || cutsSubtitles(input, transcription),
+        diarization: input.diarization,
+        translation: input.translation,
+        modelInputs: input.model_inputs ?? {},
+        ...(transcription.capabilities.recognizes
+          ? { known: await options.spoken.newest(job.orgId, sound.durationSeconds) }
+          : {}),
+        signal,
+        onProgress: report,
+      });
+      return withinSound(heard, sound.durationSeconds);
+    },
+  });
+}
+
+/** Long segments are cut between words for subtitles, which are asked for where the model can tell them. */
+function cutsSubtitles(
+  { response_format: format }: TranscriptionInput,
+  { capabilities }: TranscriptionModel,
+): boolean {
+  return capabilities.words && (format === 'srt' || format === 'vtt');
+}
+
+/** Contract 2.9: words only where they were asked for. */
+function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: TranscriptionInput) {
+  return segments.map(({ start, end, text, speaker, words }) => ({
+    start,
+    end,
+    text,
+    speaker,
+    ...(asked.includes('word') ? { words: words ?? [] } : {}),
+  }));
+}
+
+/** The answer in a format of text; null for json. */
+function contentOf(
+  { text, segments }: Transcription,
+  { response_format: format }: TranscriptionInput,
+): string | null {
+  switch (format) {
+    case 'text':
+      return toText(text);
+    case 'srt':
+      return toSrt(segments);
+    case 'vtt':
+      return toVtt(segments);
+    case 'json':
+      return null;
+  }
+}

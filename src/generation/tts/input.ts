@@ -1,0 +1,98 @@
+import { isLonger } from '../../text/characters.js';
+import { invalid } from '../../contract/errors.js';
+import type { SpeechCapabilities } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
+import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
+import type { ModelInputs } from '../pipeline/model-inputs.js';
+import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+
+const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
+const MAX_CHARACTERS = 10_000;
+const MAX_VOICE = 200;
+const NOTHING: SpeechCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
+
+/** A checked request of contract 4.6, defaults filled in; also the job's inputParams (then with `model`, and the sample as a file). */
+export interface SpeechInput {
+  input: string;
+  voice: string;
+  speed: number;
+  response_format: (typeof FORMATS)[number];
+  /** As it was given; a reference to the stored file once it is one. */
+  reference_audio?: string | { $file: string };
+  /** The model for which the sample must be decoded here; not in a job's inputParams. */
+  reader?: string;
+  reference_text?: string;
+  model_inputs?: ModelInputs;
+}
+
+const NAMES: ReadonlySet<string> = new Set([
+  'input',
+  'model',
+  'voice',
+  'speed',
+  'response_format',
+  'reference_audio',
+  'reference_text',
+  'model_inputs',
+]);
+
+function readText(params: Params): string {
+  const text = params.raw('input');
+  if (text === undefined) throw invalid('input is required', 'input');
+  if (typeof text !== 'string') throw invalid('input must be a string', 'input');
+  if (text.trim() === '') throw invalid('input is required', 'input');
+  if (isLonger(text, MAX_CHARACTERS)) throw invalid('input text exceeds maximum length', 'input');
+  return text;
+}
+
+/**
+ * What the model cannot do is refused, never dropped.
+ * @throws ApiError invalid_request
+ */
+export function checkSpeechInput(
+  { input, voice, speed, reference_audio: reference, model_inputs: inputs }: SpeechInput,
+  { model, can = NOTHING }: { model: Model; can?: SpeechCapabilities | undefined },
+): void {
+  if (reference && !can.referenceAudio)
+    throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
+  if (!reference && can.voices !== null && !can.voices.includes(voice))
+    throw invalid(`voice must be one of ${can.voices.join(', ')}, or come with reference_audio`, 'voice');
+  if (!reference && can.isVoice?.(voice) === false)
+    throw invalid(`Model ${model.id} has no voice of this name`, 'voice');
+  if (can.speed !== undefined && (speed < can.speed.min || speed > can.speed.max))
+    throw invalid(`Model ${model.id} does not support speed ${speed}`, 'speed');
+  const refusal = can.refusal?.(input);
+  if (refusal != null) throw invalid(`Model ${model.id} ${refusal}`, 'input');
+  checkModelInputs(inputs, can.modelInputs);
+}
+
+/** @throws ApiError invalid_request with the field in `param` */
+export function parseSpeechInput(
+  body: Record<string, unknown>,
+  model: Model,
+  can: SpeechCapabilities = NOTHING,
+): SpeechInput {
+  const params = new Params(body);
+  params.allowOnly(NAMES);
+  const input = readText(params);
+  const speed = params.number('speed', { min: 0.25, max: 4, message: 'speed must be between 0.25 and 4.0' });
+  const format = params.choice('response_format', FORMATS, 'mp3');
+  const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
+  const reference = params.text('reference_audio', MAX_FILE_TEXT)?.trim();
+  const transcript = params.text('reference_text', MAX_CHARACTERS) || undefined;
+  const inputs = readModelInputs(params, can.modelInputs);
+  if (transcript !== undefined && !reference)
+    throw invalid('reference_text needs reference_audio', 'reference_text');
+  const asked: SpeechInput = {
+    input,
+    voice,
+    speed: speed ?? 1,
+    response_format: format,
+    ...(reference ? { reference_audio: reference } : {}),
+    ...(transcript === undefined ? {} : { reference_text: transcript }),
+    ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...(reference && can.decodesHere === true ? { reader: model.id } : {}),
+  };
+  checkSpeechInput(asked, { model, can });
+  return asked;
+}

@@ -1,0 +1,175 @@
+import { characterCount } from '../../text/characters.js';
+import type { Audio, KnownSpeech } from '../../audio/index.js';
+import { UnreadableAudioError } from '../../audio/index.js';
+import { invalid } from '../../contract/errors.js';
+import type { Logger } from 'pino';
+import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { ProviderRegistry } from '../../providers/index.js';
+import { callEngine, engineOf } from '../pipeline/engine.js';
+import type { Engine } from '../pipeline/engine.js';
+import type { GenerationKind } from '../generation.types.js';
+import { easeProgress } from '../image/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
+import { createRouter } from '../pipeline/routing.js';
+import type { Routed, Router } from '../pipeline/routing.js';
+import { inFormat, storeSound } from '../pipeline/sound-output.js';
+import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
+import { checkSpeechInput, parseSpeechInput } from './input.js';
+import type { SpeechInput } from './input.js';
+import type { SpokenTexts } from './spoken-texts.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
+
+export interface SpeechKindOptions {
+  models: ModelCatalogue;
+  providers: ProviderRegistry;
+  files: FileService;
+  inputs: InputFetcher;
+  audio: Audio;
+  spoken: SpokenTexts;
+  logger: Logger;
+}
+
+const MAX_SAMPLE_SECONDS = 600;
+/** Speaking counts as this much of a job's progress. */
+const SPEAKING_SHARE = 90;
+
+/** POST /audio/speech (contract 4.6). */
+export function createSpeechKind(given: SpeechKindOptions): GenerationKind<SpeechInput> {
+  const options = { ...given, router: createRouter(given) };
+  return {
+    tool: 'tts',
+    endpoint: 'tts',
+    scope: 'tts',
+    modelType: 'tts',
+    timeLimitMs: 600_000,
+    concurrency: 2,
+    exhaustedMessage: 'TTS character limit exceeded',
+    failureMessage: 'Generation failed',
+    parse: (body, model) =>
+      parseSpeechInput(body, model, engineOf(given.providers, 'speech', model)?.capabilities),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    price: (input, model) => priceOfUnits(characterCount(input.input), model),
+    inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as SpeechInput, model }),
+    usage: (charged, remaining, job) => ({
+      chars_used: (charged.tts_chars ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      chars_remaining: remaining('tts_chars'),
+    }),
+  };
+}
+
+async function prepare(
+  options: SpeechKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: SpeechInput; jobId: string },
+): Promise<{ input: SpeechInput; fileIds: string[] }> {
+  if (typeof input.reference_audio !== 'string') return { input, fileIds: [] };
+  const stored = await storeInputAudio(options, call, {
+    value: input.reference_audio,
+    field: 'reference_audio',
+    reader: input.reader,
+    jobId,
+    contentTypes: SOUND_FORMATS,
+    maxSeconds: MAX_SAMPLE_SECONDS,
+  });
+  return { input: { ...input, reference_audio: stored.reference }, fileIds: [stored.fileId] };
+}
+
+interface Work {
+  input: SpeechInput;
+  model: Model;
+}
+
+async function run(
+  options: SpeechKindOptions & { router: Router },
+  context: JobContext,
+  work: Work,
+): Promise<JobOutcome> {
+  const { progress } = context;
+  const { input, model } = work;
+  const easing = easeProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
+  try {
+    const { value: made, model: speaker } = await speak(options, context, { ...work, report: easing.report });
+    const format = input.response_format;
+    const stored = await storeSound(options.files, context, { made, format, share: SPEAKING_SHARE + 5 });
+    if (made.known !== null) await options.spoken.remember(context.job.orgId, context.job.id, made.known);
+    const shown = { audio_url: stored.reference, duration_seconds: stored.seconds };
+    const count = characterCount(input.input);
+    return {
+      outputData: shown,
+      result: { data: { ...shown, character_count: count }, model: speaker.id },
+      amounts: priceOfUnits(count, model),
+      outputFileId: stored.fileId,
+      fileIds: [stored.fileId],
+    };
+  } finally {
+    easing.stop();
+  }
+}
+
+async function speak(
+  options: SpeechKindOptions & { router: Router },
+  context: JobContext,
+  { input, model, report }: Work & { report(percent: number): void },
+): Promise<Routed<SoundInFormat & SpeechKnown>> {
+  const { job, signal } = context;
+  const sample = input.reference_audio;
+  const reference =
+    typeof sample === 'object'
+      ? {
+          bytes: (await readInputAudio(options.files, job.orgId, sample)).bytes,
+          text: input.reference_text ?? null,
+        }
+      : undefined;
+  try {
+    return await callEngine(options.router, model, {
+      kind: 'speech',
+      job: context,
+      check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
+      ask: async (speech, orders) => {
+        const made = await speech.doGenerate({
+          orders,
+          text: input.input,
+          voice: input.voice,
+          outputFormat: input.response_format,
+          speed: input.speed,
+          ...(reference === undefined ? {} : { reference }),
+          ...(input.model_inputs === undefined ? {} : { providerOptions: { penstock: input.model_inputs } }),
+          abortSignal: signal,
+          onProgress: report,
+        });
+        const { known, ...sound } = soundOf(made);
+        const format = input.response_format;
+        return { known, ...(await inFormat(options.audio, sound, { format, signal })) };
+      },
+    });
+  } catch (error) {
+    if (error instanceof UnreadableAudioError)
+      throw invalid('reference_audio cannot be read', 'reference_audio');
+    throw error;
+  }
+}
+
+/** What the sandbox tells of its voice is remembered, so that it is known again. */
+interface SpeechKnown {
+  known: KnownSpeech | null;
+}
+
+function soundOf({
+  audio,
+  providerMetadata,
+}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade & SpeechKnown {
+  const { durationSeconds, soundPrint, said } = providerMetadata?.['penstock'] ?? {};
+  const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
+  const isKnown = seconds !== null && typeof soundPrint === 'string' && typeof said === 'string';
+  return {
+    bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
+    durationSeconds: seconds,
+    known: isKnown ? { text: said, seconds, print: Buffer.from(soundPrint, 'base64') } : null,
+  };
+}

@@ -1,0 +1,99 @@
+import { parseShallow } from '../../text/stored-json.js';
+import type {
+  ChatAnswer,
+  ChatBody,
+  ChatCall,
+  ChatChunks,
+  ChatObject,
+  ChatProvider,
+} from '../providers.types.js';
+import { assembledAnswer, isEventStream } from '../convention/assembled.js';
+import { toolNames } from '../convention/said.js';
+import { usageIn } from '../convention/usage.js';
+import { ChunkExchange } from './chunk-exchange.js';
+import { capName, optionalOfChat } from './optional-chat-fields.js';
+import { RefusedFields } from './optional-fields.js';
+import type { LeftOut } from './optional-fields.js';
+import { textOf } from './transport.js';
+import type { Transport } from './transport.js';
+import { brokenAnswer, isFailedChoice, kindOfError } from './upstream-errors.js';
+
+const CHAT_PATH = '/chat/completions';
+
+/** The body as the upstream gets it: its own model name, the reserved cap in its spelling, usage always asked for. */
+function bodyOf(
+  call: ChatCall,
+  { stream, dialect, without }: { stream: boolean; dialect: ChatDialect | undefined; without: LeftOut },
+): string {
+  const body = {
+    ...call.body,
+    model: call.modelId,
+    [capName(call.outputCap, without)]: call.maxTokens,
+    ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+  };
+  const left = without.size === 0 ? body : withoutFields(body, without);
+  return JSON.stringify(dialect === undefined ? left : dialect(left));
+}
+
+function withoutFields<T extends ChatBody>(body: T, without: LeftOut): T {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !without.has(name))) as T;
+}
+
+/** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
+export type ChatDialect = (body: ChatBody & { model: string }) => Record<string, unknown>;
+
+/** By what it is, whatever its headers call it: some upstreams always stream. */
+function parseAnswer(bytes: Buffer, body: ChatBody): ChatAnswer {
+  const text = textOf(bytes);
+  if (isEventStream(text)) {
+    const answer = assembledAnswer(bytes, toolNames(body));
+    return { text: JSON.stringify(answer), parsed: answer };
+  }
+  let parsed: unknown;
+  try {
+    parsed = parseShallow(text);
+  } catch {
+    throw brokenAnswer('broken JSON');
+  }
+  // Some gateways put each answer into a list.
+  const [only] = Array.isArray(parsed) && parsed.length === 1 ? (parsed as unknown[]) : [];
+  const { choices, error } = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
+  if (error != null) throw brokenAnswer(`an error with status 200${kindOfError(error)}`);
+  if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
+  const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
+  if (failed !== undefined) throw brokenAnswer(`a choice that failed${kindOfError(failed.error)}`);
+  const answer = (only ?? parsed) as ChatObject;
+  const usage = usageIn(answer);
+  const whole = usage === null || usage === answer['usage'] ? answer : { ...answer, usage };
+  return { text: only === undefined ? text.trim() : JSON.stringify(only), parsed: whole };
+}
+
+/** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
+export function createOpenAiCompatibleChat(
+  transport: Transport,
+  { dialect, refused = new RefusedFields() }: { dialect?: ChatDialect; refused?: RefusedFields } = {},
+): ChatProvider {
+  const asked = (call: ChatCall) => ({
+    path: CHAT_PATH,
+    modelId: call.modelId,
+    optional: () => optionalOfChat(call),
+  });
+  return {
+    complete(call: ChatCall): Promise<ChatAnswer> {
+      return refused.send(asked(call), (without) =>
+        transport
+          .postForBytes(CHAT_PATH, bodyOf(call, { stream: false, dialect, without }), { signal: call.signal })
+          .then((bytes) => parseAnswer(bytes, call.body)),
+      );
+    },
+    stream(call: ChatCall): Promise<ChatChunks> {
+      return refused.send(asked(call), (without) =>
+        new ChunkExchange(call.signal, transport.secrets).open(
+          transport,
+          CHAT_PATH,
+          bodyOf(call, { stream: true, dialect, without }),
+        ),
+      );
+    },
+  };
+}

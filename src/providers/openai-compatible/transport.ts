@@ -1,0 +1,289 @@
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import { withoutEnding } from '../../text/characters.js';
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
+import { currentTraceparent } from '../../telemetry/index.js';
+import { UpstreamError } from '../providers.types.js';
+import { DecodedAnswer } from './decoded.js';
+import {
+  abortedError,
+  brokenAnswer,
+  errorOfConnection,
+  errorOfStatus,
+  unreadableFile,
+} from './upstream-errors.js';
+
+/** Limits of one provider's connections (decisions 6, "Upstreams"). */
+export interface UpstreamTimeouts {
+  connectMs: number;
+  firstByteMs: number;
+  chunkMs: number;
+  /** Of work that is ordered and asked about (videos, music, edits of some providers), from the order to the end. */
+  generationMs: number;
+  /** Between two questions about it. */
+  pollMs: number;
+}
+
+export interface TransportOptions {
+  /** Without a trailing slash. */
+  baseUrl: string;
+  headers: Record<string, string>;
+  timeouts: Pick<UpstreamTimeouts, 'connectMs' | 'firstByteMs' | 'chunkMs'>;
+  /** Values that must never show in an error's message. */
+  secrets: readonly string[];
+}
+
+export interface PostOptions {
+  signal: LightAbortSignal | undefined;
+  /** What an upstream that knows such keys answers a repeated request by: with the first answer, instead of doing it again. */
+  idempotencyKey?: string | undefined;
+  /** What is wanted, where that is not JSON. */
+  accept?: string;
+}
+
+/** Longest JSON answer that is read. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Whoever names no encoding takes any (RFC 9110, 12.5.3); whoever has no name is turned away by some providers' front doors. */
+const OWN_HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'Penstock' };
+
+/**
+ * One provider's HTTP connections: kept alive, one request at a time on each, as many as there are calls in flight.
+ * This and the search adapters are the only outbound requests outside `egress/`: their addresses come from the operator's configuration.
+ */
+export class Transport {
+  private readonly pool: Pool;
+  private readonly basePath: string;
+  /** Of the base address: some want a version in each request's query. */
+  private readonly query: string;
+  private readonly headers: string[];
+  readonly secrets: readonly string[];
+  /** Of the upstream's base address. */
+  readonly origin: string;
+
+  constructor(private readonly options: TransportOptions) {
+    const url = new URL(options.baseUrl);
+    this.basePath = withoutEnding(url.pathname, '/');
+    this.query = url.search;
+    this.secrets = options.secrets;
+    this.headers = Object.entries({
+      ...OWN_HEADERS,
+      'content-type': 'application/json',
+      ...options.headers,
+    }).flat();
+    this.origin = url.origin;
+    this.pool = new Pool(url.origin, {
+      pipelining: 1,
+      connect: { timeout: options.timeouts.connectMs },
+      keepAliveTimeout: 30_000,
+      headersTimeout: options.timeouts.firstByteMs,
+      bodyTimeout: options.timeouts.chunkMs,
+    });
+  }
+
+  /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
+  dispatch(path: string, body: string | null, handler: Dispatcher.DispatchHandler): void {
+    const traceparent = currentTraceparent();
+    const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
+    this.pool.dispatch(
+      { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
+      new DecodedAnswer(handler),
+    );
+  }
+
+  /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
+  postJson(path: string, body: string, options: PostOptions): Promise<string> {
+    return this.postForBytes(path, body, options).then(textOf);
+  }
+
+  /**
+   * POST of a JSON body, or of another one with its content type; then the whole answer as bytes.
+   * @throws UpstreamError for anything but a 2xx answer
+   */
+  postForBytes(
+    path: string,
+    body: string | { bytes: Buffer; contentType: string },
+    { signal, idempotencyKey, accept }: PostOptions,
+  ): Promise<Buffer> {
+    if (signal?.aborted) return Promise.reject(abortedError());
+    return new Promise((resolve, reject) => {
+      const keyed = idempotencyKey !== undefined;
+      const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
+      if (typeof body === 'string' && !keyed && accept === undefined)
+        return this.dispatch(path, body, exchange);
+      const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
+      const headers = this.headersWith(whole.contentType);
+      if (keyed) headers.push('idempotency-key', idempotencyKey);
+      if (accept !== undefined) headers.push('accept', accept);
+      const traceparent = currentTraceparent();
+      if (traceparent !== null) headers.push('traceparent', traceparent);
+      const answer = new DecodedAnswer(exchange);
+      this.pool.dispatch({ path: this.pathOf(path), method: 'POST', headers, body: whole.bytes }, answer);
+    });
+  }
+
+  private pathOf(path: string): string {
+    return `${this.basePath}${path}${this.query}`;
+  }
+
+  private headersWith(contentType: string): string[] {
+    const { 'content-type': _, ...others } = { ...OWN_HEADERS, 'content-type': '', ...this.options.headers };
+    return Object.entries({ ...others, 'content-type': contentType }).flat();
+  }
+
+  /** GET of a path of the same origin (the base path does not count), as bytes. @throws UpstreamError */
+  async getBytes(
+    path: string,
+    { maxBytes, signal }: { maxBytes: number; signal: AbortSignal | undefined },
+  ): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let status: number;
+    try {
+      const answer = await this.pool.request({
+        path,
+        method: 'GET',
+        headers: this.headers,
+        signal: signal ?? null,
+      });
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > maxBytes) throw brokenAnswer('more than can be read');
+        chunks.push(chunk);
+      }
+      status = answer.statusCode;
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error;
+      if (signal?.aborted) throw abortedError();
+      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
+    }
+    if (status === 200) return Buffer.concat(chunks);
+    throw unreadableFile(status);
+  }
+
+  /** The status that a GET is answered with; the rest of the answer is left. @throws UpstreamError where none comes */
+  async statusOf(path: string, signal: AbortSignal): Promise<number> {
+    try {
+      const { statusCode, body } = await this.pool.request({
+        path: this.pathOf(path),
+        method: 'GET',
+        headers: this.headers,
+        signal,
+      });
+      body.on('error', () => undefined).destroy();
+      return statusCode;
+    } catch (error) {
+      if (signal.aborted) throw abortedError();
+      throw errorOfConnection(error instanceof Error ? error : new Error(String(error)), false);
+    }
+  }
+
+  /** Waits for no one: open exchanges fail. */
+  close(): Promise<void> {
+    return this.pool.destroy();
+  }
+
+  /** Lets open exchanges end, then closes (a reload put another provider in this one's place). */
+  retire(): Promise<void> {
+    return this.pool.close();
+  }
+}
+
+/** An answer's text, without the byte order mark that some put before their JSON. */
+export function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+interface WholeExchangeOptions {
+  resolve(bytes: Buffer): void;
+  reject(error: Error): void;
+  signal: LightAbortSignal | undefined;
+  secrets: readonly string[];
+  keyed: boolean;
+}
+
+/** Reads one answer whole. One object with one closure: it stands on the hot path. */
+class WholeExchange implements Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | null = null;
+  private status = 0;
+  private retryAfter: string | string[] | undefined;
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+  /** Not `this` as the listener: Node wraps an object so that the whole exchange outlives minor collections. */
+  private readonly onAbort = (): void => this.fail(abortedError());
+
+  constructor(private readonly options: WholeExchangeOptions) {
+    options.signal?.addEventListener('abort', this.onAbort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.options.signal?.aborted) controller.abort(abortedError());
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    this.status = status;
+    this.retryAfter = headers['retry-after'];
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.size += chunk.length;
+    if (this.status >= 300) {
+      if (this.size <= MAX_ERROR_BYTES) this.chunks.push(chunk);
+      else if (this.size > MAX_ERROR_BYTES * 16) this.fail(this.statusError(this.text()));
+      return;
+    }
+    if (this.size > MAX_ANSWER_BYTES) this.fail(brokenAnswer('more than can be read'));
+    else this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.finish();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.options.reject(
+      this.status >= 300 ? this.statusError(this.text()) : errorOfConnection(error, this.status > 0),
+    );
+  }
+
+  private bytes(): Buffer {
+    const only = this.chunks.length === 1 ? this.chunks[0] : undefined;
+    return only ?? Buffer.concat(this.chunks);
+  }
+
+  private text(): string {
+    return this.bytes().toString('utf8');
+  }
+
+  private finish(): void {
+    this.controller = null;
+    this.options.signal?.removeEventListener('abort', this.onAbort);
+    if (this.status >= 200 && this.status < 300) this.options.resolve(this.bytes());
+    else this.options.reject(this.statusError(this.text()));
+  }
+
+  private statusError(body: string): Error {
+    return errorOfStatus({
+      status: this.status,
+      body,
+      retryAfter: this.retryAfter,
+      secrets: this.options.secrets,
+      keyed: this.options.keyed,
+    });
+  }
+
+  private fail(error: Error): void {
+    this.options.signal?.removeEventListener('abort', this.onAbort);
+    this.options.reject(error);
+    this.controller?.abort(error);
+  }
+}
