@@ -1,5 +1,5 @@
 import type { Route } from '../shared/route.types.js';
-import { CHAT_FIELDS } from '../shared/openapi/chat-schema.js';
+import { CHAT_FIELDS, TOOLS_IN_ONE_FORM } from '../shared/openapi/chat-schema.js';
 import { withOptional } from '../shared/openapi/json-schema.js';
 import { BODY_LIMITS } from '../shared/route.types.js';
 
@@ -38,6 +38,7 @@ export const chatRoutes: Route[] = [
       limitBytes: BODY_LIMITS.large,
       open: true,
       extra: CHAT_FIELDS,
+      rules: TOOLS_IN_ONE_FORM,
       example: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
     },
     raw: 'chat',

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createImage } from '../support/storage.js';
@@ -7,6 +11,7 @@ import { eventually } from '../support/wait.js';
 
 const MB = 1_048_576;
 const LIMIT_MB = 3;
+const PENDING = 2;
 
 let server: TestServer;
 /** A PNG of noise, about a megabyte, as a data: URL. */
@@ -14,10 +19,12 @@ let picture: string;
 let pictureBytes: number;
 beforeAll(async () => {
   server = await startPenstock({
+    env: { EGRESS_ALLOW: '127.0.0.0/8' },
     plans: {
       plans: {
         business_monthly: { storage: { maxMb: LIMIT_MB }, rate: { rpm: 6000, burst: 6000 } },
         pro_monthly: { storage: { maxMb: -1 } },
+        cli_pro: { maxPendingJobs: PENDING, limits: { image_generations: 100, image_edits: 100 } },
       },
       endpointLimits: {
         image_edit: { limit: 1000, windowSeconds: 60 },
@@ -229,7 +236,7 @@ describe('inputs of work that came to nothing go at once', () => {
     await nothingLeft(key, orgId);
   });
 
-  test('of requests that are refused after their files came: 400, 402 and 429', async () => {
+  test('of requests that are refused after their files came: 400 and 402', async () => {
     const { key, orgId } = await server.createOrg({ plan: 'pro_monthly' });
     const small = `data:image/png;base64,${(await createImage(32)).toString('base64')}`;
     const other = edit({ operation: 'inpainting', mask: small, prompt: 'x' });
@@ -238,6 +245,28 @@ describe('inputs of work that came to nothing go at once', () => {
     expect((await server.rest('POST', '/images/edits', { key, body: edit() })).status).toBe(402);
     expect(await onDisk(orgId)).toBe(0);
     expect(await use(key)).toMatchObject({ files: 0, usedBytes: 0 });
+  });
+
+  test('of a request that is refused with 429, since other jobs were made while its file came', async () => {
+    const { key, orgId } = await server.createOrg({ plan: 'cli_pro' });
+    const asked = Promise.withResolvers<ServerResponse>();
+    const pictures = createServer((_, response) => asked.resolve(response)).listen(0, '127.0.0.1');
+    await once(pictures, 'listening');
+    try {
+      const image = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}/weir.png`;
+      const late = server.rest('POST', '/images/edits', { key, body: edit({ image }) });
+      const response = await asked.promise;
+      const body = { prompt: SLOW, size: '512x512' };
+      for (let i = 0; i < PENDING; i++)
+        expect((await server.rest('POST', '/images/generations?async=true', { key, body })).status).toBe(200);
+      response.setHeader('content-type', 'image/png').end(Buffer.from(picture.split(',')[1]!, 'base64'));
+      expect(await late).toMatchObject({ status: 429, body: { error: 'Too many pending jobs' } });
+      expect(await onDisk(orgId)).toBe(0);
+      expect(await use(key)).toMatchObject({ files: 0, usedBytes: 0 });
+    } finally {
+      pictures.closeAllConnections();
+      pictures.close();
+    }
   });
 
   test('of a second input that does not fit the first one goes too', async () => {

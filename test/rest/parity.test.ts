@@ -20,6 +20,7 @@ function operationOf(document: string): string {
 const GRAPHQL_ONLY = new Set([
   'query viewer',
   'query organization',
+  'query storage',
   'query version',
   'query estimate',
   'query usageRecords',

@@ -154,3 +154,10 @@ export const CHAT_FIELDS: Record<string, JsonSchema> = {
   stream_options: nullable({ type: 'object', properties: { include_usage: { type: ['boolean', 'null'] } } }),
   stream: { type: ['boolean', 'null'], default: false, description: 'True streams the answer.' },
 };
+
+const SOME: JsonSchema = { type: 'array', minItems: 1 };
+
+/** A request offers functions in one of the two forms. */
+export const TOOLS_IN_ONE_FORM: JsonSchema = {
+  not: { properties: { tools: SOME, functions: SOME }, required: ['tools', 'functions'] },
+};
