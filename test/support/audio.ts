@@ -94,8 +94,8 @@ export function shownFrom(m4a: Buffer, samples: number): Buffer {
   return edited;
 }
 
-/** The Opus packets of an Ogg file in WebM. */
-export async function webmOf(ogg: Buffer): Promise<Buffer> {
+/** The Opus packets of an Ogg file in WebM, so many times one after the other. */
+export async function webmOf(ogg: Buffer, times = 1): Promise<Buffer> {
   const input = new Input({ formats: ALL_FORMATS, source: new BufferSource(ogg) });
   const track = await input.getPrimaryAudioTrack();
   if (!track) throw new Error('no audio');
@@ -105,8 +105,16 @@ export async function webmOf(ogg: Buffer): Promise<Buffer> {
   output.addAudioTrack(source);
   await output.start();
   const decoderConfig = (await track.getDecoderConfig()) ?? undefined;
-  for await (const packet of new EncodedPacketSink(track).packets())
-    await source.add(packet, decoderConfig ? { decoderConfig } : undefined);
+  const packets = [];
+  for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet);
+  const last = packets.at(-1);
+  const seconds = last === undefined ? 0 : last.timestamp + last.duration;
+  for (let n = 0; n < times; n++)
+    for (const packet of packets)
+      await source.add(
+        n === 0 ? packet : packet.clone({ timestamp: packet.timestamp + n * seconds }),
+        decoderConfig ? { decoderConfig } : undefined,
+      );
   await output.finalize();
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }

@@ -24,6 +24,8 @@ export interface TestKafka {
   brokers: string[];
   /** SIGKILL. */
   kill(): Promise<void>;
+  /** SIGSTOP: its connections stay, and nothing answers; `kill` ends that too. */
+  pause(): void;
   /** Starts it again on the data that it has; resolves when it answers. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -217,5 +219,6 @@ export async function startKafka(): Promise<TestKafka | null> {
     await stop();
     throw error;
   }
-  return { brokers, kill: () => end('SIGKILL'), restart: start, stop };
+  const pause = (): void => void child?.kill('SIGSTOP');
+  return { brokers, pause, kill: () => end('SIGKILL'), restart: start, stop };
 }

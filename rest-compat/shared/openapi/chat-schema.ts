@@ -144,7 +144,11 @@ export const CHAT_FIELDS: Record<string, JsonSchema> = {
         type: 'object',
         properties: {
           type: { type: 'string', const: 'json_schema' },
-          json_schema: { type: 'object', properties: { name: TEXT, schema: { type: 'object' } } },
+          json_schema: {
+            type: 'object',
+            description:
+              'As the convention has it: `{name, schema, strict}`. What it holds is judged by the model.',
+          },
         },
         required: ['type', 'json_schema'],
       },
