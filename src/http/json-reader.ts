@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.js';
+import { fileTooLarge } from '../contract/errors.js';
 import type { ApiError } from '../contract/errors.js';
 import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, tooDeep, tooMany } from './json-shape.js';
 import { checkText, malformed } from './json-text.js';
@@ -9,7 +9,7 @@ const PIECE_BYTES = 128 * 1024;
 /** Tokens that are read between two looks at the clock. */
 const TOKENS = 64;
 /** A file of 25 MB as base64 is shorter. What is longer takes too long to be made a text in one go. */
-const MAX_STRING_BYTES = 36 * 1024 * 1024;
+const MAX_STRING_MB = 36;
 /** No number says more in more characters. */
 const MAX_NUMBER_LENGTH = 1000;
 /** About what a value takes besides its text. */
@@ -68,7 +68,7 @@ export class JsonReader {
 
   /**
    * Reads on until about `until`. True: {@link value} is there.
-   * @throws ApiError invalid_request
+   * @throws ApiError invalid_request, payload_too_large
    */
   read(until: number): boolean {
     for (let token = 1; this.#skipBlanks(); token++) {
@@ -195,7 +195,8 @@ export class JsonReader {
       }
     }
     if (at >= bytes.length) throw malformed();
-    if (at - open.start > MAX_STRING_BYTES) throw invalid('JSON has a string that is too long');
+    if (at - open.start > MAX_STRING_MB * 1024 * 1024)
+      throw fileTooLarge(this.paramOf(this.#path(false)) ?? 'A string', MAX_STRING_MB);
     // No piece ends within a character.
     while (((bytes[at] as number) & 0xc0) === 0x80) at++;
     if (open.escaped) this.#decode(open, at);

@@ -104,8 +104,8 @@ const FUNCTION: JsonSchema = {
   type: 'object',
   properties: {
     name: NAME,
-    description: NULLABLE_TEXT,
-    parameters: { type: ['object', 'null'] },
+    description: { description: 'What it does, in words; as the model takes it.' },
+    parameters: { description: 'A JSON Schema of the arguments, as the model takes it.' },
   },
   required: ['name'],
 };
