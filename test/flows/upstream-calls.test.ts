@@ -116,4 +116,23 @@ describe.each(WAYS)('an answer that is %s', (way) => {
     const text = await odd.joined(reply);
     expect([...text].sort().join('')).toBe([...once].sort().join(''));
   });
+
+  const held = part('go', '', { id: 'c1' });
+  const begun = part('get_weather', '{"city":"Rome"}', { id: 'c0' });
+  const goCall = { id: 'c1', name: 'go', arguments: '' };
+  test.each([
+    ['alone', [chunk({ tool_calls: [held] })], [goCall]],
+    ['after its role', [chunk({ role: 'assistant' }), chunk({ tool_calls: [held] })], [goCall]],
+    [
+      'after another',
+      [chunk({ tool_calls: [begun] }), chunk({ tool_calls: [{ ...held, index: 1 }] })],
+      [{ ...weather[0]!, id: 'c0' }, goCall],
+    ],
+  ])(
+    'has a call whose name could have gone on, %s, where it ends without a finish reason',
+    async (_what, chunks, calls) => {
+      const reply = { chunks: [...chunks, DONE_EVENT] };
+      expect(await odd.ask(way, reply)).toMatchObject({ calls, finish: 'tool_calls', content: null });
+    },
+  );
 });

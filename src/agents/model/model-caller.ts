@@ -157,6 +157,8 @@ async function stream(
     reader.answer.usage = usage;
     for (let raw = await chunks.next(); raw !== null; raw = await chunks.next())
       reader.take(parseChunk(raw, calls));
+    const closing = calls.closing();
+    if (closing !== null) reader.take(parseChunk(closing, calls));
   } catch (error) {
     chunks.cancel();
     // The answer was whole already; only its end was missing.

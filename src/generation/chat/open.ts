@@ -32,7 +32,9 @@ export async function openAnswer(provider: ChatProvider, call: ChatCall): Promis
     let usage: Fields | null = null;
     let first: Chunk | null = null;
     const calls = new StreamedCalls(toolNames(call.body));
-    for (let raw = await chunks.next(); raw !== null; raw = await chunks.next()) {
+    for (;;) {
+      const raw = (await chunks.next()) ?? calls.closing();
+      if (raw === null) break;
       const chunk = parseChunk(raw, calls);
       usage = laterUsage(usage, chunk.usage);
       if (chunk.finishes || bringsSomething(chunk))

@@ -190,6 +190,8 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
 
   /** The upstream has ended: charge, then hand out the last chunks. */
   private async end(): Promise<string | null> {
+    const closing = this.held ? null : this.options.calls.closing();
+    if (closing !== null) this.take(parseChunk(closing, this.options.calls));
     if (!this.held && this.delivered.length === 0)
       throw await this.failed(new Error('The upstream ended without an answer'));
     const finish = this.held ?? this.writer.bareFinish(this.reasonOf('stop'));

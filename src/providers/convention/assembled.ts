@@ -56,6 +56,8 @@ export class AssembledAnswer {
 
   /** @param isEnded the stream said that it ends. @throws UpstreamError where nothing was answered, or the answer was cut off */
   answer(isEnded: boolean): ChatObject {
+    const closing = isEnded ? this.calls.closing() : null;
+    if (closing !== null) this.take(closing);
     const choices = [...this.choices].map(([index, { message, finish, rest, logprobs }]) => {
       if (finish === null && !isEnded) throw brokenAnswer('a stream without its end');
       const said = message.message();

@@ -122,6 +122,10 @@ class NumberedCalls {
     });
   }
 
+  hasHeld(): boolean {
+    return [...this.byIndex.values()].some((call) => call.held !== null);
+  }
+
   /** Calls whose names got no further. */
   flush(): Fields[] {
     return [...this.byIndex.values()].flatMap((call) =>
@@ -208,6 +212,14 @@ export class StreamedCalls {
     if (left.length === 0) return delta;
     const { tool_calls: calls } = delta;
     return { ...delta, tool_calls: [...left, ...(Array.isArray(calls) ? (calls as unknown[]) : [])] };
+  }
+
+  /** A chunk that ends the choices whose calls still wait, for an upstream that ends without a finish reason; null where none do. */
+  closing(): string | null {
+    const open = [...(this.choices ?? [])].filter(([, calls]) => calls.hasHeld());
+    if (open.length === 0) return null;
+    const choices = open.map(([index]) => ({ index, delta: {}, finish_reason: 'tool_calls' }));
+    return JSON.stringify({ choices });
   }
 
   /** The convention's older form, which has room for one call. */

@@ -54,18 +54,22 @@ function countsIn(usage: Fields): Counts {
   return counts;
 }
 
-/** Where an answer, chunk or choice may tell its usage, the convention's place first. */
-function* placesOf(said: Fields): Generator<unknown> {
-  const { usage, x_groq: groq, choices, message, delta, usageMetadata, meta } = said;
-  yield usage;
-  yield usageMetadata;
-  if (isFields(groq)) yield groq['usage'];
-  if (isFields(meta)) yield meta['tokens'];
-  if (isFields(message)) yield message['usage'];
-  if (isFields(delta)) yield delta['usage'];
-  if (Array.isArray(choices)) for (const choice of choices) if (isFields(choice)) yield* placesOf(choice);
+/** Where an answer, chunk or choice may tell its usage, the convention's place first. No generator: chunks of a stream come here. */
+function placesOf(said: Fields, places: Fields[] = []): Fields[] {
+  const add = (place: unknown): void => {
+    if (isFields(place)) places.push(place);
+  };
+  const { usage, usageMetadata, x_groq: groq, meta, message, delta, choices } = said;
+  add(usage);
+  add(usageMetadata);
+  if (isFields(groq)) add(groq['usage']);
+  if (isFields(meta)) add(meta['tokens']);
+  if (isFields(message)) add(message['usage']);
+  if (isFields(delta)) add(delta['usage']);
+  if (Array.isArray(choices)) for (const choice of choices) if (isFields(choice)) placesOf(choice, places);
   // Counts that stand beside the answer itself.
-  if ('eval_count' in said || 'prompt_eval_count' in said) yield said;
+  if ('eval_count' in said || 'prompt_eval_count' in said) places.push(said);
+  return places;
 }
 
 /** The convention's counts as they are told already. */
@@ -79,7 +83,6 @@ function isPlain({ prompt_tokens, completion_tokens }: Fields): boolean {
  */
 export function usageIn(said: Fields): Fields | null {
   for (const place of placesOf(said)) {
-    if (!isFields(place)) continue;
     if (isPlain(place)) return place;
     const counts = countsIn(place);
     if (Object.keys(counts).length > 0) return place === said ? counts : { ...place, ...counts };
