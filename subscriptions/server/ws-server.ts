@@ -14,7 +14,7 @@ const CHECK_INTERVAL_MS = 2_500;
 const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
-export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
+export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn' | 'keyShown'> {
   /** Whether a page of this origin may connect although its browser sends a cookie. */
   allowsOrigin(origin: string, request: IncomingMessage): boolean;
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
@@ -22,6 +22,10 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
   strangerRate(request: IncomingMessage): RateState;
+  /** Counts a connection that waits for its key; `drop` is called where too many wait. */
+  awaitKey(request: IncomingMessage, stream: Duplex, drop: () => void): void;
+  /** Its key is good: it waits no more. */
+  keyShown(stream: Duplex): void;
   /** Counts a refused key against the client's address. False: it had tried too many already. */
   refusedAddress(request: IncomingMessage): boolean;
   /** How long a client may accept nothing, default 15 s. */
@@ -71,8 +75,11 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       client: dependencies.clientOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);
-    connections.set(socket, new Connection(socket, stream, origin, { ...dependencies, turn, refused }));
+    const keyShown = () => dependencies.keyShown(stream);
+    const connection = new Connection(socket, stream, origin, { ...dependencies, turn, refused, keyShown });
+    connections.set(socket, connection);
     socket.on('close', () => connections.delete(socket));
+    dependencies.awaitKey(request, stream, () => connection.drop());
   };
   return {
     handleUpgrade(request, socket, head) {

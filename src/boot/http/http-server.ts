@@ -1,14 +1,15 @@
 import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { Server as NetServer, type AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
-import type { Addressed } from './client-address.js';
+import { createPeerAddress, type Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
+import { createStrangerSockets, type StrangerSockets } from './stranger-sockets.js';
 import { createWaitingRoom } from './waiting-room.js';
 import type { Upgrade } from './waiting-room.js';
 
@@ -62,6 +63,8 @@ export interface DrainOptions {
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
 export interface HttpServer {
   readonly port: number;
+  /** Its connections whose callers have shown no key. */
+  readonly strangers: StrangerSockets;
   /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
@@ -73,18 +76,31 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  port: number;
+  host: string;
+  role: string;
+  trustProxy: string[];
+}
+
 /** @throws Error EADDRINUSE and other faults of listening */
-export async function listen(options: { port: number; host: string; role: string }): Promise<HttpServer> {
+export async function listen(options: ListenOptions): Promise<HttpServer> {
   const open = new SlotList<ServerResponse>();
   const room = createWaitingRoom(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
+  const strangers = createStrangerSockets();
   const answer: Route = (request, response) => {
+    const { socket } = request;
     observed(request).order = ++came;
+    strangers.leave(socket);
     const place = open.insert(response);
-    response.on('close', () => open.remove(place));
+    response.on('close', () => {
+      open.remove(place);
+      if (observed(request).call === null && !socket.destroyed) awaitKey(socket);
+    });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
@@ -92,6 +108,17 @@ export async function listen(options: { port: number; host: string; role: string
   };
   const server = createServer(SETTINGS, answer);
   const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
+  const addressOf = createPeerAddress(options.trustProxy);
+  const awaitKey = (socket: Socket) =>
+    strangers.enter(socket, {
+      address: addressOf(socket),
+      // One request may have come right behind another.
+      drop: () => void (answersOn(socket).length === 0 && socket.destroy()),
+    });
+  server.on('connection', (socket: Socket) => {
+    awaitKey(socket);
+    socket.on('close', () => strangers.leave(socket));
+  });
   answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
   // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
   server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
@@ -101,6 +128,7 @@ export async function listen(options: { port: number; host: string; role: string
   await startListening(server, options);
   return {
     port: (server.address() as AddressInfo).port,
+    strangers,
     serve(next, upgrade, rate) {
       route = next;
       rateOf = rate;
