@@ -50,6 +50,8 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     clientTracking: false,
+    // One message in each turn of the event loop: many that came together would hold everybody else up.
+    allowSynchronousEvents: false,
     handleProtocols: (protocols) =>
       protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
   });
