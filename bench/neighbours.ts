@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITED_ENDPOINTS } from '../src/contract/words.js';
 import { loopHold } from '../test/support/loop-delay.js';
 import type { Places } from './contenders.js';
 import { NEIGHBOUR_ATTACKS, type Aim } from './neighbour-attacks.js';
@@ -30,7 +31,12 @@ const LIMITS = Object.fromEntries(
 );
 /** No window and no quota keeps an attack from where it hurts. */
 const OPEN = { limits: LIMITS, rate: { rpm: 1_000_000, burst: 1_000_000 } };
-const PLANS = { plans: { free: OPEN, pro_monthly: OPEN, business_monthly: OPEN } };
+const PLANS = {
+  plans: { free: OPEN, pro_monthly: OPEN, business_monthly: OPEN },
+  endpointLimits: Object.fromEntries(
+    LIMITED_ENDPOINTS.map((name) => [name, { limit: 1_000_000, windowSeconds: 60 }]),
+  ),
+};
 
 interface Target {
   child: ChildProcess;
@@ -172,7 +178,7 @@ function row(name: string, { latencies, loop, isAlive }: Outcome): string[] {
 }
 
 /** What is left of an attack (jobs, runs, sockets) must not stand in the next one's figures: each has an installation of its own where it holds places. */
-const LASTING = /wait an hour|sockets|pages|estimates/;
+const LASTING = /wait an hour|pages|estimates/;
 
 export async function benchNeighbours(places: Places, durationMs: number): Promise<Verdict[]> {
   const checkout = process.env['NEIGHBOURS_OF'] ?? places.root;
@@ -187,11 +193,17 @@ export async function benchNeighbours(places: Places, durationMs: number): Promi
   };
   await measure(target, BEGIN_MS);
   const idle = await underAttack(places, target, { attack: null, durationMs });
-  rows.push(row('nobody', idle));
+  const tell = (name: string, outcome: Outcome): void => {
+    rows.push(row(name, outcome));
+    // Whoever breaks it off has what was measured so far.
+    console.log(rows.at(-1)?.join('  '));
+  };
+  tell('nobody', idle);
   const base = Math.max(LEAST_P99_MS / RATIO, at(idle.latencies.chat, 0.99));
-  for (const attack of Object.keys(NEIGHBOUR_ATTACKS)) {
+  const names = Object.keys(NEIGHBOUR_ATTACKS);
+  for (const attack of names) {
     const outcome = await underAttack(places, target, { attack, durationMs });
-    rows.push(row(attack, outcome));
+    tell(attack, outcome);
     verdicts.push(
       verdict(
         `chat p99 beside ${attack}, times that beside nobody`,
@@ -199,11 +211,12 @@ export async function benchNeighbours(places: Places, durationMs: number): Promi
         RATIO,
       ),
     );
+    if (attack === names.at(-1)) break;
     if (LASTING.test(attack) || !outcome.isAlive) await begin();
     else await sleep(RECOVER_MS);
   }
   const head = ['', ...CALLS.map(({ name }) => `${name} p50 / p99 / worst ms`), 'loop p99', 'worst', ''];
   table(`Beside a neighbour who …, ${checkout}`, head, rows);
-  await stopOne(target.child);
+  if (target.child.exitCode === null && target.child.signalCode === null) await stopOne(target.child);
   return verdicts;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { writeFault, type BareFault } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
@@ -44,17 +44,19 @@ export interface GraphqlWsServer {
   close(): Promise<void>;
 }
 
+const SETTINGS: ServerOptions = {
+  noServer: true,
+  maxPayload: MAX_MESSAGE_BYTES,
+  perMessageDeflate: false,
+  clientTracking: false,
+  // One message in each turn of the event loop: many that came together would hold everybody else up.
+  allowSynchronousEvents: false,
+  handleProtocols: (protocols) =>
+    protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
+};
+
 export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
-  const server = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-    clientTracking: false,
-    // One message in each turn of the event loop: many that came together would hold everybody else up.
-    allowSynchronousEvents: false,
-    handleProtocols: (protocols) =>
-      protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
-  });
+  const server = new WebSocketServer(SETTINGS);
   server.on('wsClientError', ({ message }: Error, socket: Duplex, request: IncomingMessage) => {
     const rate = dependencies.strangerRate(request);
     writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });

@@ -92,15 +92,10 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
   const strangers = createStrangerSockets();
+  const awaitKey = keyAwaiter(strangers, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
-    const { socket } = request;
     observed(request).order = ++came;
-    strangers.leave(socket);
-    const place = open.insert(response);
-    response.on('close', () => {
-      open.remove(place);
-      if (observed(request).call === null && !socket.destroyed) awaitKey(socket);
-    });
+    follow(response, { open, strangers, awaitKey });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
@@ -108,17 +103,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   };
   const server = createServer(SETTINGS, answer);
   const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
-  const addressOf = createPeerAddress(options.trustProxy);
-  const awaitKey = (socket: Socket) =>
-    strangers.enter(socket, {
-      address: addressOf(socket),
-      // One request may have come right behind another.
-      drop: () => void (answersOn(socket).length === 0 && socket.destroy()),
-    });
-  server.on('connection', (socket: Socket) => {
-    awaitKey(socket);
-    socket.on('close', () => strangers.leave(socket));
-  });
+  server.on('connection', awaitKey);
   answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
   // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
   server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
@@ -154,12 +139,56 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
       for (const response of open) if (!response.req.complete) refuseStopping(response, rateOf(response.req));
       await until(performance.now() + LAST_WORDS_MS, isOver);
     },
-    async close() {
-      stopListening(server);
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeAll(server),
+  };
+}
+
+async function closeAll(server: Server): Promise<void> {
+  stopListening(server);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** From a request to the end of its answer: meanwhile its connection waits for nothing. */
+function follow(
+  response: ServerResponse,
+  {
+    open,
+    strangers,
+    awaitKey,
+  }: {
+    open: SlotList<ServerResponse>;
+    strangers: StrangerSockets;
+    awaitKey(socket: Socket): void;
+  },
+): void {
+  const { req: request } = response;
+  const { socket } = request;
+  strangers.leave(socket);
+  const place = open.insert(response);
+  response.on('close', () => {
+    open.remove(place);
+    if (observed(request).call === null && !socket.destroyed) awaitKey(socket);
+  });
+}
+
+/** Counts a connection among the strangers'; one that is dropped may have been asked something in that moment, and is spared. */
+function keyAwaiter(
+  strangers: StrangerSockets,
+  { trustProxy }: ListenOptions,
+  isBusy: (socket: Socket) => boolean,
+): (socket: Socket) => void {
+  const addressOf = createPeerAddress(trustProxy);
+  const leave = function (this: Socket) {
+    strangers.leave(this);
+  };
+  return (socket) => {
+    strangers.enter(socket, {
+      address: addressOf(socket),
+      drop: () => void (isBusy(socket) || socket.destroy()),
+    });
+    socket.off('close', leave).on('close', leave);
   };
 }
 
