@@ -1,7 +1,7 @@
 /**
  * The comparison: what Penstock's work costs beside bare programs and peers, on this machine, in one run. Figures are CPU from the operating system,
  * rates and latencies; the targets are ratios wherever they can be, so that they hold on any machine. Some ten minutes; `--quick` takes
- * three. Names of parts (`chat documents reservations agents jobs subscriptions webhooks outbox idle`) run those alone.
+ * three. Names of parts (`chat documents reservations agents jobs subscriptions webhooks outbox idle neighbours`) run those alone.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { startField, type Places } from './contenders.js';
 import { benchDocuments } from './documents.js';
 import { benchFilms } from './films.js';
 import { fsyncMs } from './measure.js';
+import { benchNeighbours } from './neighbours.js';
 import { stopAll } from './processes.js';
 import { printVerdicts, type Verdict } from './report.js';
 import { benchIdle, benchJobs, benchOutbox, benchWebhooks } from './events.js';
@@ -50,6 +51,7 @@ const PARTS: Record<string, (places: Places) => Promise<Verdict[]>> = {
   webhooks: (places) => benchWebhooks(places, quick ? 1 : 3, quick ? 8_000 : 12_000),
   outbox: (places) => benchOutbox(places, quick ? 1 : 3, quick ? 50_000 : 150_000),
   idle: (places) => benchIdle(places, quick ? 10 : 30),
+  neighbours: (places) => benchNeighbours(places, quick ? 5_000 : 9_000),
 };
 
 async function compare(places: Places): Promise<Verdict[]> {

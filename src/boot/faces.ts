@@ -43,6 +43,7 @@ import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
 import { observed } from './http/observed-request.js';
+import type { StrangerSockets } from './http/stranger-sockets.js';
 import type { RouterOptions } from './http/router.js';
 import { traceOperations } from './telemetry/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
@@ -53,6 +54,8 @@ interface FaceOptions {
   closers: Closers;
   draining: AbortSignal;
   cors: Cors;
+  /** Connections whose callers have shown no key. */
+  strangerSockets: StrangerSockets;
 }
 
 /** The faces of the API: REST, GraphQL over HTTP, Server-Sent Events and WebSocket, all on one schema. */
@@ -213,6 +216,9 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
     strangerRate: (request) => addressLimit.state(clientAddress(request)),
+    awaitKey: (request, stream, drop) =>
+      options.strangerSockets.enter(stream, { address: clientAddress(request), drop }),
+    keyShown: (stream) => options.strangerSockets.leave(stream),
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
     sessionOf: (request) =>
       request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,

@@ -171,8 +171,11 @@ async function serve(serving: Serving): Promise<Faces | null> {
   const checks = { database: () => isReached(foundation), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
+  const { strangers: strangerSockets } = server;
   const faces =
-    config.role === 'worker' ? null : await openFaces({ foundation, services, closers, draining, cors });
+    config.role === 'worker'
+      ? null
+      : await openFaces({ foundation, services, closers, draining, cors, strangerSockets });
   const route = createRouter({
     accessLog: createAccessLog(logger),
     cors,

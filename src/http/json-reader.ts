@@ -1,6 +1,6 @@
 import { fileTooLarge } from '../contract/errors.js';
 import type { ApiError } from '../contract/errors.js';
-import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, tooDeep, tooMany } from './json-shape.js';
+import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, MAX_OBJECT_MEMBERS, tooDeep, tooMany } from './json-shape.js';
 import { checkText, malformed } from './json-text.js';
 import type { ParamOf } from './json-text.js';
 
@@ -27,6 +27,7 @@ interface Level {
   of: unknown[] | Record<string, unknown>;
   /** Of an object: the name of the member that is being read. */
   key: string;
+  members: number;
 }
 
 /** A string that is longer than a piece. */
@@ -99,7 +100,7 @@ export class JsonReader {
     switch (this.#expected) {
       case 'colon':
         if (byte !== 0x3a) throw malformed();
-        if (++this.#members > MAX_MEMBERS) throw tooMany();
+        this.#countMember();
         return this.#step('value');
       case 'comma':
         return this.#afterValue(byte);
@@ -116,6 +117,11 @@ export class JsonReader {
       default:
         return this.#readValue(byte);
     }
+  }
+
+  #countMember(): void {
+    const level = this.#levels.at(-1);
+    if (++this.#members > MAX_MEMBERS || (level && ++level.members > MAX_OBJECT_MEMBERS)) throw tooMany();
   }
 
   #step(expected: Expected): void {
@@ -150,7 +156,7 @@ export class JsonReader {
   }
 
   #openLevel(of: Level['of'], expected: Expected): void {
-    if (this.#levels.push({ of, key: '' }) > MAX_DEPTH) throw tooDeep();
+    if (this.#levels.push({ of, key: '', members: 0 }) > MAX_DEPTH) throw tooDeep();
     this.#step(expected);
   }
 

@@ -4,6 +4,8 @@ import { invalid } from '../contract/errors.js';
 export const MAX_DEPTH = 500;
 /** Far more than any call needs, in all objects of a body together. */
 export const MAX_MEMBERS = 200_000;
+/** In one object. Whoever looks through one with more holds everybody else up: its names are gathered and sorted in one go. */
+export const MAX_OBJECT_MEMBERS = 20_000;
 /** Commas: of members, and of the items of all lists. */
 export const MAX_COMMAS = 1_000_000;
 /** Shorter texts are parsed as fast as they are looked through, whatever they hold. */

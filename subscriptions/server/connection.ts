@@ -20,7 +20,7 @@ import type { SharedResults } from './shared-results.js';
 /** Close codes that are ours beside the protocol's (trust 2). */
 export const STALLED = 4013;
 /** The protocol's own code of that number says of a second init that there are too many. */
-const TOO_MANY_STREAMS = 4429;
+const TOO_MANY = 4429;
 export const GOING_AWAY = 1001;
 
 const INIT_TIMEOUT_MS = 3_000;
@@ -47,6 +47,8 @@ export interface ConnectionDependencies {
   traced?: OperationTracer;
   /** Counts a refused key against the client's address. False: it had tried too many already. */
   refused(): boolean;
+  /** Called once its key is good. */
+  keyShown(): void;
 }
 
 /** @param parent the caller's `traceparent`; `run` gets that of the operation's own span */
@@ -87,7 +89,7 @@ export class Connection {
   /** @param stream what `socket` writes to */
   constructor(
     private readonly socket: WebSocket,
-    stream: Duplex,
+    private readonly stream: Duplex,
     private readonly origin: ConnectionOrigin,
     private readonly dependencies: ConnectionDependencies,
   ) {
@@ -110,6 +112,12 @@ export class Connection {
     this.#end();
     this.#outgoing.flush();
     this.socket.close(code, reason);
+  }
+
+  /** Too many wait for their keys, this one longest: nor is its answer to the close awaited. */
+  drop(): void {
+    this.close(TOO_MANY, 'Too many connections without a key');
+    this.stream.end(() => this.stream.destroy());
   }
 
   /** The process stops: what can be resumed ends now, the rest may finish. */
@@ -209,6 +217,7 @@ export class Connection {
       this.close(CloseCode.Unauthorized, 'Unauthorized'),
     );
     this.#forgetKey = forget;
+    this.dependencies.keyShown();
     this.#state = 'ready';
     this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
   }
@@ -219,7 +228,7 @@ export class Connection {
       this.#leavePlace = this.dependencies.streams.hold(principal);
       return true;
     } catch (error) {
-      this.close(TOO_MANY_STREAMS, (error as Error).message);
+      this.close(TOO_MANY, (error as Error).message);
       return false;
     }
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { writeFault, type BareFault } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
@@ -14,7 +14,7 @@ const CHECK_INTERVAL_MS = 2_500;
 const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
-export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn'> {
+export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn' | 'keyShown'> {
   /** Whether a page of this origin may connect although its browser sends a cookie. */
   allowsOrigin(origin: string, request: IncomingMessage): boolean;
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
@@ -22,6 +22,10 @@ export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'ref
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
   strangerRate(request: IncomingMessage): RateState;
+  /** Counts a connection that waits for its key; `drop` is called where too many wait. */
+  awaitKey(request: IncomingMessage, stream: Duplex, drop: () => void): void;
+  /** Its key is good: it waits no more. */
+  keyShown(stream: Duplex): void;
   /** Counts a refused key against the client's address. False: it had tried too many already. */
   refusedAddress(request: IncomingMessage): boolean;
   /** How long a client may accept nothing, default 15 s. */
@@ -40,15 +44,19 @@ export interface GraphqlWsServer {
   close(): Promise<void>;
 }
 
+const SETTINGS: ServerOptions = {
+  noServer: true,
+  maxPayload: MAX_MESSAGE_BYTES,
+  perMessageDeflate: false,
+  clientTracking: false,
+  // One message in each turn of the event loop: many that came together would hold everybody else up.
+  allowSynchronousEvents: false,
+  handleProtocols: (protocols) =>
+    protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
+};
+
 export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
-  const server = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-    clientTracking: false,
-    handleProtocols: (protocols) =>
-      protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
-  });
+  const server = new WebSocketServer(SETTINGS);
   server.on('wsClientError', ({ message }: Error, socket: Duplex, request: IncomingMessage) => {
     const rate = dependencies.strangerRate(request);
     writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });
@@ -71,8 +79,11 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
       client: dependencies.clientOf(request),
     };
     const refused = () => dependencies.refusedAddress(request);
-    connections.set(socket, new Connection(socket, stream, origin, { ...dependencies, turn, refused }));
+    const keyShown = () => dependencies.keyShown(stream);
+    const connection = new Connection(socket, stream, origin, { ...dependencies, turn, refused, keyShown });
+    connections.set(socket, connection);
     socket.on('close', () => connections.delete(socket));
+    dependencies.awaitKey(request, stream, () => connection.drop());
   };
   return {
     handleUpgrade(request, socket, head) {

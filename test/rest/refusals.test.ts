@@ -164,15 +164,20 @@ describe('a body', () => {
     }
   });
 
-  it('of more than 200,000 members is 400 before it is built, whatever its strings hold', async () => {
+  it('of more than 200,000 members, or of 20,000 in one object, is 400 before it is built, whatever its strings hold', async () => {
     const names = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}\\\\" : 1`).join(',');
     const text = JSON.stringify('"a": "b", '.repeat(200_000));
-    const named = (count: number) => `{"messages": ${text}, "logit_bias": {${names(count)}}}`;
+    const objects = (count: number): string =>
+      count > 20_000 ? `{${names(20_000)}},${objects(count - 20_000)}` : `{${names(count)}}`;
+    const named = (count: number) => `{"messages": ${text}, "logit_bias": [${objects(count)}]}`;
     const refusal = async (body: string) =>
       (await server.rest('POST', '/chat/completions', { key, body })).body;
     expect(await refusal(named(199_998))).toMatchObject({ error: 'messages must be a non-empty array' });
     const error = 'JSON has too many members';
     expect(await refusal(named(199_999))).toMatchObject({ error });
+    const inOne = (count: number) => `{"messages": ${text}, "logit_bias": {${names(count)}}}`;
+    expect(await refusal(inOne(20_000))).toMatchObject({ error: 'messages must be a non-empty array' });
+    expect(await refusal(inOne(20_001))).toMatchObject({ error });
     expect(await refusal(`{"messages":[${'[],'.repeat(1_000_001)}[]]}`)).toMatchObject({ error });
   });
 

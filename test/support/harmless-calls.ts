@@ -16,9 +16,9 @@ export const harmlessCalls = (): Attack[] => {
     calm('/audio/speech?async=true', { input: 'Hello' }),
     calm('/music/generations?async=true', { prompt: 'a' }),
     calm('/images/edits?async=true', { image: 'iVBORw0KGgo=', operation: 'superResolution', scale: 2 }),
-    calm('/audio/transcriptions?async=true', { audio: 'AAAA' }),
+    calm('/audio/transcriptions?async=true', { file: 'AAAA' }),
     calm('/videos/generations?async=true', { prompt: 'a' }),
-    calm('/webhooks', { url: 'https://example.com/', events: [] }),
+    calm('/webhooks', { name: 'a', url: 'https://example.com/', events: [] }),
   ])
     firsts.set(one.field, one);
   return [
@@ -26,7 +26,7 @@ export const harmlessCalls = (): Attack[] => {
     {
       field: 'agent',
       form: 'harmless',
-      send: rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input: 'Hello', stream: false }),
+      send: rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input: 'Hello' }),
     },
     { field: 'graphql', form: 'harmless', send: graphql('{ version }') },
   ];

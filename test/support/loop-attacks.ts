@@ -1,4 +1,5 @@
 import { longTexts, schemas, spacedBase64, type Hostile } from './hostile-texts.js';
+import { openRawWebSocket } from './raw-ws.js';
 import type { SpawnedServer } from './spawned.js';
 
 /** Who attacks: a key with everything allowed, and an agent of its organisation. */
@@ -12,19 +13,27 @@ export interface Attacker {
 export interface Attack {
   field: string;
   form: string;
-  /** Set where reading the body itself takes longer than any of the rest. */
-  limitMs?: number;
-  send(attacker: Attacker): Promise<number>;
+  send(attacker: Attacker): Promise<Told>;
+}
+
+export interface Told {
+  status: number;
+  /** What it was refused for. */
+  error?: string | undefined;
 }
 
 type Body = Record<string, unknown>;
 
 export const rest =
   (method: string, path: string | ((attacker: Attacker) => string), body: unknown, headers = {}) =>
-  async (attacker: Attacker): Promise<number> => {
+  async (attacker: Attacker): Promise<Told> => {
     const at = typeof path === 'string' ? path : path(attacker);
-    const { status } = await attacker.server.rest(method, at, { key: attacker.key, body, headers });
-    return status;
+    const told = await attacker.server.rest<{ error?: string }>(method, at, {
+      key: attacker.key,
+      body,
+      headers,
+    });
+    return { status: told.status, error: told.body?.error };
   };
 
 const chat = (body: Body) => rest('POST', '/chat/completions', body);
@@ -34,26 +43,31 @@ const says = (content: unknown, more: Body = {}) =>
 const each = (field: string, forms: readonly Hostile[], send: (value: never) => Attack['send']): Attack[] =>
   forms.map(({ form, value }) => ({ field, form, send: (attacker) => send(value as never)(attacker) }));
 
-/** Every fifth: each of them is work of seconds for a process of its own. */
-const some = (forms: Hostile<string>[]) => forms.filter((_, at) => at % 5 === 0);
+/**
+ * Fields share the code that reads them: the first, and the tokenizer's, meet all forms, the others one in six each, in turns, so that every
+ * form comes to several.
+ */
+let turn = 0;
+const some = <Value>(forms: Hostile<Value>[]): Hostile<Value>[] => {
+  const offset = turn++ % 6;
+  return forms.filter((_, at) => at % 6 === offset);
+};
 
-/** Of large bodies a few: most of their time is the parser's. */
-const LARGE = ['one letter', 'combining marks', 'slashes and line breaks', 'blanks', 'emoji joined'];
-const large = (forms: Hostile<string>[]) => forms.filter(({ form }) => LARGE.includes(form));
-
-/** A body of 8 to 16 MB, or of 150,000 members, is parsed in one go: what that takes on a busy machine. */
-const BODY_MS = 1000;
+/** What is linear in its length shows in a body that is as long as bodies may be. */
+const LONG = ['one letter', 'combining marks', 'slashes and line breaks', 'quotes'];
+const long = (): Hostile<string>[] => longTexts(12 * MB).filter(({ form }) => LONG.includes(form));
 
 const MB = 1_048_576;
-const texts = longTexts(300_000);
-const short = longTexts(10_000);
+const FILE_LENGTH = 2 * MB;
+const texts = longTexts(100_000);
+const short = longTexts(9_000);
 
 function chatAttacks(): Attack[] {
   const named = (name: string, parameters: unknown) => ({ type: 'function', function: { name, parameters } });
   return [
     ...each('chat messages[].content', texts, (text: string) => says(text)),
-    ...each('chat messages[].content of 8 MB', large(longTexts(8 * MB)), (text: string) => says(text)),
-    ...each('chat messages[].content (system)', texts, (text: string) =>
+    ...each('chat messages[].content of 12 MB', long(), (text: string) => says(text)),
+    ...each('chat messages[].content (system)', some(texts), (text: string) =>
       chat({
         max_tokens: 5,
         messages: [
@@ -62,7 +76,7 @@ function chatAttacks(): Attack[] {
         ],
       }),
     ),
-    ...each('chat tool result', texts, (text: string) =>
+    ...each('chat tool result', some(texts), (text: string) =>
       chat({
         max_tokens: 50,
         messages: [
@@ -77,17 +91,17 @@ function chatAttacks(): Attack[] {
         tools: [named('web_search', {}), named('create_document', {}), named('generate_chart', {})],
       }),
     ),
-    ...each('chat messages[].content with tools', texts, (text: string) =>
+    ...each('chat messages[].content with tools', some(texts), (text: string) =>
       says(`Draw a chart of ${text}`, {
         tools: ['web_search', 'generate_chart', 'create_document', 'generate_image'].map((name) =>
           named(name, {}),
         ),
       }),
     ),
-    ...each('chat messages[].content[].image_url', spacedBase64(6 * MB), (data: string) =>
+    ...each('chat messages[].content[].image_url', spacedBase64(FILE_LENGTH), (data: string) =>
       says([{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }]),
     ),
-    ...each('chat messages[].images', spacedBase64(6 * MB), (data: string) =>
+    ...each('chat messages[].images', some(spacedBase64(FILE_LENGTH)), (data: string) =>
       chat({ messages: [{ role: 'user', content: 'Hi', images: [data] }], max_tokens: 5 }),
     ),
     ...each('chat response_format.json_schema', schemas(), (schema: unknown) =>
@@ -99,7 +113,7 @@ function chatAttacks(): Attack[] {
     ...each('chat tools[].function.parameters', schemas(), (schema: unknown) =>
       says('Hi', { tools: [named('a', schema)], tool_choice: 'required', max_tokens: 100_000 }),
     ),
-    ...each('chat stop', short, (text: string) =>
+    ...each('chat stop', some(short), (text: string) =>
       says('Hi @sandbox{"tokens":3000}', {
         stop: Array.from({ length: 64 }, (_, at) => `${at}${text}`),
         max_tokens: 3000,
@@ -139,16 +153,16 @@ function chatAttacks(): Attack[] {
     ),
     {
       field: 'chat logit_bias',
-      form: '150,000 members',
+      form: '20,000 members',
       send: says('Hi', {
-        logit_bias: Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [at, 1])),
+        logit_bias: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [at, 1])),
       }),
     },
     {
       field: 'chat metadata',
-      form: '150,000 members',
+      form: '20,000 members',
       send: says('Hi', {
-        metadata: Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`k${at}`, 'v'])),
+        metadata: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, 'v'])),
       }),
     },
     {
@@ -182,6 +196,29 @@ function chatAttacks(): Attack[] {
   ];
 }
 
+/** A file of an agent's knowledge; its text is read after the answer. */
+const knowledge =
+  (text: string) =>
+  async ({ server, key, agentId }: Attacker): Promise<Told> => {
+    const form = new FormData();
+    form.append('file', new Blob([text]), 'a.txt');
+    const answer = await fetch(`${server.origin}/api/v1/agents/${agentId}/knowledge`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    });
+    return { status: answer.status, error: ((await answer.json()) as { error?: string }).error };
+  };
+
+const labels = (text: string) =>
+  Array.from({ length: 50 }, (_, at) => ({ label: `${at} ${text.slice(0, 80)}`, value: at }));
+
+/** A run whose model calls a tool with these arguments. */
+const runTool = (name: string, given: Body) =>
+  rest('POST', ({ agentId }) => `/agents/${agentId}/run`, {
+    input: `@sandbox${JSON.stringify({ steps: [{ tool_call: { name, arguments: given } }] })}`,
+  });
+
 function otherAttacks(): Attack[] {
   return [
     ...each('embeddings input', texts, (text: string) => rest('POST', '/embeddings', { input: text })),
@@ -202,12 +239,12 @@ function otherAttacks(): Attack[] {
       rest('POST', '/images/generations?async=true', { prompt }),
     ),
     ...each('speech input', some(longTexts(10_000)), (input: string) =>
-      rest('POST', '/audio/speech?async=true', { input, async: true }),
+      rest('POST', '/audio/speech?async=true', { input }),
     ),
     ...each('music prompt', some(longTexts(4000)), (prompt: string) =>
       rest('POST', '/music/generations?async=true', { prompt }),
     ),
-    ...each('edit image', spacedBase64(8 * MB), (image: string) =>
+    ...each('edit image', [...some(spacedBase64(FILE_LENGTH)), ...long().slice(0, 1)], (image: string) =>
       rest('POST', '/images/edits?async=true', { image, operation: 'superResolution', scale: 2 }),
     ),
     ...each(
@@ -219,41 +256,60 @@ function otherAttacks(): Attack[] {
       (image: string) =>
         rest('POST', '/images/edits?async=true', { image, operation: 'superResolution', scale: 2 }),
     ),
-    ...each('transcription file', spacedBase64(8 * MB), (file: string) =>
-      rest('POST', '/audio/transcriptions?async=true', { file, audio: file }),
+    ...each(
+      'transcription file',
+      [...some(spacedBase64(FILE_LENGTH)), ...long().slice(0, 1)],
+      (file: string) => rest('POST', '/audio/transcriptions?async=true', { file }),
     ),
-    ...each('video image', spacedBase64(8 * MB), (image: string) =>
-      rest('POST', '/videos/generations?async=true', { prompt: 'a', image }),
+    ...each('video image', [...some(spacedBase64(FILE_LENGTH)), ...long().slice(0, 1)], (image: string) =>
+      rest('POST', '/videos/generations?async=true', {
+        prompt: 'a',
+        mode: 'image_to_video',
+        source_image: image,
+      }),
     ),
-    ...each('agent system_prompt', longTexts(20_000), (text: string) =>
+    ...each('agent system_prompt', some(short), (text: string) =>
       rest('POST', '/agents', { name: 'a', system_prompt: text }),
     ),
-    ...each('agent run input', longTexts(30_000), (input: string) =>
-      rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input, message: input, stream: false }),
+    ...each('agent run input', some(short), (input: string) =>
+      rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input }),
     ),
     ...each(
       'agent run remembered facts',
       [
-        { form: 'my my my …', value: 'my '.repeat(10_000) },
-        { form: 'please please …', value: 'please '.repeat(4000) },
-        { form: 'blank lines', value: ' \n'.repeat(15_000) },
+        { form: 'my my my …', value: 'my '.repeat(3_000) },
+        { form: 'please please …', value: 'please '.repeat(1_400) },
+        { form: 'blank lines', value: `${' \n'.repeat(4_900)}I am Tom` },
       ],
-      (input: string) =>
-        rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input, message: input, stream: false }),
+      (input: string) => rest('POST', ({ agentId }) => `/agents/${agentId}/run`, { input }),
     ),
-    ...each('webhook url', longTexts(8000), (text: string) =>
-      rest('POST', '/webhooks', { url: `https://example.com/${text}`, events: ['job.completed'] }),
+    ...each('agent run conversation_history', some(texts), (content: string) =>
+      rest('POST', ({ agentId }) => `/agents/${agentId}/run`, {
+        input: 'Hello',
+        conversation_history: [{ role: 'user', content }],
+      }),
     ),
-    ...each('webhook custom_headers', longTexts(8000), (text: string) =>
+    ...each('knowledge text', some(longTexts(MB)), knowledge),
+    ...each('agent chart', some(longTexts(2000)), (title: string) =>
+      runTool('generate_chart', { type: 'bar', title, data: labels(title) }),
+    ),
+    ...each('agent document', some(longTexts(8000)), (content: string) =>
+      runTool('create_document', { title: 'a', content, format: 'pdf' }),
+    ),
+    ...each('webhook url', some(longTexts(8000)), (text: string) =>
+      rest('POST', '/webhooks', { name: 'a', url: `https://example.com/${text}`, events: ['job.completed'] }),
+    ),
+    ...each('webhook custom_headers', some(longTexts(8000)), (text: string) =>
       rest('POST', '/webhooks', {
+        name: 'a',
         url: 'https://example.com/',
         events: ['job.completed'],
         custom_headers: Object.fromEntries(
-          Array.from({ length: 1000 }, (_, at) => [`x-${at}`, text.slice(0, 500)]),
+          Array.from({ length: 1000 }, (_, at) => [`x-${at}`, text.slice(0, 100)]),
         ),
       }),
     ),
-    ...each('query string', longTexts(12_000), (text: string) =>
+    ...each('query string', some(longTexts(12_000)), (text: string) =>
       rest('GET', `/jobs?status=${encodeURIComponent(text).slice(0, 14_000)}`, undefined),
     ),
     {
@@ -261,7 +317,7 @@ function otherAttacks(): Attack[] {
       form: '4,000 fields',
       send: rest('GET', `/jobs?${'a=&'.repeat(4000)}`, undefined),
     },
-    ...each('cursor', longTexts(3000), (text: string) =>
+    ...each('cursor', some(longTexts(3000)), (text: string) =>
       rest('GET', `/jobs?after=${encodeURIComponent(text).slice(0, 9000)}&cursor=x`, undefined),
     ),
     {
@@ -303,7 +359,12 @@ function otherAttacks(): Attack[] {
 export const graphql =
   (query: string, variables: Body = {}) =>
   async ({ server, key }: Attacker) =>
-    (await server.graphql(query, { key, variables })).status;
+    told(await server.graphql(query, { key, variables }));
+
+const told = ({ status, errors: [error] }: { status: number; errors: { message: string }[] }): Told => ({
+  status,
+  error: error?.message,
+});
 
 function graphqlAttacks(): Attack[] {
   const fragments = Array.from(
@@ -317,12 +378,12 @@ function graphqlAttacks(): Attack[] {
     {
       field: 'graphql query',
       form: 'blanks and commas',
-      send: graphql(`{ ${' ,'.repeat(400_000)} version }`),
+      send: graphql(`{ ${' ,'.repeat(400_000)} __typename }`),
     },
     {
       field: 'graphql query',
       form: 'a comment of 800 KB',
-      send: graphql(`#${long.slice(0, 800_000)}\n{ version }`),
+      send: graphql(`#${long.slice(0, 800_000)}\n{ __typename }`),
     },
     {
       field: 'graphql query',
@@ -338,7 +399,7 @@ function graphqlAttacks(): Attack[] {
         }
         ${fragments.join(' ')}
         fragment f150 on Query {
-          version
+          __typename
         }
       `),
     },
@@ -350,20 +411,20 @@ function graphqlAttacks(): Attack[] {
     {
       field: 'graphql query',
       form: 'inline fragments',
-      send: graphql(`{ ${'... on Query { '.repeat(300)} version ${'}'.repeat(300)} }`),
+      send: graphql(`{ ${'... on Query { '.repeat(300)} __typename ${'}'.repeat(300)} }`),
     },
     {
       field: 'graphql variables',
-      form: '150,000 that nothing declares',
+      form: '20,000 that nothing declares',
       send: graphql(
-        '{ version }',
-        Object.fromEntries(Array.from({ length: 150_000 }, (_, at) => [`v${at}`, at])),
+        '{ __typename }',
+        Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`v${at}`, at])),
       ),
     },
     {
       field: 'graphql variables',
       form: 'lists of lists',
-      send: graphql('mutation ($i: EmbeddingInput!) { createEmbedding(input: $i) { model } }', {
+      send: graphql('mutation ($i: CreateEmbeddingsInput!) { createEmbeddings(input: $i) { model } }', {
         i: { input: Array.from({ length: 90_000 }, () => [[1]]) },
       }),
     },
@@ -377,12 +438,46 @@ function graphqlAttacks(): Attack[] {
   ];
 }
 
+/** An operation in a message of a WebSocket, sent so often at once. */
+const message =
+  (payload: Body, times = 20) =>
+  async ({ server, key }: Attacker): Promise<Told> => {
+    const ws = await openRawWebSocket(`${server.origin.replace('http', 'ws')}/graphql`);
+    ws.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } });
+    await ws.next('connection_ack');
+    for (let id = 0; id < times; id++) ws.send({ id: String(id), type: 'subscribe', payload });
+    ws.send({ type: 'ping' });
+    const end = await Promise.race([ws.next('pong'), ws.closed]);
+    ws.socket.close();
+    return { status: 200, error: 'reason' in end ? String(end['reason']) : undefined };
+  };
+
+function webSocketAttacks(): Attack[] {
+  return [
+    ...each('websocket query', some(longTexts(200_000)), (text: string) => message({ query: `{ ${text} }` })),
+    ...each('websocket variables', some(longTexts(80_000)), (text: string) =>
+      message({ query: '{ __typename }', variables: { text } }),
+    ),
+    {
+      field: 'websocket variables',
+      form: '9,000 members',
+      send: message({
+        query: '{ __typename }',
+        variables: Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`v${at}`, at])),
+      }),
+    },
+    {
+      field: 'websocket variables',
+      form: '80,000 lists',
+      send: message({ query: '{ __typename }', variables: { a: Array.from({ length: 80_000 }, () => []) } }),
+    },
+  ];
+}
+
 /** The worst that is known of each field. */
-export const loopAttacks = (): Attack[] =>
-  [...chatAttacks(), ...otherAttacks(), ...graphqlAttacks()].map((attack) =>
-    /150,000|8 MB|edit image|transcription file|video image|image_url|images/.test(
-      `${attack.field} ${attack.form}`,
-    )
-      ? { ...attack, limitMs: BODY_MS }
-      : attack,
-  );
+export const loopAttacks = (): Attack[] => [
+  ...chatAttacks(),
+  ...otherAttacks(),
+  ...graphqlAttacks(),
+  ...webSocketAttacks(),
+];

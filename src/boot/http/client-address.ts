@@ -16,8 +16,7 @@ export type ClientAddress = (request: Addressed) => string;
  * no proxy of ours is the client. IPv6 clients count by their /64 network, of which a client owns every address.
  */
 export function createClientAddress(trustProxy: string[]): ClientAddress {
-  const trusted = proxyList(trustProxy);
-  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  const isTrusted = proxiesOf(trustProxy);
   return (request) => {
     let address = plain(remoteAddressOf(request.socket));
     if (trustProxy.length === 0) return network(address);
@@ -30,6 +29,20 @@ export function createClientAddress(trustProxy: string[]): ClientAddress {
     }
     return network(address);
   };
+}
+
+/** The address at the other end of a connection on which nothing was asked yet; null for a proxy of ours. */
+export function createPeerAddress(trustProxy: string[]): (socket: Duplex) => string | null {
+  const isTrusted = proxiesOf(trustProxy);
+  return (socket) => {
+    const address = plain(remoteAddressOf(socket));
+    return isIP(address) !== 0 && isTrusted(address) ? null : network(address);
+  };
+}
+
+function proxiesOf(trustProxy: string[]): (address: string) => boolean {
+  const trusted = proxyList(trustProxy);
+  return (address) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function remoteAddressOf(socket: Duplex): string {

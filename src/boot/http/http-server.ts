@@ -1,14 +1,15 @@
 import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import { Server as NetServer, type AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
-import type { Addressed } from './client-address.js';
+import { createPeerAddress, type Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
+import { createStrangerSockets, type StrangerSockets } from './stranger-sockets.js';
 import { createWaitingRoom } from './waiting-room.js';
 import type { Upgrade } from './waiting-room.js';
 
@@ -62,6 +63,8 @@ export interface DrainOptions {
 /** The one HTTP server of a process. It listens before anything else is touched, so that a taken port ends the start at once. */
 export interface HttpServer {
   readonly port: number;
+  /** Its connections whose callers have shown no key. */
+  readonly strangers: StrangerSockets;
   /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
@@ -73,18 +76,26 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  port: number;
+  host: string;
+  role: string;
+  trustProxy: string[];
+}
+
 /** @throws Error EADDRINUSE and other faults of listening */
-export async function listen(options: { port: number; host: string; role: string }): Promise<HttpServer> {
+export async function listen(options: ListenOptions): Promise<HttpServer> {
   const open = new SlotList<ServerResponse>();
   const room = createWaitingRoom(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
+  const strangers = createStrangerSockets();
+  const awaitKey = keyAwaiter(strangers, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
     observed(request).order = ++came;
-    const place = open.insert(response);
-    response.on('close', () => open.remove(place));
+    follow(response, { open, strangers, awaitKey });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
@@ -92,6 +103,7 @@ export async function listen(options: { port: number; host: string; role: string
   };
   const server = createServer(SETTINGS, answer);
   const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
+  server.on('connection', awaitKey);
   answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
   // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
   server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
@@ -101,6 +113,7 @@ export async function listen(options: { port: number; host: string; role: string
   await startListening(server, options);
   return {
     port: (server.address() as AddressInfo).port,
+    strangers,
     serve(next, upgrade, rate) {
       route = next;
       rateOf = rate;
@@ -126,12 +139,56 @@ export async function listen(options: { port: number; host: string; role: string
       for (const response of open) if (!response.req.complete) refuseStopping(response, rateOf(response.req));
       await until(performance.now() + LAST_WORDS_MS, isOver);
     },
-    async close() {
-      stopListening(server);
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeAll(server),
+  };
+}
+
+async function closeAll(server: Server): Promise<void> {
+  stopListening(server);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}
+
+/** From a request to the end of its answer: meanwhile its connection waits for nothing. */
+function follow(
+  response: ServerResponse,
+  {
+    open,
+    strangers,
+    awaitKey,
+  }: {
+    open: SlotList<ServerResponse>;
+    strangers: StrangerSockets;
+    awaitKey(socket: Socket): void;
+  },
+): void {
+  const { req: request } = response;
+  const { socket } = request;
+  strangers.leave(socket);
+  const place = open.insert(response);
+  response.on('close', () => {
+    open.remove(place);
+    if (observed(request).call === null && !socket.destroyed) awaitKey(socket);
+  });
+}
+
+/** Counts a connection among the strangers'; one that is dropped may have been asked something in that moment, and is spared. */
+function keyAwaiter(
+  strangers: StrangerSockets,
+  { trustProxy }: ListenOptions,
+  isBusy: (socket: Socket) => boolean,
+): (socket: Socket) => void {
+  const addressOf = createPeerAddress(trustProxy);
+  const leave = function (this: Socket) {
+    strangers.leave(this);
+  };
+  return (socket) => {
+    strangers.enter(socket, {
+      address: addressOf(socket),
+      drop: () => void (isBusy(socket) || socket.destroy()),
+    });
+    socket.off('close', leave).on('close', leave);
   };
 }
 

@@ -1,0 +1,61 @@
+/** Of one address: a router that reconnects all of its sockets in one moment stays below. */
+const MOST_OF_ADDRESS = 2_000;
+/** Each takes 10 to 20 kB. */
+const MOST = 8_000;
+
+/**
+ * Connections whose caller has shown no key: no request has come yet, the last one had none, or a WebSocket's `connection_init` is awaited. They
+ * are bounded for each address and for the process. Over a bound the one that waits longest is dropped: who brings a key brings it at once,
+ * so that whoever only holds connections open shuts out himself and nobody else.
+ */
+export interface StrangerSockets {
+  /** Counts a connection, anew where it was counted already. */
+  enter(socket: object, stranger: Stranger): void;
+  leave(socket: object): void;
+  readonly size: number;
+}
+
+export interface Stranger {
+  /** Null: that of a proxy of ours, which speaks for many. */
+  address: string | null;
+  drop(): void;
+}
+
+export function createStrangerSockets(most = { ofAddress: MOST_OF_ADDRESS, ofAll: MOST }): StrangerSockets {
+  /** In the order in which they came, here and below. */
+  const all = new Map<object, Stranger>();
+  const byAddress = new Map<string, Set<object>>();
+  const leave = (socket: object): void => {
+    const stranger = all.get(socket);
+    if (stranger === undefined) return;
+    all.delete(socket);
+    if (stranger.address === null) return;
+    const neighbours = byAddress.get(stranger.address);
+    neighbours?.delete(socket);
+    if (neighbours?.size === 0) byAddress.delete(stranger.address);
+  };
+  const dropFirst = (sockets: Iterable<object>): void => {
+    for (const socket of sockets) {
+      const stranger = all.get(socket);
+      leave(socket);
+      return stranger?.drop();
+    }
+  };
+  const join = (socket: object, address: string): void => {
+    const neighbours = byAddress.get(address) ?? new Set();
+    if (neighbours.size >= most.ofAddress) dropFirst(neighbours);
+    byAddress.set(address, neighbours.add(socket));
+  };
+  return {
+    enter(socket, stranger) {
+      leave(socket);
+      if (stranger.address !== null) join(socket, stranger.address);
+      if (all.size >= most.ofAll) dropFirst(all.keys());
+      all.set(socket, stranger);
+    },
+    leave,
+    get size() {
+      return all.size;
+    },
+  };
+}
