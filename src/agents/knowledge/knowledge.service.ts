@@ -9,7 +9,7 @@ import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { FairPlaces } from '../../processes/index.js';
 import { agentPlanOf } from '../agent.input.js';
-import { FIND_OWN_AGENT } from '../agent.queries.js';
+import { AgentEntity } from '../agent.entity.js';
 import type {
   CopiedFile,
   ExtractedText,
@@ -214,8 +214,10 @@ class Knowledge implements KnowledgeService {
 
   private async ownAgent(principal: Principal, agentId: string): Promise<void> {
     const { orgId } = principal;
-    const rows = await this.options.database.tenantQuery(orgId, FIND_OWN_AGENT, [orgId, agentId]);
-    if (rows.length === 0) throw notFound('Agent not found');
+    const found = await this.options.database.tenant(orgId, (em) =>
+      em.count(AgentEntity, { id: agentId, orgId }),
+    );
+    if (found === 0) throw notFound('Agent not found');
   }
 
   private async one(principal: Principal, text: string, values: string[]): Promise<KnowledgeRow> {
