@@ -1,6 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import { accessEntities } from '../access/access.entity.js';
 import { AgentEntity } from '../agents/agent.entity.js';
+import { KnowledgeFileEntity } from '../agents/knowledge/knowledge.entity.js';
 import { MemoryEntity } from '../agents/memory/memory.entity.js';
 import { webhookEntities } from '../webhooks/webhook.entity.js';
 
@@ -8,6 +9,7 @@ import { webhookEntities } from '../webhooks/webhook.entity.js';
 export const entities: readonly EntitySchema[] = [
   ...accessEntities,
   AgentEntity,
+  KnowledgeFileEntity,
   MemoryEntity,
   ...webhookEntities,
 ];
