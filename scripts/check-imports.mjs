@@ -146,8 +146,8 @@ function checkDoor(file, target) {
   if (!/^src\/[^/]+\//.test(target) || DRAWERS.test(target)) return undefined;
   const entry = /^src\/(main|cli)\./.test(file) && target.startsWith('src/boot/');
   const same = entry || (file.startsWith('src/') && moduleOf(file) === moduleOf(target));
-  if (same || /\/index\.ts$|\.types\.ts$|\/call-context\.ts$/.test(target)) return undefined;
-  return `enter ${dirname(target)} through its index.ts or a *.types.ts, not ${target}`;
+  if (same || /\/index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$/.test(target)) return undefined;
+  return `enter ${dirname(target)} through its index.ts, a *.types.ts or a *.entity.ts, not ${target}`;
 }
 
 function checkRelative(file, specifier) {

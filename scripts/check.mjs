@@ -11,6 +11,7 @@ import { checkImports } from './check-imports.mjs';
 import { checkPatterns } from './check-patterns.mjs';
 import { checkContracts } from './contracts.mjs';
 import { checkSubjects } from './check-subjects.mjs';
+import { checkRawSql } from './check-raw-sql.mjs';
 import { checkReferences } from './check-references.mjs';
 import { checkLicences } from './licences.mjs';
 import { checkMigrations } from './migrations.mjs';
@@ -83,6 +84,7 @@ const STEPS = [
   ['format', () => tool('oxfmt', '--check', '.')],
   ['lint', () => tool('oxlint', '--type-aware', '--deny-warnings')],
   ['imports', async () => ({ faults: await checkImports() })],
+  ['raw SQL', async () => ({ faults: await checkRawSql() })],
   ['patterns', async () => ({ faults: await checkPatterns() })],
   ['references', checkReferences],
   ['migrations', () => checkMigrations()],

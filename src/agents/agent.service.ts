@@ -1,6 +1,9 @@
+import { LockMode, raw } from '@mikro-orm/postgresql';
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql';
 import { firstCharacters } from '../text/characters.js';
 import type { Principal } from '../access/access.types.js';
-import type { Database, Sql, SqlValue } from '../database/database.types.js';
+import { sqlOf } from '../database/index.js';
+import type { Database } from '../database/database.types.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import type { ModelCatalogue } from '../models/models.types.js';
@@ -8,8 +11,9 @@ import { bindToKey, takeBound } from '../idempotency/index.js';
 import type { KeyedCall } from '../idempotency/index.js';
 import { agentPlanOf, parseAgent, parseAgentChanges, parseDuplicate } from './agent.input.js';
 import type { AgentInput, AgentRules } from './agent.input.js';
-import * as queries from './agent.queries.js';
-import type { AgentRow } from './agent.queries.js';
+import { AgentEntity, toAgent } from './agent.entity.js';
+import type { AgentRow } from './agent.entity.js';
+import { LOCK_CREATIONS } from './agent.queries.js';
 import { TEMPLATE_CATEGORIES } from './agents.types.js';
 import type { Agent, AgentService, KnowledgeService, MemoryService, Page } from './agents.types.js';
 import { isTemplateId } from './templates.js';
@@ -54,44 +58,54 @@ class Agents implements AgentService {
         'template_category',
       );
     if (after !== undefined && !/^agt_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
-    const rows = await this.rows(principal, queries.LIST_AGENTS, [
-      includeTemplates,
-      templateCategory ?? null,
-      after !== undefined && isTemplateId(after),
-      after ?? null,
-      first + 1,
-    ]);
-    const nodes = rows.slice(0, first).map(queries.toAgent);
+    const { orgId } = principal;
+    const templates = { isTemplate: true, ...(templateCategory && { templateCategory }) };
+    const listed = { $or: [{ orgId }, ...(includeTemplates ? [templates] : [])] };
+    const rows = await this.options.database.tenant(orgId, (em) =>
+      em.find(
+        AgentEntity,
+        { $and: [listed, ...(after === undefined ? [] : [behind(after)])] } as FilterQuery<AgentRow>,
+        { orderBy: [{ isTemplate: 'asc' }, { id: 'desc' }], limit: first + 1 },
+      ),
+    );
+    const nodes = rows.slice(0, first).map(toAgent);
     return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
   }
 
   async get(principal: Principal, id: string): Promise<Agent> {
     agentPlanOf(principal.plan);
-    return queries.toAgent(await this.one(principal, queries.FIND_AGENT, [id]));
+    return await this.options.database.tenant(principal.orgId, async (em) => toAgent(await find(em, { id })));
   }
 
   async getMany(principal: Principal, ids: string[]): Promise<Agent[]> {
     agentPlanOf(principal.plan);
-    return (await this.rows(principal, queries.FIND_AGENTS, [ids])).map(queries.toAgent);
+    return await this.options.database.tenant(principal.orgId, async (em) =>
+      (await em.find(AgentEntity, { id: { $in: ids } })).map(toAgent),
+    );
   }
 
   async update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Agent> {
     const changes = parseAgentChanges(body, this.rules(principal));
-    if (Object.keys(changes).length === 0)
-      return queries.toAgent(await this.one(principal, queries.FIND_OWN_AGENT, [id]));
-    const values = [id, ...queries.updateValues(changes)];
-    return queries.toAgent(await this.one(principal, queries.UPDATE_AGENT, values));
+    const { orgId } = principal;
+    return await this.options.database.tenant(orgId, async (em) => {
+      // A deletion at the same moment comes before or after, not between.
+      const agent = await find(em, { id, orgId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (Object.keys(changes).length > 0)
+        em.assign(agent, { ...changes, updatedAt: raw<Date>('clock_timestamp()') });
+      await em.flush();
+      return toAgent(agent);
+    });
   }
 
   async delete(principal: Principal, id: string): Promise<void> {
     agentPlanOf(principal.plan);
+    const { orgId } = principal;
     // Runs stay readable by id, so the row stays, out of every list. It goes before its files: a duplicate is made of all of them, or not.
-    await this.one(
-      principal,
-      `UPDATE agents SET deleted_at = clock_timestamp() WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${queries.AGENT_COLUMNS}`,
-      [id],
+    const deleted = await this.options.database.tenant(orgId, (em) =>
+      em.nativeUpdate(AgentEntity, { id, orgId }, { deletedAt: raw<Date>('clock_timestamp()') }),
     );
-    await this.options.knowledge.forgetAgent(principal.orgId, id);
+    if (deleted === 0) throw agentNotFound();
+    await this.options.knowledge.forgetAgent(orgId, id);
     await this.options.memory.forgetAgent(id);
   }
 
@@ -105,13 +119,13 @@ class Agents implements AgentService {
     const input = { ...source, isPublic: false, name: name ?? copyName(source.name) };
     const { orgId } = principal;
     const { knowledge, database } = this.options;
-    await requireRoom(database.system, principal);
+    await database.tenant(orgId, (em) => requireRoom(em, principal));
     // Another organisation's files stay where they are: only its runs use them.
     const copies = await knowledge.copyBytes(principal, id);
     // The agent with all of its files, or none: a retry may be given it from then on.
-    const inserted = this.insert(call, input, async (sql, agentId) => {
-      await requireUndeleted(sql, orgId, id);
-      await knowledge.attach(sql, { orgId, agentId }, copies);
+    const inserted = this.insert(call, input, async (em, agentId) => {
+      await requireUndeleted(em, { orgId, id });
+      await knowledge.attach(sqlOf(em), { orgId, agentId }, copies);
     });
     return await inserted.catch(async (error: unknown) => {
       // Refused: where nobody knows what became of it, the copies stay until the retention has looked.
@@ -128,48 +142,59 @@ class Agents implements AgentService {
   private async insert(
     call: KeyedCall,
     input: AgentInput,
-    also: (sql: Sql, agentId: string) => Promise<void> = async () => undefined,
+    also: (em: EntityManager, agentId: string) => Promise<void> = async () => undefined,
   ): Promise<Agent> {
     const { principal } = call;
-    return await this.options.database.transaction(async (sql: Sql) => {
-      // Creations of one organisation wait for each other, so that the plan's number holds.
-      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7308))', [principal.orgId]);
-      await requireRoom(sql, principal);
-      const values = queries.insertValues(newId('agt'), principal, input);
-      const [row] = await sql.query<AgentRow>(queries.INSERT_AGENT, values);
-      await bindToKey(sql, call, row!.id);
-      await also(sql, row!.id);
-      return queries.toAgent(row!);
+    const { orgId, userId } = principal;
+    return await this.options.database.allTenants(async (em) => {
+      await sqlOf(em).query(LOCK_CREATIONS, [orgId]);
+      await requireRoom(em, principal);
+      const agent = em.create(AgentEntity, { ...ownFields(input), id: newId('agt'), orgId, userId });
+      await em.flush();
+      await bindToKey(sqlOf(em), call, agent.id);
+      await also(em, agent.id);
+      return toAgent(agent);
     });
-  }
-
-  private async rows(principal: Principal, text: string, values: SqlValue[]): Promise<AgentRow[]> {
-    const { orgId } = principal;
-    return await this.options.database.tenantQuery<AgentRow>(orgId, text, [orgId, ...values]);
-  }
-
-  private async one(principal: Principal, text: string, values: SqlValue[]): Promise<AgentRow> {
-    const [row] = await this.rows(principal, text, values);
-    if (row === undefined) throw agentNotFound();
-    return row;
   }
 }
 
+/** What a new agent takes of what its caller, or the agent that it is a copy of, says; it is nobody else's to see at first. */
+function ownFields(input: AgentInput) {
+  const { name, description, icon, systemPrompt, model, tools } = input;
+  const { temperature, maxTokens, maxIterations, memoryEnabled } = input;
+  const words = { name, description, icon, systemPrompt, model, tools: [...tools] };
+  return { ...words, temperature, maxTokens, maxIterations, memoryEnabled };
+}
+
+/** The rest of a list that has own agents first, newest first, then templates. */
+function behind(cursor: string): object {
+  const older = { id: { $lt: cursor } };
+  if (isTemplateId(cursor)) return { isTemplate: true, ...older };
+  return { $or: [{ isTemplate: true }, older] };
+}
+
+/** @throws ApiError not_found */
+async function find(
+  em: EntityManager,
+  where: { id: string; orgId?: string },
+  options: { lockMode?: LockMode } = {},
+) {
+  const agent = await em.findOne(AgentEntity, where, options);
+  if (agent === null) throw agentNotFound();
+  return agent;
+}
+
 /** @throws ApiError quota_exceeded `Agent limit reached` */
-async function requireRoom(sql: Sql, { orgId, plan }: Principal): Promise<void> {
-  const [count] = await sql.query<{ n: number }>(
-    'SELECT count(*)::int AS n FROM agents WHERE org_id = $1 AND deleted_at IS NULL',
-    [orgId],
-  );
-  if ((count?.n ?? 0) >= agentPlanOf(plan).maxAgents)
+async function requireRoom(em: EntityManager, { orgId, plan }: Principal): Promise<void> {
+  if ((await em.count(AgentEntity, { orgId })) >= agentPlanOf(plan).maxAgents)
     throw new ApiError('quota_exceeded', 'Agent limit reached');
 }
 
 /** Holds the organisation's own agent as it is until the transaction ends. @throws ApiError not_found where it was deleted meanwhile */
-async function requireUndeleted(sql: Sql, orgId: string, agentId: string): Promise<void> {
-  const text = 'SELECT deleted_at AS gone FROM agents WHERE org_id = $1 AND id = $2 FOR SHARE';
-  const [row] = await sql.query<{ gone: Date | null }>(text, [orgId, agentId]);
-  if (row !== undefined && row.gone !== null) throw agentNotFound();
+async function requireUndeleted(em: EntityManager, where: { orgId: string; id: string }): Promise<void> {
+  const options = { lockMode: LockMode.PESSIMISTIC_READ, filters: { kept: false } };
+  const agent = await em.findOne(AgentEntity, where, options);
+  if (agent !== null && agent.deletedAt != null) throw agentNotFound();
 }
 
 function copyName(name: string): string {

@@ -33,6 +33,7 @@ import {
 import { TOOLS } from '../contract/words.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
+import { entities } from './entities.js';
 import { allOrEveryFault } from './operator-files.js';
 import {
   createTraceLookup,
@@ -91,7 +92,7 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
     openModels({ config, logger, closers, telemetry }),
     readMcpFile(config.mcpFile, config.variables),
   ]);
-  const database = await createDatabase({ config, logger });
+  const database = await createDatabase({ config, logger, entities });
   closers.add('the database', () => database.close());
   const installation = await openInstallation({ config, database });
   closers.add('the installation', () => installation.close());

@@ -42,7 +42,7 @@ export interface EarlyRows<Row> {
  * security is forced.
  */
 export interface Database {
-  /** For entity work (`tenant`) and the schema; hot paths use `system` and `tenantQuery`. */
+  /** For the schema; entities are read and written in `tenant` and `allTenants`. */
   readonly orm: MikroORM;
   /** The system role: named statements that serve many organisations (metering, outbox, jobs, deliveries, keys). */
   readonly system: Sql;
@@ -53,8 +53,13 @@ export interface Database {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** One statement as the tenant, in one round trip: row level security sees only `orgId`'s rows. */
   tenantQuery<Row>(orgId: string, text: string, values?: SqlValue[]): Promise<Row[]>;
-  /** A transaction of the tenant role with an entity manager whose filter and row level security are bound to `orgId`. */
+  /**
+   * A transaction of the tenant role with an entity manager whose filter and row level security are bound to `orgId`. What its unit of work
+   * holds is written before the COMMIT. As with `transaction`, `work` runs again where the connection is lost before.
+   */
   tenant<T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T>;
+  /** The same as the system role: for what serves many organisations, or writes what a tenant may not. Every `where` names its organisation. */
+  allTenants<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   /**
    * A dedicated connection of the system role that reconnects (coalesced hot statements); close it.
    * @param settings run-time parameters that it begins with
@@ -67,4 +72,4 @@ export interface Database {
 }
 
 /** The database without its entities: what the command line uses, so that it need not load an ORM. */
-export type SystemDatabase = Omit<Database, 'orm' | 'tenant'>;
+export type SystemDatabase = Omit<Database, 'orm' | 'tenant' | 'allTenants'>;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import type { Config } from '../config/index.js';
 import { ApiError } from '../contract/errors.js';
@@ -27,6 +28,8 @@ export type {
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
 export { lookAtInstallation, openInstallation, publicUrlOf } from './installation.js';
+export { sqlOf } from './entity-sql.js';
+export { tenantFilter } from './tenant-filter.js';
 export type { Installation } from './installation.js';
 
 async function reach(
@@ -145,21 +148,27 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
   };
 }
 
-async function openEntities({ config, logger }: DatabaseOptions, { server, connectionWatch }: Reached) {
-  const { createOrm, createTenantWork } = await import('./orm.js');
+async function openEntities(
+  { config, logger, entities = [] }: DatabaseOptions,
+  { server, connectionWatch }: Reached,
+) {
+  const { createOrm, createEntityWork } = await import('./orm.js');
   const orm = await createOrm({
     server,
     role: TENANT_ROLE,
+    entities,
     max: config.database.poolSize,
     connectionWatch,
     logger,
   });
-  return { orm, tenant: createTenantWork(orm, server), close: () => orm.close() };
+  return { orm, ...createEntityWork(orm, server), close: () => orm.close() };
 }
 
 interface DatabaseOptions {
   config: Config;
   logger: Logger;
+  /** What the entity managers know. Default: nothing. */
+  entities?: readonly EntitySchema[];
 }
 
 /** Whatever `open` makes, with a `close` that also gives the share in an embedded server back. */
@@ -199,14 +208,13 @@ export function createSystemDatabase(options: DatabaseOptions): Promise<SystemDa
 export function createDatabase(options: DatabaseOptions): Promise<Database> {
   return withServer(options, async (reached) => {
     const system = await openSystem(options, reached);
-    const { orm, tenant, close } = await openEntities(options, reached);
+    const entities = await openEntities(options, reached);
     return {
       ...system,
-      orm,
-      tenant,
+      ...entities,
       async close() {
         await system.close();
-        await close();
+        await entities.close();
       },
     };
   });

@@ -1,11 +1,13 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { EntityManager, Options } from '@mikro-orm/postgresql';
+import type { EntityManager, EntitySchema, Options } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { entities } from './entities.js';
+import type { Database } from './database.types.js';
 import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
 import { connectionAs, KEEP_ALIVE, patiently } from './pool.js';
 import type { Server } from './pool.js';
+import { SYSTEM_ROLE } from './roles.js';
+import type { Reach } from './tenant-filter.js';
 import type { ConnectionWatch } from './connection-watch.js';
 
 /** pg-pool gives every checked-out client the function that returns it. */
@@ -44,11 +46,12 @@ export function ormOptions(url: string, driverOptions: object = {}): Options {
 export async function createOrm(options: {
   server: Server;
   role: string;
+  entities: readonly EntitySchema[];
   max: number;
   connectionWatch: ConnectionWatch;
   logger: Logger;
 }): Promise<MikroORM> {
-  const { server, role, max, connectionWatch, logger } = options;
+  const { server, role, entities, max, connectionWatch, logger } = options;
   return MikroORM.init({
     ...ormOptions(server.url, {
       ...connectionAs(server, role),
@@ -61,33 +64,63 @@ export async function createOrm(options: {
         guardPool(pool, logger);
       },
     }),
-    entities,
+    entities: [...entities],
     pool: { min: 0, max },
     connect: false,
     logger: (message) => logger.debug(message),
   } as Options);
 }
 
-/** @see Database.tenant */
-export function createTenantWork(orm: MikroORM, server: Server) {
-  return async <T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T> => {
-    let begun = false;
-    const attempt = (): Promise<T> =>
-      orm.em.fork().transactional(async (em) => {
-        await em.execute(`SELECT set_config('penstock.org_id', ?, true)`, [orgId]);
-        begun = true;
-        em.setFilterParams('tenant', { orgId });
-        return work(em as EntityManager);
-      });
+/** What a transaction of entities runs as, and what its filter lets through. */
+interface Bounds {
+  session: { role?: string; variables?: Record<string, string> };
+  reach: Reach;
+}
+
+async function inTransaction<T>(
+  orm: MikroORM,
+  { session, reach }: Bounds,
+  { work, commits }: { work: (em: EntityManager) => Promise<T>; commits: () => void },
+): Promise<T> {
+  const em = orm.em.fork() as EntityManager;
+  em.setFilterParams('tenant', reach);
+  await em.begin({ sessionContext: session });
+  try {
+    const result = await work(em);
+    await em.flush();
+    commits();
+    await em.commit();
+    return result;
+  } catch (error) {
+    // A lost connection has rolled back already; the first fault is the one to tell.
+    await em.rollback().catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Transactions with an entity manager. Connections act as the tenant role, which sees nothing until an organisation is bound: what serves all
+ * organisations takes the system role for its one transaction.
+ * @see Database.tenant, Database.allTenants
+ */
+export function createEntityWork(orm: MikroORM, server: Server): Pick<Database, 'tenant' | 'allTenants'> {
+  const run = async <T>(bounds: Bounds, work: (em: EntityManager) => Promise<T>): Promise<T> => {
+    let isFinal = false;
+    const commits = (): void => void (isFinal = true);
     try {
       return await patiently(server, () =>
-        attempt().catch((error: unknown) => {
-          // Once the work has begun it is not repeated: hide the fault from the retry.
-          throw begun && isConnectionFault(error) ? unavailable(error) : error;
+        inTransaction(orm, bounds, { work, commits }).catch((error: unknown) => {
+          // What was lost with its COMMIT may have taken effect: hide the fault from the retry.
+          throw isFinal && isConnectionFault(error) ? unavailable(error) : error;
         }),
       );
     } catch (error) {
       throw isConnectionFault(error) ? unavailable(error) : error;
     }
+  };
+  return {
+    tenant: (orgId, work) =>
+      run({ session: { variables: { 'penstock.org_id': orgId } }, reach: { orgId } }, work),
+    allTenants: (work) => run({ session: { role: SYSTEM_ROLE }, reach: { everybody: true } }, work),
   };
 }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LockMode, raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Principal } from '../access/access.types.js';
+import { sqlOf } from '../database/index.js';
 import type { Database, SqlValue } from '../database/database.types.js';
 import type { Egress } from '../egress/index.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
@@ -15,8 +18,8 @@ import { recordAttempts, toClaimed } from './delivery.queries.js';
 import type { ClaimedRow } from './delivery.queries.js';
 import type { SecretBox } from './secret-box.js';
 import { parseCreate, parseOverlap, parseSpan, parseUpdate } from './webhook.input.js';
+import { DeliveryEntity, toDelivery, toWebhook, WebhookEntity } from './webhook.entity.js';
 import * as sql from './webhook.queries.js';
-import type { DeliveryRow, WebhookRow } from './webhook.queries.js';
 import type { Delivery, Webhook, WebhookService } from './webhook.types.js';
 
 export interface WebhookServiceOptions {
@@ -29,6 +32,8 @@ export interface WebhookServiceOptions {
 
 /** A receiver has the request long before it has answered it: slower ones than that need not be waited for. */
 const OUTLAST_MS = 2000;
+
+const webhookNotFound = (): ApiError => notFound('Webhook not found');
 
 /** @throws ApiError plan_required */
 function planOf(principal: Principal): { max: number; customHeaders: boolean } {
@@ -64,54 +69,42 @@ class Webhooks implements WebhookService {
     if (!plan.customHeaders && Object.keys(input.customHeaders).length > 0)
       throw new ApiError('plan_required', 'Custom headers are not available', { param: 'custom_headers' });
     const secret = newSecret();
-    const values: SqlValue[] = [
-      newId('whk'),
-      principal.orgId,
-      input.name,
-      input.url,
-      input.events,
-      input.enabled,
-      JSON.stringify(input.customHeaders),
-      this.options.secrets.seal(secret),
-    ];
-    return await this.options.database.transaction(async (transaction) => {
-      // Creations of one organisation wait for each other, so that the plan's number holds.
-      await transaction.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7307))', [principal.orgId]);
-      const [count] = await transaction.query<{ n: number }>(
-        'SELECT count(*)::int AS n FROM webhooks WHERE org_id = $1',
-        [principal.orgId],
-      );
-      if ((count?.n ?? 0) >= plan.max) throw new ApiError('quota_exceeded', 'Webhook limit reached');
-      const [row] = await transaction.query<WebhookRow>(sql.INSERT, values);
-      await bindToKey(transaction, call, row!.id);
-      return sql.toWebhook(row!, secret);
+    return await this.options.database.allTenants(async (em) => {
+      const { orgId } = principal;
+      const transaction = sqlOf(em);
+      await transaction.query(sql.LOCK_CREATIONS, [orgId]);
+      if ((await em.count(WebhookEntity, { orgId })) >= plan.max)
+        throw new ApiError('quota_exceeded', 'Webhook limit reached');
+      const sealed = this.options.secrets.seal(secret);
+      const webhook = em.create(WebhookEntity, { ...input, id: newId('whk'), orgId, secret: sealed });
+      await em.flush();
+      await bindToKey(transaction, call, webhook.id);
+      return toWebhook(webhook, secret);
     });
   }
 
   /** With the secret that it was made with, or that it has last been given. */
   private async madeBefore(principal: Principal, id: string): Promise<Webhook> {
-    const text = `SELECT ${sql.WEBHOOK_COLUMNS}, COALESCE(next_secret, secret) AS secret FROM webhooks WHERE org_id = $1 AND id = $2`;
-    const row = await this.one<WebhookRow & { secret: Buffer }>(principal, text, [id]);
-    return sql.toWebhook(row, this.options.secrets.open(row.secret));
+    const { database, secrets } = this.options;
+    return await database.tenant(principal.orgId, async (em) => {
+      const populate = ['secret', 'nextSecret'] as const;
+      const webhook = await em.findOne(WebhookEntity, { id }, { populate });
+      if (webhook === null) throw webhookNotFound();
+      return toWebhook(webhook, secrets.open(Buffer.from(webhook.nextSecret ?? webhook.secret)));
+    });
   }
 
   async list(principal: Principal): Promise<Webhook[]> {
     planOf(principal);
-    const rows = await this.options.database.tenantQuery<WebhookRow>(
-      principal.orgId,
-      `SELECT ${sql.WEBHOOK_COLUMNS} FROM webhooks WHERE org_id = $1 ORDER BY id DESC`,
-      [principal.orgId],
-    );
-    return rows.map((row) => sql.toWebhook(row));
+    return await this.options.database.tenant(principal.orgId, async (em) => {
+      const webhooks = await em.findAll(WebhookEntity, { orderBy: { id: 'desc' } });
+      return webhooks.map((webhook) => toWebhook(webhook));
+    });
   }
 
   async get(principal: Principal, id: string): Promise<Webhook> {
     planOf(principal);
-    return sql.toWebhook(
-      await this.one(principal, `SELECT ${sql.WEBHOOK_COLUMNS} FROM webhooks WHERE org_id = $1 AND id = $2`, [
-        id,
-      ]),
-    );
+    return await this.options.database.tenant(principal.orgId, async (em) => toWebhook(await find(em, id)));
   }
 
   async update(principal: Principal, id: string, body: Record<string, unknown>): Promise<Webhook> {
@@ -119,26 +112,33 @@ class Webhooks implements WebhookService {
     const changes = parseUpdate(body, this.options.egress);
     if (!plan.customHeaders && Object.keys(changes.customHeaders ?? {}).length > 0)
       throw new ApiError('plan_required', 'Custom headers are not available', { param: 'custom_headers' });
-    const row = await this.one(principal, sql.UPDATE, [
-      id,
-      changes.name ?? null,
-      changes.url ?? null,
-      changes.events ?? null,
-      changes.enabled ?? null,
-      changes.customHeaders === undefined ? null : JSON.stringify(changes.customHeaders),
-      Object.keys(changes).length > 0,
-    ]);
+    const updated = await this.options.database.tenant(principal.orgId, async (em) => {
+      // Attempts that end meanwhile wait, so that enabling forgets every failure before it.
+      const webhook = await find(em, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      if (Object.keys(changes).length === 0) return toWebhook(webhook);
+      const now = raw<Date>('clock_timestamp()');
+      em.assign(webhook, { ...changes, updatedAt: now });
+      // No attempt counts that ended before (decisions 6).
+      if (changes.enabled === true)
+        em.assign(webhook, {
+          consecutiveFailures: 0,
+          failureTimes: [],
+          failuresAfter: now,
+          disabledReason: null,
+        });
+      await em.flush();
+      return toWebhook(webhook);
+    });
     if (changes.enabled === true) await this.options.database.hints.send('webhook', id);
-    return sql.toWebhook(row);
+    return updated;
   }
 
   async delete(principal: Principal, id: string): Promise<void> {
     planOf(principal);
-    await this.one(
-      principal,
-      `DELETE FROM webhooks WHERE org_id = $1 AND id = $2 RETURNING ${sql.WEBHOOK_COLUMNS}`,
-      [id],
+    const deleted = await this.options.database.tenant(principal.orgId, (em) =>
+      em.nativeDelete(WebhookEntity, { id }),
     );
+    if (deleted === 0) throw webhookNotFound();
   }
 
   async test(principal: Principal, id: string): Promise<Delivery> {
@@ -151,15 +151,9 @@ class Webhooks implements WebhookService {
       orgId: principal.orgId,
     };
     const deliveryId = newId('dlv');
-    // Never pending for the workers: it is made without a time at which it is due.
-    const [made] = await this.options.database.system.query(
-      `WITH e AS (INSERT INTO webhook_events (id, org_id, type, event) VALUES ($3, $1, 'webhook.test', $4::jsonb) RETURNING id)
-       INSERT INTO webhook_deliveries (id, org_id, webhook_id, event_id, event_type)
-         SELECT $5, $1, w.id, $3, 'webhook.test' FROM webhooks w, e WHERE w.org_id = $1 AND w.id = $2
-           FOR KEY SHARE OF w RETURNING id`,
-      [principal.orgId, id, event.id, JSON.stringify(event), deliveryId],
-    );
-    if (made === undefined) throw notFound('Webhook not found');
+    const values = [principal.orgId, id, event.id, JSON.stringify(event), deliveryId];
+    const [made] = await this.options.database.system.query(sql.INSERT_TEST, values);
+    if (made === undefined) throw webhookNotFound();
     return await this.attemptNow(principal, { webhookId: id, deliveryId, kind: 'test' });
   }
 
@@ -179,13 +173,15 @@ class Webhooks implements WebhookService {
     const { principal } = call;
     const secret = newSecret();
     const values: SqlValue[] = [principal.orgId, id, this.options.secrets.seal(secret), overlap];
-    const row = await this.options.database.transaction(async (transaction) => {
-      const [rotated] = await transaction.query<WebhookRow>(sql.ROTATE, values);
+    const rotated = await this.options.database.allTenants(async (em) => {
+      const transaction = sqlOf(em);
+      const [row] = await transaction.query<{ id: string }>(sql.ROTATE, values);
+      if (row === undefined) return null;
       // Its answer alone tells the new secret: a retry has it again.
-      if (rotated !== undefined) await bindToKey(transaction, call, newId('rot'));
-      return rotated;
+      await bindToKey(transaction, call, newId('rot'));
+      return toWebhook(await find(em, id), secret);
     });
-    if (row !== undefined) return sql.toWebhook(row, secret);
+    if (rotated !== null) return rotated;
     await this.get(principal, id);
     throw new ApiError('conflict', 'A secret rotation is already under way');
   }
@@ -196,7 +192,7 @@ class Webhooks implements WebhookService {
    */
   private async outlast(webhookId: string): Promise<void> {
     const { system } = this.options.database;
-    const [begun] = await system.query<{ at: Date }>('SELECT clock_timestamp() AS at');
+    const [begun] = await system.query<{ at: Date }>(sql.NOW);
     const deadline = performance.now() + OUTLAST_MS;
     while (performance.now() < deadline) {
       const rows = await system.query(sql.IN_FLIGHT, [webhookId, begun?.at ?? null]);
@@ -210,17 +206,22 @@ class Webhooks implements WebhookService {
     id: string,
     { first, after, status }: { first: number; after?: string; status?: string },
   ): Promise<{ nodes: Delivery[]; nextCursor: string | null }> {
-    await this.get(principal, id);
-    if (after !== undefined && !/^dlv_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
-    const rows = await this.options.database.tenantQuery<DeliveryRow>(
-      principal.orgId,
-      `SELECT ${sql.DELIVERY_COLUMNS} FROM webhook_deliveries
-       WHERE org_id = $1 AND webhook_id = $2 AND ($3::text IS NULL OR id < $3) AND ($4::text IS NULL OR status = $4)
-       ORDER BY id DESC LIMIT $5`,
-      [principal.orgId, id, after ?? null, status ?? null, first + 1],
-    );
-    const nodes = rows.slice(0, first).map(sql.toDelivery);
-    return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+    planOf(principal);
+    return await this.options.database.tenant(principal.orgId, async (em) => {
+      await find(em, id);
+      if (after !== undefined && !/^dlv_[0-9a-z]{26}$/.test(after)) throw invalid('Invalid cursor', 'cursor');
+      const rows = await em.find(
+        DeliveryEntity,
+        {
+          webhookId: id,
+          ...(after && { id: { $lt: after } }),
+          ...(status && { status: status as Delivery['status'] }),
+        },
+        { orderBy: { id: 'desc' }, limit: first + 1 },
+      );
+      const nodes = rows.slice(0, first).map(toDelivery);
+      return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
+    });
   }
 
   async retry(principal: Principal, id: string, deliveryId: string): Promise<Delivery> {
@@ -232,23 +233,9 @@ class Webhooks implements WebhookService {
     planOf(principal);
     const { since, until } = parseSpan(body);
     await this.get(principal, id);
-    const [row] = await this.options.database.system.query<{ count: number }>(
-      `SELECT penstock_webhook_recover($1, $2, $3, COALESCE($4, clock_timestamp()))::int AS count`,
-      [principal.orgId, id, since, until],
-    );
+    const values = [principal.orgId, id, since, until];
+    const [row] = await this.options.database.system.query<{ count: number }>(sql.RECOVER, values);
     return row?.count ?? 0;
-  }
-
-  /** One row of the organisation's webhooks; `values` follow the organisation's id. */
-  private async one<Row extends object = WebhookRow>(
-    principal: Principal,
-    text: string,
-    values: SqlValue[],
-  ): Promise<Row> {
-    const { orgId } = principal;
-    const [row] = await this.options.database.tenantQuery<Row>(orgId, text, [orgId, ...values]);
-    if (row === undefined) throw notFound('Webhook not found');
-    return row;
   }
 
   private async attemptNow(
@@ -280,12 +267,16 @@ class Webhooks implements WebhookService {
   }
 
   private async delivery(principal: Principal, webhookId: string, deliveryId: string): Promise<Delivery> {
-    const [row] = await this.options.database.tenantQuery<DeliveryRow>(
-      principal.orgId,
-      `SELECT ${sql.DELIVERY_COLUMNS} FROM webhook_deliveries WHERE org_id = $1 AND webhook_id = $2 AND id = $3`,
-      [principal.orgId, webhookId, deliveryId],
-    );
-    if (row === undefined) throw notFound('Delivery not found');
-    return sql.toDelivery(row);
+    return await this.options.database.tenant(principal.orgId, async (em) => {
+      const delivery = await em.findOne(DeliveryEntity, { id: deliveryId, webhookId });
+      if (delivery === null) throw notFound('Delivery not found');
+      return toDelivery(delivery);
+    });
   }
+}
+
+async function find(em: EntityManager, id: string, options: { lockMode?: LockMode } = {}) {
+  const webhook = await em.findOne(WebhookEntity, { id }, options);
+  if (webhook === null) throw webhookNotFound();
+  return webhook;
 }

@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
-import { createDatabase } from '../../src/database/index.js';
-import { ApiKey, Organization } from '../../src/database/entities.js';
+import { createDatabase, sqlOf } from '../../src/database/index.js';
+import { ApiKey, Organization } from '../../src/access/access.entity.js';
 
 let db: TestDatabase;
 
@@ -73,6 +73,37 @@ test('entities come from the bound organisation only, and never without one', as
 test('row level security holds where the filter is left out', async () => {
   const keys = await db.database.tenant('org_a', (em) => em.find(ApiKey, {}, { filters: false }));
   expect(keys.map((key) => key.id)).toEqual(['key_org_a']);
+});
+
+test('work for all organisations takes the system role for its transaction alone, and its statements are of the same transaction', async () => {
+  const role = `SELECT current_user AS role`;
+  const seen = await db.database.allTenants(async (em) => {
+    const sql = sqlOf(em);
+    await sql.query('UPDATE organizations SET name = $1 WHERE id = ANY($2)', ['renamed', ['org_a', 'org_b']]);
+    const keys = await em.find(ApiKey, {}, { orderBy: { id: 'asc' } });
+    const names = (await em.find(Organization, {})).map(({ name }) => name);
+    return { keys: keys.map(({ id }) => id), names, role: await sql.query(role) };
+  });
+  expect(seen).toEqual({
+    keys: ['key_org_a', 'key_org_b'],
+    names: ['renamed', 'renamed'],
+    role: [{ role: 'penstock_system' }],
+  });
+  for (let round = 0; round < db.config.database.poolSize * 2; round += 1)
+    expect(await db.database.tenant('org_a', (em) => sqlOf(em).query(role))).toEqual([
+      { role: 'penstock_tenant' },
+    ]);
+});
+
+test('what a failed transaction of entities changed is not kept, and its statements neither', async () => {
+  const failed = db.database.allTenants(async (em) => {
+    (await em.findOneOrFail(Organization, { id: 'org_a' })).name = 'half';
+    await em.flush();
+    await sqlOf(em).query(`UPDATE organizations SET name = 'half' WHERE id = 'org_b'`);
+    throw new Error('no');
+  });
+  await expect(failed).rejects.toThrow('no');
+  expect(await db.database.system.query(`SELECT 1 FROM organizations WHERE name = 'half'`)).toEqual([]);
 });
 
 test("every table that holds an organisation's rows forces row level security", async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { inject } from 'vitest';
+import { entities } from '../../src/boot/entities.js';
 import type { Config } from '../../src/config/index.js';
 import { loadConfig } from '../../src/config/index.js';
 import { createDatabase } from '../../src/database/index.js';
@@ -61,7 +62,7 @@ export async function createTestDatabase(env: Record<string, string> = {}): Prom
     LOG_LEVEL: 'silent',
     ...env,
   });
-  const database = await createDatabase({ config, logger: pino({ level: config.logLevel }) });
+  const database = await createDatabase({ config, logger: pino({ level: config.logLevel }), entities });
   return {
     url: clone.url,
     database,

@@ -1,37 +1,3 @@
-import type { KnowledgeFile } from '../agents.types.js';
-
-export interface KnowledgeRow {
-  id: string;
-  agent_id: string;
-  filename: string;
-  content_type: string;
-  size_bytes: string | number;
-  status: KnowledgeFile['status'];
-  error_message: string | null;
-  chunk_count: number;
-  created_at: Date;
-  updated_at: Date;
-  file_id: string;
-}
-
-export const COLUMNS =
-  'id, agent_id, filename, content_type, size_bytes, status, error_message, chunk_count, created_at, updated_at, file_id';
-
-export function toKnowledgeFile(row: KnowledgeRow): KnowledgeFile {
-  return {
-    id: row.id,
-    agentId: row.agent_id,
-    filename: row.filename,
-    contentType: row.content_type,
-    sizeBytes: Number(row.size_bytes),
-    status: row.status,
-    errorMessage: row.error_message,
-    chunkCount: row.chunk_count,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
 /**
  * A finished one takes its passages along, where they are no more than `$6`: their index is written with them, which takes as long as to read
  * the file. One that has more, or is still being read, is read again for the copy. Nothing where it was deleted meanwhile.
@@ -54,8 +20,8 @@ export const COPY = `WITH source AS (
 /** Wakes the readers. */
 export const NOTIFY = `SELECT pg_notify('penstock_knowledge', $1)`;
 
-export const INSERT = `INSERT INTO knowledge_files (id, org_id, agent_id, file_id, filename, content_type, size_bytes)
-  VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`;
+/** Uploads to one agent wait for each other, so that the plan's number holds. */
+export const LOCK_UPLOADS = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7309))';
 
 /** Attempts before a file whose worker died each time is failed. */
 const MAX_ATTEMPTS = 3;

@@ -1,6 +1,9 @@
 import { createReadStream } from 'node:fs';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Principal } from '../../access/access.types.js';
 import { storageLimitOf } from '../../access/index.js';
+import { sqlOf } from '../../database/index.js';
 import type { Database, Sql } from '../../database/database.types.js';
 import { ApiError, invalid, notFound } from '../../contract/errors.js';
 import type { FileService, FileSource } from '../../files/files.types.js';
@@ -9,7 +12,7 @@ import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
 import { FairPlaces } from '../../processes/index.js';
 import { agentPlanOf } from '../agent.input.js';
-import { FIND_OWN_AGENT } from '../agent.queries.js';
+import { AgentEntity } from '../agent.entity.js';
 import type {
   CopiedFile,
   ExtractedText,
@@ -19,8 +22,8 @@ import type {
 } from '../agents.types.js';
 import { ExtractionError, extractText } from './extract.js';
 import { baseName, CONTENT_TYPES, kindOf } from './file-kind.js';
-import { COLUMNS, COPY, INSERT, NOTIFY, toKnowledgeFile } from './knowledge.queries.js';
-import type { KnowledgeRow } from './knowledge.queries.js';
+import { KnowledgeFileEntity, toKnowledgeFile } from './knowledge.entity.js';
+import { COPY, LOCK_UPLOADS, NOTIFY } from './knowledge.queries.js';
 import { Retrieval } from './retrieval.js';
 
 const MB = 1024 * 1024;
@@ -29,6 +32,11 @@ const MAX_COPIED_PASSAGES = 1_000;
 /** Documents that are read at a time for runs. */
 const READERS = 4;
 const WAITING_OF_ONE = 100;
+
+type NewFile = Pick<KnowledgeFile, 'id' | 'agentId' | 'filename' | 'contentType' | 'sizeBytes'> & {
+  orgId: string;
+  fileId: string;
+};
 
 export interface KnowledgeOptions {
   database: Database;
@@ -76,9 +84,9 @@ class Knowledge implements KnowledgeService {
       extension: kind,
       limitBytes,
     });
-    const values = [newId('kf'), orgId, agentId, stored.id, filename, contentType, sizeBytes];
+    const uploaded = { id: newId('kf'), orgId, agentId, fileId: stored.id, filename, contentType, sizeBytes };
     try {
-      return await this.insert(call, agentId, { values, max: plan.maxKnowledgeFiles });
+      return await this.insert(call, uploaded, plan.maxKnowledgeFiles);
     } catch (error) {
       await this.options.files.remove(principal.orgId, [stored.id]);
       throw error;
@@ -88,10 +96,8 @@ class Knowledge implements KnowledgeService {
   async list(principal: Principal, agentId: string): Promise<KnowledgeFile[]> {
     agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const rows = await this.options.database.tenantQuery<KnowledgeRow>(
-      principal.orgId,
-      `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id DESC`,
-      [principal.orgId, agentId],
+    const rows = await this.options.database.tenant(principal.orgId, (em) =>
+      em.find(KnowledgeFileEntity, { agentId }, { orderBy: { id: 'desc' } }),
     );
     return rows.map(toKnowledgeFile);
   }
@@ -99,40 +105,43 @@ class Knowledge implements KnowledgeService {
   async get(principal: Principal, agentId: string, fileId: string): Promise<KnowledgeFile> {
     agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    const sql = `SELECT ${COLUMNS} FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 AND id = $3`;
-    return toKnowledgeFile(await this.one(principal, sql, [agentId, fileId]));
+    return await this.options.database.tenant(principal.orgId, async (em) =>
+      toKnowledgeFile(await find(em, { id: fileId, agentId })),
+    );
   }
 
   async delete(principal: Principal, agentId: string, fileId: string): Promise<void> {
     agentPlanOf(principal.plan);
     await this.ownAgent(principal, agentId);
-    // Its passages go with the row, in the same statement.
-    const sql = `DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 AND id = $3 RETURNING ${COLUMNS}`;
-    const row = await this.one(principal, sql, [agentId, fileId]);
-    await this.options.files.remove(principal.orgId, [row.file_id]);
+    const stored = await this.options.database.tenant(principal.orgId, async (em) => {
+      // Of two deletions one finds it. Its passages go with the row.
+      const options = { lockMode: LockMode.PESSIMISTIC_WRITE };
+      const file = await find(em, { id: fileId, agentId }, options);
+      em.remove(file);
+      return file.fileId;
+    });
+    await this.options.files.remove(principal.orgId, [stored]);
   }
 
   async forgetAgent(orgId: string, agentId: string): Promise<void> {
-    const rows = await this.options.database.tenantQuery<{ id: string }>(
-      orgId,
-      'DELETE FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 RETURNING file_id AS id',
-      [orgId, agentId],
-    );
-    const files = rows.map(({ id }) => id);
+    const files = await this.options.database.tenant(orgId, async (em) => {
+      const options = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+      const rows = await em.find(KnowledgeFileEntity, { agentId }, options);
+      em.remove(rows);
+      return rows.map(({ fileId }) => fileId);
+    });
     await this.options.files.remove(orgId, files);
   }
 
   async copyBytes({ orgId, plan }: Principal, agentId: string): Promise<CopiedFile[]> {
     const { database, files } = this.options;
     const limitBytes = storageLimitOf(plan);
-    const rows = await database.tenantQuery<{ id: string; file_id: string }>(
-      orgId,
-      'SELECT id, file_id FROM knowledge_files WHERE org_id = $1 AND agent_id = $2 ORDER BY id',
-      [orgId, agentId],
+    const rows = await database.tenant(orgId, (em) =>
+      em.find(KnowledgeFileEntity, { agentId }, { orderBy: { id: 'asc' } }),
     );
     const copies: CopiedFile[] = [];
     try {
-      for (const { id, file_id: fileId } of rows) {
+      for (const { id, fileId } of rows) {
         const source = await this.stored(orgId, fileId);
         if (source === null) continue;
         const copy = await files.save({ orgId, ...source, limitBytes });
@@ -193,37 +202,39 @@ class Knowledge implements KnowledgeService {
     }
   }
 
-  private async insert(
-    call: KeyedCall,
-    agentId: string,
-    { values, max }: { values: (string | number)[]; max: number },
-  ): Promise<KnowledgeFile> {
-    return await this.options.database.transaction(async (sql: Sql) => {
-      await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7309))', [agentId]);
-      const [count] = await sql.query<{ n: number }>(
-        'SELECT count(*)::int AS n FROM knowledge_files WHERE org_id = $1 AND agent_id = $2',
-        [call.principal.orgId, agentId],
-      );
-      if ((count?.n ?? 0) >= max) throw new ApiError('quota_exceeded', 'Knowledge file limit reached');
-      const [row] = await sql.query<KnowledgeRow>(INSERT, values);
-      await bindToKey(sql, call, row!.id);
+  private async insert(call: KeyedCall, uploaded: NewFile, max: number): Promise<KnowledgeFile> {
+    const { orgId, agentId } = uploaded;
+    return await this.options.database.allTenants(async (em) => {
+      const sql = sqlOf(em);
+      await sql.query(LOCK_UPLOADS, [agentId]);
+      if ((await em.count(KnowledgeFileEntity, { orgId, agentId })) >= max)
+        throw new ApiError('quota_exceeded', 'Knowledge file limit reached');
+      const file = em.create(KnowledgeFileEntity, uploaded);
+      await em.flush();
+      await bindToKey(sql, call, file.id);
       await sql.query(NOTIFY, [agentId]);
-      return toKnowledgeFile(row!);
+      return toKnowledgeFile(file);
     });
   }
 
   private async ownAgent(principal: Principal, agentId: string): Promise<void> {
     const { orgId } = principal;
-    const rows = await this.options.database.tenantQuery(orgId, FIND_OWN_AGENT, [orgId, agentId]);
-    if (rows.length === 0) throw notFound('Agent not found');
+    const found = await this.options.database.tenant(orgId, (em) =>
+      em.count(AgentEntity, { id: agentId, orgId }),
+    );
+    if (found === 0) throw notFound('Agent not found');
   }
+}
 
-  private async one(principal: Principal, text: string, values: string[]): Promise<KnowledgeRow> {
-    const { orgId } = principal;
-    const [row] = await this.options.database.tenantQuery<KnowledgeRow>(orgId, text, [orgId, ...values]);
-    if (row === undefined) throw notFound('Knowledge file not found');
-    return row;
-  }
+/** @throws ApiError not_found */
+async function find(
+  em: EntityManager,
+  where: { id: string; agentId: string },
+  options: { lockMode?: LockMode } = {},
+) {
+  const file = await em.findOne(KnowledgeFileEntity, where, options);
+  if (file === null) throw notFound('Knowledge file not found');
+  return file;
 }
 
 /** @throws ApiError payload_too_large */

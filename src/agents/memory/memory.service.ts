@@ -8,42 +8,11 @@ import { agentPlanOf } from '../agent.input.js';
 import type { Memory, MemoryService, Page } from '../agents.types.js';
 import { vectorOf, VectorTable } from '../knowledge/vectors.js';
 import { factsIn } from './facts.js';
+import { MemoryEntity } from './memory.entity.js';
+import { ALL, FORGET_OLDEST, REMEMBER, toMemory } from './memory.queries.js';
+import type { MemoryRow } from './memory.queries.js';
 
-interface MemoryRow {
-  id: string;
-  agent_id: string;
-  end_user: string | null;
-  content: string;
-  created_at: Date;
-}
-
-const COLUMNS = 'id, agent_id, end_user, content, created_at';
-/** Of one agent and one user; the oldest go first. */
-const MAX_MEMORIES = 500;
 const ID = /^mem_[0-9a-z]{26}$/;
-
-const toMemory = (row: MemoryRow): Memory => ({
-  id: row.id,
-  agentId: row.agent_id,
-  endUser: row.end_user,
-  content: row.content,
-  createdAt: row.created_at,
-});
-
-const REMEMBER = `INSERT INTO agent_memories (id, org_id, agent_id, end_user, run_id, content, embedding)
-  SELECT f.id, $1, $2, $3, $4, f.content, decode(f.vector, 'base64')
-  FROM unnest($5::text[], $6::text[], $7::text[]) AS f (id, content, vector) ON CONFLICT DO NOTHING`;
-
-const FORGET_OLDEST = `DELETE FROM agent_memories WHERE id IN (
-  SELECT id FROM agent_memories WHERE org_id = $1 AND agent_id = $2 AND end_user IS NOT DISTINCT FROM $3
-  ORDER BY id DESC OFFSET ${MAX_MEMORIES})`;
-
-const ALL = `SELECT ${COLUMNS}, embedding FROM agent_memories
-  WHERE org_id = $1 AND agent_id = $2 AND end_user IS NOT DISTINCT FROM $3 ORDER BY id DESC`;
-
-const LIST = `SELECT ${COLUMNS} FROM agent_memories
-  WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR end_user = $3) AND ($4::text IS NULL OR id < $4)
-  ORDER BY id DESC LIMIT $5`;
 
 /** What users told an agent, by organisation, agent and end user (decisions 6 "Agents"). */
 export function createMemoryService({ database }: { database: Database }): MemoryService {
@@ -54,7 +23,8 @@ class Memories implements MemoryService {
   constructor(private readonly database: Database) {}
 
   async forgetAgent(agentId: string): Promise<void> {
-    await this.database.system.query('DELETE FROM agent_memories WHERE agent_id = $1', [agentId]);
+    // A public agent's memories are other organisations' too.
+    await this.database.allTenants((em) => em.nativeDelete(MemoryEntity, { agentId }));
   }
 
   async remember({
@@ -79,11 +49,7 @@ class Memories implements MemoryService {
     query,
     limit,
   }: Parameters<MemoryService['recall']>[0]): Promise<Memory[]> {
-    const rows = await this.database.tenantQuery<MemoryRow & { embedding: Buffer | null }>(orgId, ALL, [
-      orgId,
-      agentId,
-      endUser,
-    ]);
+    const rows = await this.database.tenantQuery<MemoryRow>(orgId, ALL, [orgId, agentId, endUser]);
     const table = new VectorTable(rows.map(({ embedding }) => embedding ?? vectorOf('')));
     const near = (await table.nearest(vectorOf(query), limit)).map(({ row }) => row);
     // A short memory is recalled whole: "what do you know of me" shares no word with it.
@@ -100,16 +66,32 @@ class Memories implements MemoryService {
     if (after !== undefined && !ID.test(after)) throw invalid('Invalid cursor', 'cursor');
     if (endUser !== undefined && isLonger(endUser, MAX_USER))
       throw invalid(`user must be at most ${MAX_USER} characters`, 'user');
-    const values = [principal.orgId, agentId, endUser ?? null, after ?? null, first + 1];
-    const rows = await this.database.tenantQuery<MemoryRow>(principal.orgId, LIST, values);
-    const nodes = rows.slice(0, first).map(toMemory);
+    const rows = await this.database.tenant(principal.orgId, (em) =>
+      em.find(
+        MemoryEntity,
+        {
+          agentId,
+          ...(endUser !== undefined && { endUser }),
+          ...(after !== undefined && { id: { $lt: after } }),
+        },
+        { orderBy: { id: 'desc' }, limit: first + 1 },
+      ),
+    );
+    const nodes = rows.slice(0, first).map(({ id, endUser: user, content, createdAt, ...row }) => ({
+      id,
+      agentId: row.agentId,
+      endUser: user ?? null,
+      content,
+      createdAt,
+    }));
     return { nodes, nextCursor: rows.length > first ? (nodes.at(-1)?.id ?? null) : null };
   }
 
   async delete(principal: Principal, id: string): Promise<void> {
     agentPlanOf(principal.plan);
-    const sql = 'DELETE FROM agent_memories WHERE org_id = $1 AND id = $2 RETURNING id';
-    const rows = await this.database.tenantQuery(principal.orgId, sql, [principal.orgId, id]);
-    if (rows.length === 0) throw notFound('Memory not found');
+    const deleted = await this.database.tenant(principal.orgId, (em) =>
+      em.nativeDelete(MemoryEntity, { id }),
+    );
+    if (deleted === 0) throw notFound('Memory not found');
   }
 }

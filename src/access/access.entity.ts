@@ -1,20 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-
-/**
- * The tenancy filter of every entity that carries an organisation. Strict: reading without `setFilterParams('tenant', …)` throws
- * instead of returning everybody's rows (row level security would return none).
- */
-export const tenantFilter = {
-  tenant: {
-    name: 'tenant',
-    cond: ({ orgId }: { orgId?: string }) => {
-      if (orgId === undefined) throw new Error('An entity was read without an organisation');
-      return { orgId };
-    },
-    default: true,
-    strict: true,
-  },
-};
+import { tenantFilter } from '../database/index.js';
 
 /** An organisation and its subscription (contract 2.14, decisions 2). */
 export const Organization = defineEntity({
@@ -32,12 +17,7 @@ export const Organization = defineEntity({
     serviceUserId: p.text(),
     createdAt: p.datetime(),
   },
-  filters: {
-    tenant: {
-      ...tenantFilter.tenant,
-      cond: (args: { orgId?: string }) => ({ id: tenantFilter.tenant.cond(args).orgId }),
-    },
-  },
+  filters: tenantFilter((id) => ({ id })),
 });
 
 /** A person, or the service user that an organisation's command-line keys act as. */
@@ -62,7 +42,7 @@ export const Member = defineEntity({
     role: p.text(),
     createdAt: p.datetime(),
   },
-  filters: tenantFilter,
+  filters: tenantFilter(),
 });
 
 /** An API key without its hash, which no entity ever carries. */
@@ -81,7 +61,7 @@ export const ApiKey = defineEntity({
     lastUsedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
   },
-  filters: tenantFilter,
+  filters: tenantFilter(),
 });
 
-export const entities = [Organization, User, Member, ApiKey];
+export const accessEntities = [Organization, User, Member, ApiKey];

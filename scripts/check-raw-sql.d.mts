@@ -1,0 +1,11 @@
+/** Whether a file holds a statement outside of its comments. */
+export function holdsSql(text: string): boolean;
+/** The files and folders of the ADR's tables. */
+export function placesOf(adr: string): string[];
+/** SQL where none may be, and places that hold none. */
+export function faultsOf(
+  sources: readonly { file: string; text: string }[],
+  places: readonly string[],
+): string[];
+/** Every breach of ADR 12. */
+export function checkRawSql(): Promise<string[]>;

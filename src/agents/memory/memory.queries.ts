@@ -1,0 +1,35 @@
+import type { Memory } from '../agents.types.js';
+
+/** Remembering and recalling: they run with every run of an agent, and hold bytes that no entity carries. */
+
+export interface MemoryRow {
+  id: string;
+  agent_id: string;
+  end_user: string | null;
+  content: string;
+  created_at: Date;
+  embedding: Buffer | null;
+}
+
+/** Of one agent and one user; the oldest go first. */
+const MAX_MEMORIES = 500;
+
+export const toMemory = (row: MemoryRow): Memory => ({
+  id: row.id,
+  agentId: row.agent_id,
+  endUser: row.end_user,
+  content: row.content,
+  createdAt: row.created_at,
+});
+
+/** What is known already, in the same words, stays as it is. */
+export const REMEMBER = `INSERT INTO agent_memories (id, org_id, agent_id, end_user, run_id, content, embedding)
+  SELECT f.id, $1, $2, $3, $4, f.content, decode(f.vector, 'base64')
+  FROM unnest($5::text[], $6::text[], $7::text[]) AS f (id, content, vector) ON CONFLICT DO NOTHING`;
+
+export const FORGET_OLDEST = `DELETE FROM agent_memories WHERE id IN (
+  SELECT id FROM agent_memories WHERE org_id = $1 AND agent_id = $2 AND end_user IS NOT DISTINCT FROM $3
+  ORDER BY id DESC OFFSET ${MAX_MEMORIES})`;
+
+export const ALL = `SELECT id, agent_id, end_user, content, created_at, embedding FROM agent_memories
+  WHERE org_id = $1 AND agent_id = $2 AND end_user IS NOT DISTINCT FROM $3 ORDER BY id DESC`;

@@ -1,0 +1,15 @@
+import type { EntitySchema } from '@mikro-orm/postgresql';
+import { accessEntities } from '../access/access.entity.js';
+import { AgentEntity } from '../agents/agent.entity.js';
+import { KnowledgeFileEntity } from '../agents/knowledge/knowledge.entity.js';
+import { MemoryEntity } from '../agents/memory/memory.entity.js';
+import { webhookEntities } from '../webhooks/webhook.entity.js';
+
+/** All entities, each of which stands beside its noun; `test/database/entities.test.ts` compares them with the tables. */
+export const entities: readonly EntitySchema[] = [
+  ...accessEntities,
+  AgentEntity,
+  KnowledgeFileEntity,
+  MemoryEntity,
+  ...webhookEntities,
+];

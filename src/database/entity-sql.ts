@@ -1,0 +1,22 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
+import type { CompiledQuery as Compiled, ControlledTransaction } from 'kysely';
+import type { Sql } from './database.types.js';
+
+/**
+ * Raw statements in the entity manager's transaction, for mechanisms that are SQL (locks, Idempotency-Keys). What the unit of work still holds
+ * is not written yet: flush before, where that matters.
+ */
+export function sqlOf(em: EntityManager): Sql {
+  const transaction = em.getTransactionContext<ControlledTransaction<unknown>>();
+  if (transaction === undefined)
+    throw new Error('An entity manager has statements inside of a transaction only');
+  return {
+    async query<Row>(statement: Parameters<Sql['query']>[0], values: Parameters<Sql['query']>[1] = []) {
+      // Loaded here, so that the command line need not load it.
+      const { CompiledQuery } = await import('kysely');
+      const text = typeof statement === 'string' ? statement : statement.text;
+      return (await transaction.executeQuery<Row>(CompiledQuery.raw(text, [...values]) as Compiled<Row>))
+        .rows;
+    },
+  };
+}
