@@ -56,10 +56,10 @@ function countsIn(usage: Fields): Counts {
 
 /** Where an answer, chunk or choice may tell its usage, the convention's place first. */
 function* placesOf(said: Fields): Generator<unknown> {
-  const { usage, x_groq: groq, choices, message, delta, usageMetadata, meta } = said;
+  const { usage, x_groq: extra, choices, message, delta, usageMetadata, meta } = said;
   yield usage;
   yield usageMetadata;
-  if (isFields(groq)) yield groq['usage'];
+  if (isFields(extra)) yield extra['usage'];
   if (isFields(meta)) yield meta['tokens'];
   if (isFields(message)) yield message['usage'];
   if (isFields(delta)) yield delta['usage'];
