@@ -1,27 +1,7 @@
+import { nativeProvider } from './native/registry.js';
 import { keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
 import { Transport } from './openai-compatible/transport.js';
-
-/** How a kind is asked whether it takes a key, where that is not `GET /models` with the header that our own calls carry it in. */
-interface Question {
-  path?: string;
-  /** As the kind's package sends it. */
-  headers?(apiKey: string): Record<string, string>;
-  /** Statuses that refuse the key, besides 401 and 403. */
-  refusals?: readonly number[];
-}
-
-const QUESTIONS: Partial<Record<UpstreamSettings['kind'], Question>> = {
-  anthropic: {
-    headers: (apiKey) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),
-  },
-  // A wrong key is an invalid argument there.
-  google: { refusals: [400] },
-  luma: { path: '/dream-machine/v1/generations?limit=1' },
-  elevenlabs: { path: '/v1/models' },
-  deepgram: { path: '/v1/projects', headers: (apiKey) => ({ authorization: `Token ${apiKey}` }) },
-  assemblyai: { path: '/v2/transcript?limit=1', headers: (apiKey) => ({ authorization: apiKey }) },
-};
 
 /** What an upstream said to a question that costs nothing. */
 export interface UpstreamAnswer {
@@ -41,9 +21,10 @@ export async function askUpstream(
   signal: AbortSignal,
 ): Promise<UpstreamAnswer | null> {
   const { kind, baseUrl, apiKey, timeouts } = upstream;
-  if (kind === 'amazon-bedrock') return null;
-  const { path = '/models', headers, refusals = [] } = QUESTIONS[kind] ?? {};
-  const key = apiKey !== undefined && headers !== undefined ? headers(apiKey) : keyHeaderOf(upstream);
+  const native = nativeProvider(kind);
+  if (native?.probe === null) return null;
+  const { path = '/models', headers, refusals = [] } = native?.probe ?? {};
+  const key = apiKey !== undefined && headers !== undefined ? headers(apiKey) : keyHeaderOf(upstream, native);
   const transport = new Transport({
     baseUrl,
     headers: { ...key, ...upstream.headers },

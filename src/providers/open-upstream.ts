@@ -1,7 +1,7 @@
 import type { Egress } from '../egress/index.js';
-import { KINDS } from './native/kinds.js';
-import { mistralDialect } from './native/mistral-dialect.js';
-import { openSdkUpstream, OWN_IMAGES } from './native/open-sdk-upstream.js';
+import type { NativeProvider } from './native/native-provider.types.js';
+import { nativeProvider } from './native/registry.js';
+import { openSdkUpstream } from './native/open-sdk-upstream.js';
 import { createOutboundFetch } from './native/outbound-fetch.js';
 import { withFunctions } from './legacy-functions.js';
 import { createProviderMedia, keyHeaderOf } from './predictions/provider-media.js';
@@ -46,41 +46,49 @@ const portedHost = ({ host, port }: URL): string => (port === '' ? '' : host);
 
 /** Opens one upstream of the configuration; connections are made when it is first called. */
 export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
-  const { kind } = upstream;
+  const native = nativeProvider(upstream.kind);
   const secrets = secretsOf(upstream);
-  if (kind !== 'openai-compatible' && !KINDS[kind].convention)
-    return openSdkUpstream({ ...upstream, kind }, { egress, secrets, keys: keysOf(upstream) });
-  return openConvention(upstream, { egress, secrets });
+  const made =
+    native?.package === undefined
+      ? null
+      : openSdkUpstream(
+          upstream,
+          { ...native, package: native.package },
+          { egress, secrets, keys: keysOf(upstream) },
+        );
+  if (made !== null && native?.convention === false) return made;
+  return openConvention(upstream, native, { egress, secrets, made });
 }
 
-/** An upstream of the common convention; what it has ways of its own for goes over those. */
+/** An upstream of the common convention; the pictures of one that has a package besides are the package's. */
 function openConvention(
   upstream: UpstreamSettings,
-  { egress, secrets }: { egress: Egress | undefined; secrets: readonly string[] },
+  native: NativeProvider | null,
+  {
+    egress,
+    secrets,
+    made,
+  }: { egress: Egress | undefined; secrets: readonly string[]; made: OpenProvider | null },
 ): OpenProvider {
-  const { id, kind, fields, omit = {} } = upstream;
+  const { id, fields, omit = {} } = upstream;
+  const dialect = native?.chat?.dialect;
   const refused = new RefusedFields((modelId) => omit[modelId] ?? omit[''] ?? []);
-  const headers = keyHeaderOf(upstream);
-  const own = kind !== 'openai-compatible' && OWN_IMAGES.has(kind);
-  const images = own
-    ? openSdkUpstream({ ...upstream, kind }, { egress, secrets, keys: keysOf(upstream) })
-    : null;
-  const outbound = createOutboundFetch({ upstream, egress, builtIn: [] });
+  const headers = keyHeaderOf(upstream, native);
+  const outbound = createOutboundFetch({ upstream, native, egress });
   const transport = new Transport({
     baseUrl: upstream.baseUrl,
     headers: { ...headers, ...upstream.headers },
     timeouts: upstream.timeouts,
     secrets,
   });
-  const parts = [transport, outbound, ...(images === null ? [] : [images])];
+  const parts = [transport, outbound, ...(made === null ? [] : [made])];
   return {
     id,
     retry: upstream.retry,
-    // Mistral's API has never known `functions`.
     chat:
-      kind === 'mistral'
-        ? withFunctions(createOpenAiCompatibleChat(transport, { dialect: mistralDialect, refused }))
-        : createOpenAiCompatibleChat(transport, { refused }),
+      dialect === undefined
+        ? createOpenAiCompatibleChat(transport, { refused })
+        : withFunctions(createOpenAiCompatibleChat(transport, { dialect, refused })),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
@@ -88,11 +96,11 @@ function openConvention(
         fields[modelId]?.inputs ?? {},
       ),
     image:
-      images?.image ??
+      made?.image ??
       ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress, refused })),
     speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
     transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
-    ...createProviderMedia({ upstream, outbound, headers, secrets }),
+    ...createProviderMedia({ upstream, native, outbound, headers, secrets }),
     close: async () => void (await Promise.all(parts.map((part) => part.close()))),
     retire: async () => void (await Promise.all(parts.map((part) => part.retire()))),
   };

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
 import { MODEL_TYPES, TIERS } from '../contract/words.js';
-import { KINDS, NATIVE_KINDS } from './native/kinds.js';
+import { NATIVE_PROVIDERS, nativeProvider } from './native/registry.js';
 import {
-  awsCredentials,
   nativeApiKey,
   nativeBaseUrl,
   nativeModels,
@@ -155,7 +154,7 @@ const model = z
 
 const provider = z.strictObject({
   id: id.refine((value) => value !== SANDBOX_ID, 'is taken by the sandbox'),
-  kind: z.enum(['openai-compatible', ...NATIVE_KINDS]),
+  kind: z.enum(['openai-compatible', ...NATIVE_PROVIDERS.map(({ id: kind }) => kind)]),
   baseUrl: httpUrl.optional(),
   // A file's last line break often comes along with a secret.
   apiKey: z
@@ -224,7 +223,7 @@ function configured(entry: FileEntry): ConfiguredModel[] {
     models.map((item) => ({
       ...item,
       providerId,
-      outputCap: item.outputCap ?? (kind === 'openai-compatible' ? 'max_tokens' : KINDS[kind].outputCap),
+      outputCap: item.outputCap ?? nativeProvider(kind)?.outputCap ?? 'max_tokens',
       multiplier: item.multiplier,
       name: item.name,
       ownedBy: item.ownedBy,
@@ -280,19 +279,19 @@ function upstreamOf(
   { env, faults }: { env: Variables; faults: string[] },
 ): UpstreamSettings {
   const { id: providerId, kind, headers, timeouts, retry } = item;
-  const native = kind === 'openai-compatible' ? null : kind;
+  const native = nativeProvider(kind);
   const baseUrl = item.baseUrl ?? (native === null ? null : nativeBaseUrl(native, env));
   if (baseUrl === null) faults.push(`provider ${providerId}: baseUrl is required`);
   else if (native !== null && baseUrl.includes('?'))
     faults.push(`provider ${providerId}: baseUrl of this kind takes no query`);
   const opens = [item, ...item.models].some((entry) => (entry.allowedParameters ?? []).length > 0);
-  if (opens && native !== null && !KINDS[native].convention)
+  if (opens && native !== null && !native.convention)
     faults.push(`provider ${providerId}: allowedParameters are for kinds of the common convention`);
   const omits = [item, ...item.models].some((entry) => (entry.omit ?? []).length > 0);
-  if (omits && native !== null && !KINDS[native].convention)
+  if (omits && native !== null && !native.convention)
     faults.push(`provider ${providerId}: omit is for kinds of the common convention`);
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
-  const aws = native === 'amazon-bedrock' ? awsCredentials(env) : undefined;
+  const aws = native?.credentials?.(env);
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);
   return {
     id: providerId,

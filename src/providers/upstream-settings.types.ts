@@ -1,4 +1,3 @@
-import type { NativeKind } from './native/kinds.js';
 import type { ModelFields } from './predictions/model-fields.js';
 import type { RetryPolicy } from './providers.types.js';
 import type { UpstreamTimeouts } from './openai-compatible/transport.js';
@@ -6,7 +5,8 @@ import type { UpstreamTimeouts } from './openai-compatible/transport.js';
 /** One upstream of the file, ready to connect to. */
 export interface UpstreamSettings {
   id: string;
-  kind: 'openai-compatible' | NativeKind;
+  /** `openai-compatible`, or the id of a native provider. */
+  kind: string;
   baseUrl: string;
   apiKey: string | undefined;
   headers: Record<string, string>;

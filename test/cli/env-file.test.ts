@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SETTING_NAMES } from '../../src/config/index.js';
-import { KINDS } from '../../src/providers/native/kinds.js';
+import { NATIVE_PROVIDERS } from '../../src/providers/native/registry.js';
 
 const START = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -67,7 +67,7 @@ test('the command line reads it too', async () => {
 test('.env.example names every setting and every provider’s variables, and nothing else', async () => {
   const text = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
   const named = [...text.matchAll(/^# ([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name);
-  const providers = Object.values(KINDS).flatMap(({ variables }) => variables);
+  const providers = NATIVE_PROVIDERS.flatMap(({ variables }) => variables);
   expect([...new Set(named)]).toHaveLength(named.length);
   expect(named.sort()).toEqual([...SETTING_NAMES, ...providers].sort());
 });

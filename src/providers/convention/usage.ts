@@ -59,10 +59,10 @@ function placesOf(said: Fields, places: Fields[] = []): Fields[] {
   const add = (place: unknown): void => {
     if (isFields(place)) places.push(place);
   };
-  const { usage, usageMetadata, x_groq: groq, meta, message, delta, choices } = said;
+  const { usage, usageMetadata, x_groq: extra, meta, message, delta, choices } = said;
   add(usage);
   add(usageMetadata);
-  if (isFields(groq)) add(groq['usage']);
+  if (isFields(extra)) add(extra['usage']);
   if (isFields(meta)) add(meta['tokens']);
   if (isFields(message)) add(message['usage']);
   if (isFields(delta)) add(delta['usage']);

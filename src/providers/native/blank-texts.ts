@@ -1,8 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { NativeKind } from './kinds.js';
 
-/** Makers that refuse a request for a text that is empty or blank, or an answer to go on with that ends in a blank. */
-const STRICT: ReadonlySet<NativeKind> = new Set(['anthropic', 'amazon-bedrock']);
 /** What a tool said that said nothing. */
 const NO_OUTPUT = '(no output)';
 
@@ -31,9 +28,11 @@ function withoutTrailingBlanks(message: LanguageModelV4Message | undefined): voi
   if (last?.type === 'text') last.text = last.text.trimEnd();
 }
 
-/** A prompt without the blank texts that its maker would refuse it for; one of nothing else stays, and is refused. */
-export function withoutBlankTexts(kind: NativeKind, prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
-  if (!STRICT.has(kind)) return prompt;
+/**
+ * A prompt for makers that refuse a request for a text that is empty or blank, or an answer to go on with that ends in a blank. One of nothing
+ * else stays, and is refused.
+ */
+export function withoutBlankTexts(prompt: LanguageModelV4Prompt): LanguageModelV4Prompt {
   const left = prompt.flatMap(withoutBlanks);
   if (!left.some(({ role }) => role !== 'system')) return prompt;
   withoutTrailingBlanks(left.at(-1));

@@ -4,7 +4,6 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
 import { isFields } from '../convention/said.js';
-import type { NativeKind } from './kinds.js';
 
 type Fields = Record<string, unknown>;
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -39,7 +38,7 @@ export class CarriedParts {
   private readonly parts: CarriedPart[] = [];
   private readonly open = new Map<string, CarriedPart>();
 
-  constructor(private readonly kind: NativeKind) {}
+  constructor(private readonly kind: string) {}
 
   stream(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
@@ -70,7 +69,7 @@ export class CarriedParts {
   }
 
   /** As a field of the message; nothing where no part has anything to carry. */
-  field(): { extra_content?: { penstock: { kind: NativeKind; parts: CarriedPart[] } } } {
+  field(): { extra_content?: { penstock: { kind: string; parts: CarriedPart[] } } } {
     if (this.parts.every(({ metadata }) => metadata === undefined)) return {};
     return { extra_content: { penstock: { kind: this.kind, parts: this.parts } } };
   }
@@ -101,7 +100,7 @@ export class CarriedParts {
   }
 }
 
-function partsIn({ extra_content: extra }: Fields, kind: NativeKind): Fields[] {
+function partsIn({ extra_content: extra }: Fields, kind: string): Fields[] {
   const carried = isFields(extra) && isFields(extra['penstock']) ? extra['penstock'] : {};
   return carried['kind'] === kind && Array.isArray(carried['parts']) ? carried['parts'].filter(isFields) : [];
 }
@@ -119,11 +118,7 @@ function piecesOf(text: string, parts: readonly Fields[]): Map<Fields, string> |
  * An assistant's message in its maker's own parts and order, each with what it carries. What a client left out of it is left out: thoughts
  * without their text would not fit their signature.
  */
-export function withCarriedParts(
-  content: AssistantContent,
-  message: Fields,
-  kind: NativeKind,
-): AssistantContent {
+export function withCarriedParts(content: AssistantContent, message: Fields, kind: string): AssistantContent {
   const parts = partsIn(message, kind);
   if (parts.length === 0) return content;
   const thought = typeof message['reasoning_content'] === 'string' ? message['reasoning_content'] : '';

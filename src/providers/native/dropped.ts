@@ -1,7 +1,7 @@
 import type { SharedV4Warning } from '@ai-sdk/provider';
 import { UpstreamError } from '../providers.types.js';
 
-/** The packages' names of what they leave out, in the contract's words; others stay as they are. */
+/** The packages' names of what they leave out, without where it stands in their own options, in the contract's words; others stay as they are. */
 const NAMES: Readonly<Record<string, string>> = {
   topP: 'top_p',
   frequencyPenalty: 'frequency_penalty',
@@ -11,9 +11,11 @@ const NAMES: Readonly<Record<string, string>> = {
   responseFormat: 'response_format',
   toolChoice: 'tool_choice',
   reasoning: 'reasoning_effort',
-  'providerOptions.anthropic.thinking': 'reasoning_effort',
-  'providerOptions.anthropic.effort': 'reasoning_effort',
+  thinking: 'reasoning_effort',
+  effort: 'reasoning_effort',
 };
+
+const OWN_OPTIONS = /^providerOptions\.\w+\./;
 
 /** The contract's defaults (contract 4.1): they ask for nothing, so that it is no loss where a model has no word for them. */
 const DEFAULTS: Readonly<Record<string, number>> = {
@@ -46,7 +48,7 @@ export function refuseDropped(
 ): void {
   for (const warning of warnings) {
     if (warning.type !== 'unsupported' || MADE_GOOD.has(warning.feature)) continue;
-    const name = NAMES[warning.feature] ?? warning.feature;
+    const name = NAMES[warning.feature.replace(OWN_OPTIONS, '')] ?? warning.feature;
     if (name in DEFAULTS && (asked[name] ?? DEFAULTS[name]) === DEFAULTS[name]) continue;
     refuse(modelId, name);
   }

@@ -6,42 +6,20 @@ import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { askOfOrder } from './held-questions.js';
-import type { NativeKind } from './kinds.js';
+import type { HeldOrderRules } from './native-provider.types.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import type { Guarded } from './guarded.types.js';
 
-/** How packages order work that their provider then does by itself, while they ask about it. */
-interface Ordered {
-  /** Paths to which they POST no more than a question. All else that they POST is an order: it may be paid for, whatever became of its answer. */
-  question?: RegExp;
-  /** Whether an answer says that the work goes on, where the package has a patience of its own. */
-  isOpen?(status: number, text: string): boolean;
-  /** How the last of those answers is taken back. */
-  withdraw?(answer: Fields): Pick<ApiRequest, 'method' | 'path'> | null;
-}
-
 const idOf = ({ id }: Fields): string | null =>
   typeof id === 'string' && id !== '' ? encodeURIComponent(id) : null;
-const below = (method: ApiRequest['method'], of: (id: string) => string) => (answer: Fields) => {
-  const id = idOf(answer);
-  return id === null ? null : { method, path: of(id) };
-};
 
-const ORDERED: Partial<Record<NativeKind, Ordered>> = {
-  replicate: { withdraw: below('POST', (id) => `/predictions/${id}/cancel`) },
-  luma: { withdraw: below('DELETE', (id) => `/dream-machine/v1/generations/${id}`) },
-  // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
-  fal: {
-    isOpen: (status, text) => status === 400 && text.includes('still in progress'),
-    withdraw: ({ response_url: address }) =>
-      typeof address === 'string' ? { method: 'PUT', path: `${address}/cancel` } : null,
-  },
-  assemblyai: { withdraw: below('DELETE', (id) => `/v2/transcript/${id}`) },
-  fireworks: {
-    question: /\/get_result$/,
-    isOpen: (status, text) => status === 200 && /"status"\s*:\s*"Pending"/.test(text),
-  },
-};
+/** Takes back an order that its answer's `id` names. */
+export const requestBelow =
+  (method: ApiRequest['method'], of: (id: string) => string): HeldOrderRules['withdraw'] =>
+  (answer) => {
+    const id = idOf(answer);
+    return id === null ? null : { method, path: of(id) };
+  };
 
 /** A longer answer is the work itself, not an order's name. */
 const MAX_ANSWER = 64 * 1024;
@@ -69,7 +47,8 @@ export interface HeldOrders {
 }
 
 interface HeldOptions {
-  kind: NativeKind;
+  /** How the package's orders are known; undefined: it orders nothing. */
+  ordered: HeldOrderRules | undefined;
   /** An answer that repeats one is not kept. */
   keys: readonly string[];
   /** Values that must never show in an error's message. */
@@ -92,9 +71,8 @@ const asAnswer = (text: string): Response =>
  * takes a job over is given those, and the package asks about the order that was placed before instead of placing (and paying) another.
  */
 export function createHeldOrders(options: HeldOptions): HeldOrders {
-  const { kind, keys, fetch, api } = options;
+  const { ordered, keys, fetch, api } = options;
   const calls = new AsyncLocalStorage<HeldCall>();
-  const ordered = ORDERED[kind];
   const withdraw = async (reference: string, signal: AbortSignal): Promise<void> => {
     const answer: unknown = JSON.parse(answersOf(reference).at(-1) ?? 'null');
     const request = isFields(answer) ? ordered?.withdraw?.(answer) : null;

@@ -4,38 +4,15 @@ import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { withFunctions } from '../legacy-functions.js';
 import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import { createHeldOrders } from './held-orders.js';
-import type { NativeKind } from './kinds.js';
+import type { NativeProvider, SdkPackage, SdkProvider } from './native-provider.types.js';
 import { createOutboundFetch } from './outbound-fetch.js';
-import { BUILT_IN, createSdkLoader } from './sdk-packages.js';
-import type { SdkProvider } from './sdk-packages.js';
+import { createSdkLoader } from './sdk-loader.js';
 import { createV4Chat } from './v4-chat.js';
 import { createV4Media } from './v4-media.js';
 
 export interface SdkUpstream extends Provider {
   retire(): Promise<void>;
 }
-
-type Capability = 'chat' | 'embedding' | 'image' | 'speech' | 'transcription';
-
-/** What each package can do of what we ask for. */
-const CAPABILITIES: Partial<Record<NativeKind, readonly Capability[]>> = {
-  anthropic: ['chat'],
-  google: ['chat', 'embedding', 'image', 'speech'],
-  cohere: ['chat', 'embedding'],
-  'amazon-bedrock': ['chat', 'embedding', 'image'],
-  replicate: ['image'],
-  fal: ['image', 'speech', 'transcription'],
-  luma: ['image'],
-  elevenlabs: ['speech', 'transcription'],
-  deepgram: ['speech', 'transcription'],
-  assemblyai: ['transcription'],
-  togetherai: ['image'],
-  fireworks: ['image'],
-  xai: ['image'],
-};
-
-/** Kinds of the common convention whose images have ways of their own. */
-export const OWN_IMAGES: ReadonlySet<NativeKind> = new Set(['togetherai', 'fireworks', 'xai']);
 
 /** The model that a package makes of a kind. @throws where the package has none */
 async function modelOf<T>(
@@ -49,30 +26,31 @@ async function modelOf<T>(
 
 /** An upstream over its provider package, which is loaded at the first call. */
 export function openSdkUpstream(
-  upstream: UpstreamSettings & { kind: NativeKind },
+  upstream: UpstreamSettings,
+  native: NativeProvider & { package: SdkPackage },
   {
     egress,
     secrets,
     keys,
   }: { egress: Egress | undefined; secrets: readonly string[]; keys: readonly string[] },
 ): SdkUpstream {
-  const { id, kind, retry } = upstream;
-  const headers = keyHeaderOf(upstream);
-  const outbound = createOutboundFetch({ upstream, egress, builtIn: BUILT_IN[kind] ?? [], headers });
-  const own = { upstream, outbound, headers, secrets };
+  const { id, retry } = upstream;
+  const headers = keyHeaderOf(upstream, native);
+  const outbound = createOutboundFetch({ upstream, native, egress, headers });
+  const own = { upstream, native, outbound, headers, secrets };
   const held = createHeldOrders({
-    kind,
+    ordered: native.orders,
     keys,
     secrets,
     limits: upstream.timeouts,
     fetch: outbound.fetch,
     api: createProviderApi(own),
   });
-  const load = createSdkLoader(upstream, held.fetch);
-  const able = new Set(CAPABILITIES[kind]);
+  const load = createSdkLoader(native.package, upstream, held.fetch);
+  const able = new Set(native.package.does);
   const media = createV4Media({
     id,
-    kind,
+    native,
     secrets,
     during: outbound.during,
     held,
@@ -81,7 +59,7 @@ export function openSdkUpstream(
     load: (make) => modelOf(load, make),
   });
   const chat = createV4Chat({
-    kind,
+    native,
     secrets,
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),

@@ -5,7 +5,7 @@ import type { Egress } from '../../egress/index.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
-import { KINDS } from './kinds.js';
+import type { NativeProvider } from './native-provider.types.js';
 
 /** What is read of an answer in words or JSON, of one that is a fault, and of any other: videos are the largest. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
@@ -29,10 +29,10 @@ interface FetchOptions {
   /** For files that the upstream answers as URLs of another host; without it those are a fault. */
   egress: Egress | undefined;
   /**
-   * Origins that the package has built in, or that answers name; where the operator names another address, requests there go to that one
-   * instead, below its path.
+   * What is known of its provider; null: nothing. Where the operator names another address than its usual one, requests to origins that its
+   * package has built in go to that one instead, below its path.
    */
-  builtIn: readonly string[];
+  native: NativeProvider | null;
   /** The key, which packages give to the address alone that they know. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -48,7 +48,7 @@ function addressOf(input: Parameters<typeof globalThis.fetch>[0]): URL {
 export function createOutboundFetch({
   upstream,
   egress,
-  builtIn,
+  native,
   headers: own = {},
 }: FetchOptions): OutboundFetch {
   const { connectMs, firstByteMs, chunkMs } = upstream.timeouts;
@@ -58,7 +58,8 @@ export function createOutboundFetch({
     bodyTimeoutMs: chunkMs,
   });
   const base = new URL(upstream.baseUrl);
-  const usual = replacedAddress(upstream);
+  const usual = replacedAddress(native, upstream);
+  const builtIn = native?.package?.builtIn ?? [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const url = addressOf(input);
     if (url.origin !== base.origin && !builtIn.includes(url.origin))
@@ -97,8 +98,8 @@ export function createOutboundFetch({
 }
 
 /** The maker's own address where the operator names another; null where an upstream is at that one, and at its other hosts too. */
-function replacedAddress({ kind, baseUrl }: UpstreamSettings): string | null {
-  const usual = kind === 'openai-compatible' ? null : KINDS[kind].baseUrl({});
+function replacedAddress(native: NativeProvider | null, { baseUrl }: UpstreamSettings): string | null {
+  const usual = native?.baseUrl({}) ?? null;
   return usual === baseUrl ? null : usual;
 }
 

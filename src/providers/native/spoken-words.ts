@@ -16,22 +16,13 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 const numbered = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0;
 
-/** Words from the answers of Deepgram, ElevenLabs and AssemblyAI; empty for any other. */
-export function spokenWordsOf(body: unknown): SpokenWord[] {
-  if (!isFields(body)) return [];
-  if (isFields(body['results'])) return deepgramWords(body['results']).map((word) => spoken(word, 1));
-  if (!Array.isArray(body['words'])) return [];
-  const words = body['words'].filter(isFields);
-  // AssemblyAI counts milliseconds and says what its answer's state is.
-  const scale = typeof body['status'] === 'string' || 'audio_duration' in body ? 1000 : 1;
-  return words.filter((word) => (word['type'] ?? 'word') === 'word').map((word) => spoken(word, scale));
-}
-
-function deepgramWords(results: Fields): Fields[] {
-  const channel: unknown = Array.isArray(results['channels']) ? results['channels'][0] : undefined;
-  const best: unknown =
-    isFields(channel) && Array.isArray(channel['alternatives']) ? channel['alternatives'][0] : undefined;
-  return isFields(best) && Array.isArray(best['words']) ? best['words'].filter(isFields) : [];
+/** Words with times and speakers below `words` of an answer, as most providers write them; empty where it has none. `scale`: units in a second. */
+export function wordsIn(body: unknown, scale = 1): SpokenWord[] {
+  if (!isFields(body) || !Array.isArray(body['words'])) return [];
+  return body['words']
+    .filter(isFields)
+    .filter((word) => (word['type'] ?? 'word') === 'word')
+    .map((word) => spoken(word, scale));
 }
 
 function spoken(word: Fields, scale: number): SpokenWord {

@@ -9,20 +9,18 @@ import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { checkChatFeatures, featureOptions, formatFor } from './chat-features.js';
-import { withoutBlankTexts } from './blank-texts.js';
+import { checkChatFeatures } from './chat-features.js';
 import { CarriedParts } from './carried-parts.js';
 import { refuseDropped } from './dropped.js';
-import type { NativeKind } from './kinds.js';
+import type { NativeProvider } from './native-provider.types.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
-import { withToolsAsText } from './tools-as-text.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 export interface V4ChatOptions {
-  kind: NativeKind;
+  native: NativeProvider;
   /** Loads the package at the first call. */
   model(modelId: string): Promise<LanguageModelV4>;
   secrets: readonly string[];
@@ -30,7 +28,7 @@ export interface V4ChatOptions {
   egress?: Egress | undefined;
 }
 
-function messageOf(content: readonly LanguageModelV4Content[], kind: NativeKind): Record<string, unknown> {
+function messageOf(content: readonly LanguageModelV4Content[], kind: string): Record<string, unknown> {
   const joined = (type: 'text' | 'reasoning'): string =>
     content.map((part) => (part.type === type ? part.text : '')).join('');
   const calls = content.flatMap((part) =>
@@ -55,10 +53,10 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: NativeKind)
 }
 
 /** @throws UpstreamError where the maker made none, or left out what was asked for */
-function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: NativeKind): ChatAnswer {
+function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: string): ChatAnswer {
   refuseDropped(made.warnings, { modelId: call.modelId, asked: call.body });
   if (isFailed(made.finishReason)) throw brokenAnswer('an error');
-  // Google's package takes an error with status 200, and any other object, for one.
+  // One package takes an error with status 200, and any other object, for one.
   if (made.content.length === 0 && made.finishReason.raw === undefined)
     throw brokenAnswer('nothing, nor why');
   const usage = usageOf(made.usage);
@@ -81,10 +79,11 @@ function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: Nat
 }
 
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
-export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): ChatProvider {
+export function createV4Chat({ native, model, secrets, egress }: V4ChatOptions): ChatProvider {
+  const { id: kind, chat: ways = {} } = native;
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
     if (call.signal.aborted) throw abortedError();
-    checkChatFeatures(kind, call);
+    checkChatFeatures(ways, call);
     try {
       return await ask(await model(call.modelId));
     } catch (error) {
@@ -93,16 +92,17 @@ export function createV4Chat({ kind, model, secrets, egress }: V4ChatOptions): C
   };
   const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
     const signal = abortSignalOf(call.signal);
-    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(kind, {
+    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(native, {
       ...call,
       signal,
     });
-    const format = formatFor(kind, { responseFormat, tools, toolChoice });
+    const asked = { responseFormat, tools, toolChoice };
+    const format = ways.format?.(asked) ?? asked;
     return {
       ...options,
       ...format,
-      ...(await featureOptions(kind, call, format)),
-      prompt: await withPictures(withoutBlankTexts(kind, withToolsAsText(kind, prompt, format)), ready, {
+      ...(await ways.options?.(call, format)),
+      prompt: await withPictures(ways.prompt?.(prompt, format) ?? prompt, ready, {
         egress,
         signal,
       }),

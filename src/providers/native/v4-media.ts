@@ -5,9 +5,9 @@ import type { TranscriptionModel } from '../transcription.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
 import { refuseDropped } from './dropped.js';
-import type { NativeKind } from './kinds.js';
+import type { NativeProvider } from './native-provider.types.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { namesOf, speechCallOf, speedOf, voicesOf } from './v4-speech.js';
+import { speechCallOf, speechCapabilities } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
 import { createV4Transcription } from './v4-transcription.js';
 import type { Guarded } from './guarded.types.js';
@@ -20,25 +20,20 @@ export interface V4Media {
   transcription(modelId: string): TranscriptionModel;
 }
 
-/** The word for `dimensions`: each provider has one of its own, and each family of models on Bedrock its maker's. */
-function dimensionsName(kind: NativeKind, modelId: string): string {
-  if (kind === 'google') return 'outputDimensionality';
-  if (kind === 'cohere' || modelId.includes('cohere.embed-')) return 'outputDimension';
-  return modelId.includes('amazon.nova-') ? 'embeddingDimension' : 'dimensions';
-}
-
 function embeddingOptions(
-  { kind, modelId }: { kind: NativeKind; modelId: string },
+  native: NativeProvider,
+  modelId: string,
   options: SharedV4ProviderOptions | undefined,
 ): SharedV4ProviderOptions {
   const dimensions = options?.['penstock']?.['dimensions'];
   if (dimensions === undefined) return {};
-  return { [optionsName(kind)]: { [dimensionsName(kind, modelId)]: dimensions } };
+  return { [optionsName(native)]: { [native.dimensionsName?.(modelId) ?? 'dimensions']: dimensions } };
 }
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
-  const { id, kind, secrets, during, held, load } = options;
+  const { id, native, secrets, during, held, load } = options;
+  const { speech = {} } = native;
   const guarded: Guarded = async (call, work) =>
     await during(() =>
       held.during(call, async () => {
@@ -60,31 +55,25 @@ export function createV4Media(options: V4MediaOptions): V4Media {
           const model = await load((provider) => provider.embeddingModel?.(modelId));
           return await embedAll(model, {
             ...options,
-            providerOptions: embeddingOptions({ kind, modelId }, providerOptions),
+            providerOptions: embeddingOptions(native, modelId, providerOptions),
           });
         }),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
     speech: (modelId) => ({
       ...base(modelId),
-      capabilities: {
-        voices: voicesOf(kind, modelId),
-        referenceAudio: false,
-        modelInputs: [],
-        ...speedOf(kind),
-        ...namesOf(kind),
-      },
+      capabilities: speechCapabilities(speech, modelId),
       doGenerate: (options) =>
         guarded({ signal: options.abortSignal }, async () => {
           const model = await load((provider) => provider.speechModel?.(modelId));
-          const made = await model.doGenerate(speechCallOf({ kind, modelId }, options));
+          const made = await model.doGenerate(speechCallOf(speech, modelId, options));
           refuseDropped(made.warnings, { modelId });
           return made;
         }),
     }),
     transcription: (modelId) =>
       createV4Transcription({
-        kind,
+        native,
         guarded,
         withdraw: held.withdraw,
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),

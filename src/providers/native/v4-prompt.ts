@@ -7,7 +7,7 @@ import type {
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatCall } from '../providers.types.js';
 import { withCarriedParts } from './carried-parts.js';
-import type { NativeKind } from './kinds.js';
+import type { ChatWays, NativeProvider } from './native-provider.types.js';
 
 type Fields = Record<string, unknown>;
 type Text = { type: 'text'; text: string };
@@ -19,7 +19,7 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 
 /** A request of the chat-completions convention in the specification's words. */
 export function callOptionsOf(
-  kind: NativeKind,
+  native: NativeProvider,
   { body, maxTokens, signal }: ChatCall,
 ): LanguageModelV4CallOptions {
   const stop = body['stop'];
@@ -37,7 +37,7 @@ export function callOptionsOf(
   };
   const given = Object.fromEntries(Object.entries(defined).filter(([, value]) => value !== undefined));
   return {
-    prompt: promptOf(body.messages as Fields[], kind),
+    prompt: promptOf(body.messages as Fields[], native),
     maxOutputTokens: maxTokens,
     abortSignal: abortSignalOf(signal),
     ...given,
@@ -84,12 +84,12 @@ function toolChoiceOf(choice: unknown): LanguageModelV4ToolChoice {
 }
 
 /** Messages in order; several tool answers in a row become one message. */
-function promptOf(messages: Fields[], kind: NativeKind): LanguageModelV4Prompt {
+function promptOf(messages: Fields[], native: NativeProvider): LanguageModelV4Prompt {
   const names = new Map<string, string>();
   const prompt: LanguageModelV4Prompt = [];
   for (const message of messages) {
     for (const call of toolCallsOf(message)) names.set(call.id, call.function.name);
-    const next = messageOf(message, names, kind);
+    const next = messageOf(message, names, native);
     const last = prompt.at(-1);
     if (next.role === 'tool' && last?.role === 'tool') last.content.push(...next.content);
     else prompt.push(next);
@@ -99,12 +99,16 @@ function promptOf(messages: Fields[], kind: NativeKind): LanguageModelV4Prompt {
 
 const toolCallsOf = (message: Fields): ToolCall[] => (message['tool_calls'] ?? []) as ToolCall[];
 
-function messageOf(message: Fields, names: Map<string, string>, kind: NativeKind): LanguageModelV4Message {
+function messageOf(
+  message: Fields,
+  names: Map<string, string>,
+  native: NativeProvider,
+): LanguageModelV4Message {
   const { role, content } = message;
   if (role === 'system') return { role, content: textOf(saidBy(message)) };
   if (role === 'assistant')
-    return { role, content: withCarriedParts(assistantContent(message), message, kind) };
-  if (role === 'user') return { role, content: saidBy(message).map(userPart) };
+    return { role, content: withCarriedParts(assistantContent(message), message, native.id) };
+  if (role === 'user') return { role, content: saidBy(message).map((part) => userPart(part, native.chat)) };
   const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
   const toolName =
     names.get(toolCallId) ?? (typeof message['name'] === 'string' ? message['name'] : toolCallId);
@@ -134,17 +138,17 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-const userPart = (part: Part): UserContent[number] =>
-  part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url);
+const userPart = (part: Part, ways: ChatWays | undefined): UserContent[number] =>
+  part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url, ways);
 
-function filePart({ url, detail }: Picture['image_url']): UserContent[number] {
+function filePart({ url, detail }: Picture['image_url'], ways: ChatWays | undefined): UserContent[number] {
+  const options = typeof detail === 'string' ? ways?.pictureOptions?.(detail) : undefined;
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
   return {
     type: 'file',
     mediaType: data?.[1] ?? 'image/*',
     data: data === null ? { type: 'url', url: new URL(url) } : { type: 'data', data: data[2] as string },
-    // The only maker with a word for it.
-    ...(typeof detail === 'string' ? { providerOptions: { cohere: { detail } } } : {}),
+    ...(options === undefined ? {} : { providerOptions: options }),
   };
 }
 

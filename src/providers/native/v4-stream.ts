@@ -5,14 +5,13 @@ import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
 import { CarriedParts } from './carried-parts.js';
-import type { NativeKind } from './kinds.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
 
 interface StreamOptions {
-  kind: NativeKind;
+  kind: string;
   call: ChatCall;
   secrets: readonly string[];
   abort(): void;

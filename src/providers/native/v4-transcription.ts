@@ -1,81 +1,54 @@
-import type { SharedV4ProviderOptions, TranscriptionModelV4 } from '@ai-sdk/provider';
+import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
-import { isFields } from '../predictions/api-client.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
-import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import type { NativeKind } from './kinds.js';
-import { segmentsOfWords, spokenWordsOf } from './spoken-words.js';
+import type { NativeProvider } from './native-provider.types.js';
+import { segmentsOfWords, wordsIn } from './spoken-words.js';
+import type { SpokenWord } from './spoken-words.js';
 import type { Guarded } from './guarded.types.js';
 
 interface TranscriptionOptions {
-  kind: NativeKind;
+  native: NativeProvider;
   model(): Promise<TranscriptionModelV4>;
   guarded: Guarded;
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
-type Options = SharedV4ProviderOptions[string];
-
-/** How each provider is told of the language and of speakers. */
-const SETTINGS: Partial<Record<NativeKind, (call: TranscriptionCall) => Options>> = {
-  deepgram: ({ language, diarization }) => ({
-    ...(language === null ? { detectLanguage: true } : { language }),
-    punctuate: true,
-    ...(diarization ? { diarize: true } : {}),
-  }),
-  elevenlabs: ({ language, diarization }) => ({
-    ...(language === null ? {} : { languageCode: language }),
-    diarize: diarization,
-    timestampsGranularity: 'word',
-  }),
-  fal: ({ language }) => ({ language, diarize: false, chunkLevel: 'segment' }),
-  assemblyai: ({ language, diarization }) => ({
-    ...(language === null ? { languageDetection: true } : { languageCode: language }),
-    ...(diarization ? { speakerLabels: true } : {}),
-  }),
-};
-
-/** Kinds whose answers carry words with times and speakers. */
-const WORDED: ReadonlySet<NativeKind> = new Set(['deepgram', 'elevenlabs', 'assemblyai']);
-
 /** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
 export function createV4Transcription({
-  kind,
+  native: { id, transcription: ways = {} },
   model,
   guarded,
   withdraw,
 }: TranscriptionOptions): TranscriptionModel {
-  const worded = WORDED.has(kind);
+  const worded = ways.words !== undefined;
   return {
     withdraw,
     capabilities: { words: worded, diarization: worded, translation: false, modelInputs: [] },
     transcribe: (call) =>
       guarded(call, async () => {
         const ready = await model();
-        const settings = SETTINGS[kind]?.(call);
+        const settings = ways.settings?.(call);
         const made = await ready.doGenerate({
           audio: call.audio,
           mediaType: call.mediaType,
           abortSignal: call.signal,
-          ...(settings === undefined ? {} : { providerOptions: { [kind]: settings } }),
+          ...(settings === undefined ? {} : { providerOptions: { [id]: settings } }),
         });
         refuseDropped(made.warnings, { modelId: ready.modelId });
-        // Its package takes any object for silence.
-        if (kind === 'deepgram' && !hasResults(made.response.body)) throw brokenAnswer('no transcript');
-        return read(made, call);
+        const { body } = made.response;
+        ways.check?.(body);
+        return read(made, call, (ways.words ?? wordsIn)(body));
       }),
   };
 }
 
-const hasResults = (body: unknown): boolean => isFields(body) && isFields(body['results']);
-
 function read(
   made: Awaited<ReturnType<TranscriptionModelV4['doGenerate']>>,
   call: TranscriptionCall,
+  words: readonly SpokenWord[],
 ): Transcription {
   const text = made.text.trim();
-  const words = spokenWordsOf(made.response.body);
   const plain = made.segments.map(({ text: said, startSecond, endSecond }) => ({
     start: startSecond,
     end: endSecond,

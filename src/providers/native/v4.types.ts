@@ -1,14 +1,13 @@
 import type { KnownFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { HeldOrders } from './held-orders.js';
-import type { NativeKind } from './kinds.js';
+import type { NativeProvider, SdkProvider } from './native-provider.types.js';
 import type { OutboundFetch } from './outbound-fetch.js';
-import type { SdkProvider } from './sdk-packages.js';
 
 export interface V4MediaOptions {
   /** The configured provider's id. */
   id: string;
-  kind: NativeKind;
+  native: NativeProvider;
   secrets: readonly string[];
   /** Some packages ask more than once for one answer. */
   during: OutboundFetch['during'];

@@ -6,7 +6,7 @@ import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, unreadableFile } from './upstream-errors.js';
 
-/** OpenAI's own limit; an upstream that makes fewer is asked again for the rest. */
+/** The convention's limit; an upstream that makes fewer is asked again for the rest. */
 const MAX_PER_CALL = 10;
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 const DOWNLOAD_TIMEOUT_MS = 60_000;
@@ -37,7 +37,7 @@ const PATH = '/images/generations';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
 const OPTIONAL = { response_format: ['b64_json'], size: [] };
 
-/** OpenAI's own models; of any other the upstream itself says what it cannot do. */
+/** Models of the convention's maker; of any other the upstream itself says what it cannot do. */
 function capabilitiesOf(modelId: string): ImageCapabilities {
   const own = ALWAYS_BASE64.test(modelId) || /(^|\/)dall-e-/.test(modelId);
   return { style: !own || modelId.endsWith('dall-e-3'), negativePrompt: !own, seed: !own };

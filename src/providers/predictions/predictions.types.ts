@@ -1,7 +1,7 @@
 import type { OrderLog } from '../order.types.js';
 import type { ModelFields } from './model-fields.js';
 
-/** A provider that runs other people's models by their name: an order, questions about it, an output (Replicate, fal). */
+/** A provider that runs other people's models by their name: an order, questions about it, an output. */
 export interface Predictor {
   /** Runs one prediction to its end; its output as the provider has it. @throws UpstreamError */
   predict(modelId: string, input: PredictionInput, options: PredictOptions): Promise<unknown>;

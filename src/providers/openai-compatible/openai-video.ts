@@ -1,5 +1,5 @@
-import { multipartOf } from '../openai-compatible/multipart.js';
-import { brokenAnswer, cleanMessage } from '../openai-compatible/upstream-errors.js';
+import { multipartOf } from './multipart.js';
+import { brokenAnswer, cleanMessage } from './upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { Fields } from '../predictions/api-client.js';
 import { finalFault } from '../predictions/operation.js';
@@ -7,8 +7,8 @@ import type { OperationState } from '../predictions/operation.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
 import type { VideoCapabilities, VideoModel } from '../video.types.js';
-import { videoModel } from './video-upstream.js';
-import type { VideoCall, VideoUpstream } from './video-upstream.js';
+import { videoModel } from '../predictions/video-upstream.js';
+import type { VideoCall, VideoUpstream } from '../predictions/video-upstream.js';
 
 /** Pixels as the API names them. */
 const SIZES: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ function stateOf(video: Fields, secrets: readonly string[]): OperationState<null
   return { done: false, percent: typeof progress === 'number' ? progress : undefined };
 }
 
-/** Videos of OpenAI's API (`POST /videos`, then its state, then its content). */
+/** Videos of the common convention (`POST /videos`, then its state, then its content). */
 export function createOpenAiVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   const own = (id: string): string => `/videos/${encodeURIComponent(id)}`;

@@ -1,6 +1,6 @@
-import type { ApiClient } from '../predictions/api-client.js';
-import { followOrder, patiently } from '../predictions/operation.js';
-import type { OperationLimits, OperationState } from '../predictions/operation.js';
+import type { ApiClient } from './api-client.js';
+import { followOrder, patiently } from './operation.js';
+import type { OperationLimits, OperationState } from './operation.js';
 import { madeVideo } from '../video-calls.js';
 import type { VideoCallOptions, VideoCapabilities, VideoModel } from '../video.types.js';
 

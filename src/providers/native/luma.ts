@@ -6,8 +6,11 @@ import { outputAddress } from '../predictions/output-file.js';
 import { resolutionOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
 import type { VideoCapabilities, VideoModel } from '../video.types.js';
-import { videoModel } from './video-upstream.js';
-import type { VideoCall, VideoUpstream } from './video-upstream.js';
+import { videoModel } from '../predictions/video-upstream.js';
+import type { VideoCall, VideoUpstream } from '../predictions/video-upstream.js';
+import { requestBelow } from './held-orders.js';
+import { FEW_SHAPES } from './image-shapes.js';
+import type { NativeProvider } from './native-provider.types.js';
 
 /** Pictures are taken by public address alone: only an installation that can be reached from outside has those. */
 const capabilitiesOf = (publicFiles: boolean): VideoCapabilities => ({
@@ -44,7 +47,7 @@ function stateOf(generation: Fields, secrets: readonly string[]): OperationState
 }
 
 /** Luma's Dream Machine. */
-export function createLumaVideo(upstream: VideoUpstream): VideoModel {
+function createVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   const path = '/dream-machine/v1/generations';
   const own = (id: string): string => `${path}/${encodeURIComponent(id)}`;
@@ -59,3 +62,21 @@ export function createLumaVideo(upstream: VideoUpstream): VideoModel {
     fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }
+
+/** Luma. */
+export const luma: NativeProvider = {
+  id: 'luma',
+  variables: ['LUMA_API_KEY'],
+  baseUrl: () => 'https://api.lumalabs.ai',
+  probe: { path: '/dream-machine/v1/generations?limit=1' },
+  convention: false,
+  outputCap: 'max_tokens',
+  types: ['image', 'video'],
+  package: {
+    load: async (settings) => (await import('@ai-sdk/luma')).createLuma(settings),
+    does: ['image'],
+  },
+  orders: { withdraw: requestBelow('DELETE', (id) => `/dream-machine/v1/generations/${id}`) },
+  video: createVideo,
+  image: { shapes: () => FEW_SHAPES, polls: true },
+};

@@ -7,8 +7,11 @@ import { outputAddress } from '../predictions/output-file.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
 import type { VideoCapabilities, VideoModel } from '../video.types.js';
-import { videoModel } from './video-upstream.js';
-import type { VideoCall, VideoUpstream } from './video-upstream.js';
+import { videoModel } from '../predictions/video-upstream.js';
+import type { VideoCall, VideoUpstream } from '../predictions/video-upstream.js';
+import { UNKNOWN_TO_MAKERS } from './chat-features.js';
+import { SHAPES } from './image-shapes.js';
+import type { NativeProvider } from './native-provider.types.js';
 
 /** Veo's numbers. Only its third generation knows resolutions, and makes the larger one for eight seconds. */
 const capabilitiesOf = (modelId: string): VideoCapabilities => ({
@@ -72,7 +75,7 @@ function addressOf(made: unknown): string {
 }
 
 /** Veo over the Gemini API (`:predictLongRunning`). */
-export function createGoogleVideo(upstream: VideoUpstream): VideoModel {
+function createVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   return videoModel(upstream, capabilitiesOf(modelId), {
     async place(call) {
@@ -88,3 +91,35 @@ export function createGoogleVideo(upstream: VideoUpstream): VideoModel {
     fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }
+
+/** Google's Gemini API. */
+export const google: NativeProvider = {
+  id: 'google',
+  variables: ['GOOGLE_GENERATIVE_AI_API_KEY'],
+  baseUrl: () => 'https://generativelanguage.googleapis.com/v1beta',
+  keyHeader: { name: 'x-goog-api-key', prefix: '' },
+  // A wrong key is an invalid argument there.
+  probe: { refusals: [400] },
+  convention: false,
+  outputCap: 'max_tokens',
+  types: ['chat', 'embedding', 'image', 'video', 'tts'],
+  package: {
+    load: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
+    does: ['chat', 'embedding', 'image', 'speech'],
+  },
+  video: createVideo,
+  chat: { lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls', 'image_url.detail'] },
+  image: { shapes: () => SHAPES },
+  speech: {
+    presets: {
+      alloy: 'Zephyr',
+      echo: 'Puck',
+      fable: 'Charon',
+      onyx: 'Fenrir',
+      nova: 'Kore',
+      shimmer: 'Leda',
+    },
+    speed: { min: 1, max: 1 },
+  },
+  dimensionsName: () => 'outputDimensionality',
+};

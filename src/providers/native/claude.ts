@@ -1,7 +1,6 @@
-import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
 import { refuse } from './dropped.js';
-import type { NativeKind } from './kinds.js';
+import type { FeatureOptions, FormatAsked } from './native-provider.types.js';
 
 /** The least that Claude may be given to think with. */
 const LEAST_TOKENS = 1024;
@@ -18,26 +17,16 @@ const SHARES: Readonly<Record<string, number>> = {
 /** How a Claude is told to think, in its packages' words; `none`: as little as one that was not asked to. */
 export type Thinking = { type: 'enabled'; budgetTokens: number } | { type: 'adaptive' } | { type: 'none' };
 
-const isClaude = (kind: NativeKind, modelId: string): boolean =>
-  kind === 'anthropic' || (kind === 'amazon-bedrock' && modelId.includes('anthropic'));
-
-/** Amazon's own model that takes no cap where it is to think hard: its package leaves the cap out. */
-const takesNoCap = (kind: NativeKind, { modelId, body }: ChatCall): boolean =>
-  kind === 'amazon-bedrock' &&
-  modelId.includes('amazon.nova-2-lite') &&
-  ['high', 'xhigh', 'max'].includes(body['reasoning_effort'] as string);
-
 /**
- * What `reasoning_effort` is to a Claude; null where it asks for nothing, and for other models. The budget is a part of the cap, as a call
+ * What `reasoning_effort` is to a Claude; null where it asks for nothing. The budget is a part of the cap, as a call
  * may cost no more than was reserved for it: left to themselves, the packages take a share of what the model can do at most. Where the
  * credits or the window leave no room for the least budget, it goes without: the call is as good as with more of them.
- * @throws UpstreamError rejected, where the caller's own cap leaves no room for it, and where the model takes no cap
+ * @throws UpstreamError rejected, where the caller's own cap leaves no room for it
  */
-export async function thinkingFor(kind: NativeKind, call: ChatCall): Promise<Thinking | null> {
+export async function thinkingOf(call: ChatCall): Promise<Thinking | null> {
   const { modelId, maxTokens, askedTokens = maxTokens, body } = call;
-  if (takesNoCap(kind, call)) refuse(modelId, 'this reasoning_effort');
   const share = SHARES[body['reasoning_effort'] as string];
-  if (share === undefined || !isClaude(kind, modelId)) return null;
+  if (share === undefined) return null;
   const { getModelCapabilities } = await import('@ai-sdk/anthropic/internal');
   if (getModelCapabilities(modelId).supportsAdaptiveThinking) return { type: 'adaptive' };
   if (askedTokens <= LEAST_TOKENS)
@@ -54,26 +43,45 @@ const USUAL: Readonly<Record<string, readonly unknown[]>> = { temperature: [0.7,
  * was paid for.
  * @throws UpstreamError rejected
  */
-export async function checkBesideThinking(
-  kind: NativeKind,
+export function checkBesideThinking(
   { modelId, body }: Pick<ChatCall, 'modelId' | 'body'>,
-  asked: { thinking: Thinking | null } & Pick<LanguageModelV4CallOptions, 'responseFormat' | 'toolChoice'>,
-): Promise<void> {
-  const { thinking, responseFormat: format, toolChoice } = asked;
+  thinking: Thinking | null,
+): void {
   if (thinking === null || thinking.type === 'none') return;
   for (const [name, values] of Object.entries(USUAL))
     if (body[name] != null && !values.includes(body[name]))
       refuse(modelId, `${name} beside reasoning_effort`);
-  if (kind !== 'anthropic' || thinking.type !== 'enabled') return;
-  if (toolChoice?.type === 'required' || toolChoice?.type === 'tool')
-    refuse(modelId, 'this tool_choice beside reasoning_effort');
-  if (format?.type !== 'json') return;
-  const { getModelCapabilities, supportsNativeStructuredOutputSchema } =
-    await import('@ai-sdk/anthropic/internal');
-  // Other schemas it can only be held to by a tool that it has to call.
-  const bySchema =
-    getModelCapabilities(modelId).supportsStructuredOutput &&
-    format.schema !== undefined &&
-    supportsNativeStructuredOutputSchema(format.schema);
-  if (!bySchema) refuse(modelId, 'this response_format beside reasoning_effort');
+}
+
+/** What changes in a call where a Claude is to think. */
+export function thinkingOptions(
+  { maxTokens }: Pick<ChatCall, 'maxTokens'>,
+  thinking: Thinking | null,
+): FeatureOptions {
+  if (thinking === null) return {};
+  return {
+    // The packages add the budget to it: what they send is the cap that was reserved.
+    ...(thinking.type === 'enabled' ? { maxOutputTokens: maxTokens - thinking.budgetTokens } : {}),
+    ...(thinking.type === 'adaptive' ? {} : { reasoning: 'provider-default' }),
+    // One that thinks is told none; what is left of them here asks for nothing.
+    ...(thinking.type === 'none' ? {} : { temperature: undefined }),
+  };
+}
+
+/** A Claude's temperatures end at 1: its packages would send that instead. @throws UpstreamError rejected */
+export function checkTemperature({ modelId, body }: Pick<ChatCall, 'modelId' | 'body'>): void {
+  if (Number(body['temperature'] ?? 0) > 1) refuse(modelId, 'temperature above 1');
+}
+
+/**
+ * The format with the tools beside it. `json_object` of models that want a schema is one that any object fits; their packages offer it as
+ * one tool more and demand a call of any: so the format is left out where the caller demands a call of its own tools.
+ */
+export function formatBySchema(asked: FormatAsked): FormatAsked {
+  const { responseFormat: format, ...tools } = asked;
+  if (format?.type !== 'json') return asked;
+  const choice = tools.toolChoice?.type;
+  if (choice === 'required' || choice === 'tool') return tools;
+  const schema = format.schema ?? { type: 'object', additionalProperties: true };
+  return { ...tools, responseFormat: { ...format, schema } };
 }

@@ -7,8 +7,10 @@ import { outputAddress } from '../predictions/output-file.js';
 import { resolutionOf, sourceOf } from '../video-calls.js';
 import { PLAIN_SETTINGS } from '../video.types.js';
 import type { VideoCapabilities, VideoModel } from '../video.types.js';
-import { videoModel } from './video-upstream.js';
-import type { VideoCall, VideoUpstream } from './video-upstream.js';
+import { videoModel } from '../predictions/video-upstream.js';
+import type { VideoCall, VideoUpstream } from '../predictions/video-upstream.js';
+import { SHAPES } from './image-shapes.js';
+import type { NativeProvider } from './native-provider.types.js';
 
 const SECONDS = Array.from({ length: 15 }, (_, index) => index + 1);
 
@@ -48,7 +50,7 @@ function stateOf(request: Fields, secrets: readonly string[]): OperationState<st
 }
 
 /** Videos of xAI (`POST /videos/generations`, then `GET /videos/{id}`). It has no way to take an order back. */
-export function createXaiVideo(upstream: VideoUpstream): VideoModel {
+function createVideo(upstream: VideoUpstream): VideoModel {
   const { api, modelId, secrets } = upstream;
   return videoModel(upstream, CAPABILITIES, {
     async place(call) {
@@ -65,3 +67,19 @@ export function createXaiVideo(upstream: VideoUpstream): VideoModel {
     fetch: ({ address }, signal) => api.file(address ?? '', signal),
   });
 }
+
+/** xAI. It speaks the convention but for pictures, which its package makes, and videos. */
+export const xai: NativeProvider = {
+  id: 'xai',
+  variables: ['XAI_API_KEY'],
+  baseUrl: () => 'https://api.x.ai/v1',
+  convention: true,
+  outputCap: 'max_tokens',
+  types: ['chat', 'image', 'video'],
+  package: {
+    load: async (settings) => (await import('@ai-sdk/xai')).createXai(settings),
+    does: ['image'],
+  },
+  video: createVideo,
+  image: { shapes: () => SHAPES },
+};

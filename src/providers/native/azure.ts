@@ -1,0 +1,15 @@
+import { createOpenAiVideo } from '../openai-compatible/openai-video.js';
+import type { NativeProvider } from './native-provider.types.js';
+
+/** OpenAI's models in an Azure resource. They are deployments with names of the operator's: PROVIDERS_FILE lists them. */
+export const azure: NativeProvider = {
+  id: 'azure',
+  variables: ['AZURE_API_KEY', 'AZURE_RESOURCE_NAME'],
+  baseUrl: ({ AZURE_RESOURCE_NAME: resource }) =>
+    resource ? `https://${resource}.openai.azure.com/openai/v1` : null,
+  keyHeader: { name: 'api-key', prefix: '' },
+  convention: true,
+  outputCap: 'max_completion_tokens',
+  types: [],
+  video: createOpenAiVideo,
+};

@@ -1,0 +1,22 @@
+import { UNKNOWN_TO_MAKERS } from './chat-features.js';
+import type { NativeProvider } from './native-provider.types.js';
+
+/** Cohere. */
+export const cohere: NativeProvider = {
+  id: 'cohere',
+  variables: ['COHERE_API_KEY'],
+  baseUrl: () => 'https://api.cohere.com/v2',
+  convention: false,
+  outputCap: 'max_tokens',
+  types: ['chat', 'embedding'],
+  package: {
+    load: async (settings) => (await import('@ai-sdk/cohere')).createCohere(settings),
+    does: ['chat', 'embedding'],
+  },
+  chat: {
+    lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls'],
+    // No other maker has a word for it.
+    pictureOptions: (detail) => ({ cohere: { detail } }),
+  },
+  dimensionsName: () => 'outputDimension',
+};

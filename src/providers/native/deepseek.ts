@@ -1,0 +1,11 @@
+import type { NativeProvider } from './native-provider.types.js';
+
+/** DeepSeek. It speaks the convention. */
+export const deepseek: NativeProvider = {
+  id: 'deepseek',
+  variables: ['DEEPSEEK_API_KEY'],
+  baseUrl: () => 'https://api.deepseek.com/v1',
+  convention: true,
+  outputCap: 'max_tokens',
+  types: ['chat'],
+};

@@ -1,0 +1,19 @@
+import type { UpstreamSettings } from '../upstream-settings.types.js';
+import type { SdkPackage, SdkProvider } from './native-provider.types.js';
+import { withoutSilentEvents } from './silent-events.js';
+
+/** The package's provider, loaded at the first call and kept. */
+export function createSdkLoader(
+  { load }: SdkPackage,
+  upstream: UpstreamSettings,
+  fetch: typeof globalThis.fetch,
+): () => Promise<SdkProvider> {
+  let loaded: Promise<SdkProvider> | null = null;
+  const settings = {
+    apiKey: upstream.apiKey ?? '',
+    baseURL: upstream.baseUrl,
+    headers: upstream.headers,
+    fetch: withoutSilentEvents(fetch),
+  };
+  return () => (loaded ??= load(settings, upstream));
+}

@@ -1,0 +1,58 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { NATIVE_PROVIDERS, nativeProvider } from '../../src/providers/native/registry.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const NATIVE = 'src/providers/native';
+/** Claude is served by two providers: its file asks its maker's package what a model can do. Keys of any maker are cut out of messages. */
+const NO_NAMES = /import\('@ai-sdk\/anthropic\/internal'\)|\(\?:sk\|[\w|]*\)/g;
+
+async function sourcesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
+}
+
+/** A provider's name as a word of its own, in any spelling: `openai-compatible` and `OpenAi` are the convention's. */
+const namesOf = (ids: readonly string[]): RegExp =>
+  new RegExp(`(?<![\\w-])(${ids.join('|')})(?![\\w-])|'(${ids.join('|')})'`, 'gi');
+
+test('each native provider is one file of its name, and one line of the registry', async () => {
+  const files = await sourcesBelow(NATIVE);
+  for (const { id } of NATIVE_PROVIDERS) {
+    expect(files).toContain(`${NATIVE}/${id}.ts`);
+    expect(await readFile(join(root, NATIVE, `${id}.ts`), 'utf8')).toContain(`id: '${id}'`);
+    expect(nativeProvider(id)?.id).toBe(id);
+  }
+  expect(new Set(NATIVE_PROVIDERS.map(({ id }) => id)).size).toBe(NATIVE_PROVIDERS.length);
+  expect(nativeProvider('openai-compatible')).toBeNull();
+});
+
+test('no code of providers, of the boot or of the command line names a native provider but its own file and the registry', async () => {
+  const ids = NATIVE_PROVIDERS.map(({ id }) => id);
+  const own = new Set([...ids.map((id) => `${NATIVE}/${id}.ts`), `${NATIVE}/registry.ts`]);
+  const general = (
+    await Promise.all(['src/providers', 'src/boot', 'src/cli'].map((folder) => sourcesBelow(folder)))
+  )
+    .flat()
+    .filter((file) => !own.has(file) && !file.startsWith('src/providers/sandbox/'));
+  expect(general.length).toBeGreaterThan(50);
+  const named: string[] = [];
+  for (const file of general) {
+    const code = (await readFile(join(root, file), 'utf8')).replace(NO_NAMES, '');
+    named.push(...[...code.matchAll(namesOf(ids))].map(([name]) => `${file}: ${name}`));
+  }
+  expect(named).toEqual([]);
+});
+
+test('no native provider imports another: each can be removed by its file and its line', async () => {
+  const ids = NATIVE_PROVIDERS.map(({ id }) => id);
+  for (const id of ids) {
+    const code = await readFile(join(root, NATIVE, `${id}.ts`), 'utf8');
+    const imported = [...code.matchAll(/from '\.\/([\w-]+)\.js'/g)].map(([, name = '']) => name);
+    expect(imported.filter((name) => ids.includes(name))).toEqual([]);
+  }
+});
