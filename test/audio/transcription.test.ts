@@ -299,7 +299,7 @@ describe('a transcription is refused', () => {
     [{ file: 'AAAA', diarization: 'yes' }, 'diarization must be true or false', 'diarization'],
     [
       { file: 'AAAA', timestamp_granularities: ['line'] },
-      'timestamp_granularities must be an array of segment, word',
+      'timestamp_granularities[0] must be segment or word',
       'timestamp_granularities',
     ],
     [{ file: 'AAAA', model_inputs: { beam: 3 } }, 'Unknown model input: beam', 'model_inputs'],

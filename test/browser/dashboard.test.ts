@@ -251,33 +251,30 @@ describe.skipIf(executablePath === null)('the dashboard in a browser', () => {
     });
     afterAll(() => behind?.close());
 
-    test.each(['there', 'beside it'])(
-      'signing in, a streamed chat, a live job and its picture work: %s',
-      async (place) => {
-        const base = place === 'there' ? behind.publicUrl : behind.origin;
-        const { page, faults } = await enter(`${place.replace(' ', '-')}@waterworks.example`, 'member', base);
-        await show(page, 'playground/chat');
-        await page.getByLabel('Message', { exact: true }).fill('What is a penstock?');
-        await page.keyboard.press('Enter');
-        await page
-          .getByRole('log')
-          .getByText(/\d+ tokens · 1 credit/)
-          .waitFor();
-        await show(page, 'playground/images');
-        await page.getByLabel('Prompt').fill('A dam in the morning light');
-        await page.getByRole('button', { name: 'Generate' }).click();
-        const picture = page.getByRole('img', { name: 'A dam in the morning light' });
-        await picture.waitFor();
-        expect(
-          await picture.evaluate((image: { naturalWidth: number; decode(): Promise<void> }) =>
-            image.decode().then(() => image.naturalWidth),
-          ),
-        ).toBe(1024);
-        await show(page, 'jobs');
-        await page.getByRole('table').getByText('completed').first().waitFor();
-        expect(faults()).toEqual([]);
-        await page.close();
-      },
-    );
+    // The server's own address is another origin than PUBLIC_URL's: its pages have no session (beyond 14.2).
+    test('signing in, a streamed chat, a live job and its picture work', async () => {
+      const { page, faults } = await enter('there@waterworks.example', 'member', behind.publicUrl);
+      await show(page, 'playground/chat');
+      await page.getByLabel('Message', { exact: true }).fill('What is a penstock?');
+      await page.keyboard.press('Enter');
+      await page
+        .getByRole('log')
+        .getByText(/\d+ tokens · 1 credit/)
+        .waitFor();
+      await show(page, 'playground/images');
+      await page.getByLabel('Prompt').fill('A dam in the morning light');
+      await page.getByRole('button', { name: 'Generate' }).click();
+      const picture = page.getByRole('img', { name: 'A dam in the morning light' });
+      await picture.waitFor();
+      expect(
+        await picture.evaluate((image: { naturalWidth: number; decode(): Promise<void> }) =>
+          image.decode().then(() => image.naturalWidth),
+        ),
+      ).toBe(1024);
+      await show(page, 'jobs');
+      await page.getByRole('table').getByText('completed').first().waitFor();
+      expect(faults()).toEqual([]);
+      await page.close();
+    });
   });
 });

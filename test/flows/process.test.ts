@@ -17,7 +17,8 @@ describe('a start', () => {
     const checkout = await mkdtemp(join(tmpdir(), 'penstock-foreign-'));
     await mkdir(join(checkout, 'scripts'));
     await mkdir(join(checkout, 'src'));
-    await copyFile(new URL('../../scripts/build.mjs', import.meta.url), join(checkout, 'scripts/build.mjs'));
+    for (const script of ['build.mjs', 'build-pages.mjs', 'sql-files.mjs'])
+      await copyFile(new URL(`../../scripts/${script}`, import.meta.url), join(checkout, 'scripts', script));
     await writeFile(join(checkout, 'src/main.ts'), '');
     await chmod(checkout, 0o555);
     // Root may write anywhere: somebody else stands for whoever may not.

@@ -58,7 +58,7 @@ describe('the inputs of one call', () => {
       },
     };
     const call = {
-      principal: { orgId: 'org', plan: { agents: { maxKnowledgeFileMb: 1 } } },
+      principal: { orgId: 'org', plan: { agents: { maxKnowledgeFileMb: 1 }, storage: { maxMb: -1 } } },
       signal: new AbortController().signal,
     };
     const [options, context] = [{ inputs, knowledge, files: {} }, call] as unknown[] as [

@@ -16,7 +16,7 @@ test('references to rule books, decision records and documents that lead nowhere
     await cp(join(root, 'scripts/check-references.mjs'), join(folder, 'scripts/check-references.mjs'));
     const good = ['contract 4.3', 'contract 5.3', 'decisions 1.4', 'beyond 14.7', 'trust 2', 'ADR 4'];
     const bad = ['contract 4.99', 'decisions 11', 'decisions 1.9', 'beyond 9', 'trust 4', 'ADR 99'];
-    const other = ['decisions.md 6', 'api.md 4.3', '../shared/notes'];
+    const other = ['decisions.md 6', 'api.md 4.3', '../shared/spec/notes'];
     await writeFile(
       join(folder, 'src/code.ts'),
       [...good, ...bad, ...other].map((text) => `// ${text}`).join('\n'),
@@ -32,7 +32,7 @@ test('references to rule books, decision records and documents that lead nowhere
     expect(faults.map((line) => line.replace(/:\d+: /, ': ')).sort()).toEqual(
       [
         ...bad.map((text) => `src/code.ts: ${text} is nowhere`),
-        ...['decisions.md', 'api.md 4', '../shared/'].map(
+        ...['decisions.md', 'api.md 4', '../shared/spec/'].map(
           (form) => `src/code.ts: write \`decisions 6\` and the like, not ${form}`,
         ),
         'src/wrapped.ts: contract 4.98 is nowhere',

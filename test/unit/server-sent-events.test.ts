@@ -150,7 +150,7 @@ describe('a stream of Server-Sent Events', () => {
       for (let index = 0; index < count; index++) yield `${index}:${'x'.repeat(64 * 1024)};`;
     }
     const socket = await answering((response) => {
-      void recorded(response, events(), { copy: () => true, stallTimeoutMs: 1000 });
+      void recorded(response, events(), { copy: () => true, stallTimeoutMs: 5000 });
     });
     const parts: Buffer[] = [];
     for await (const part of socket as AsyncIterable<Buffer>) {
