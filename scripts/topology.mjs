@@ -68,7 +68,10 @@ async function startReplica(service, given) {
   const [command, ...args] = service.command;
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...(await imageEnvironment()) };
   // Compose passes a variable without a value on from its own environment, or leaves it out.
-  const named = Object.entries(service.environment).map(([name, value]) => [name, value ?? process.env[name]]);
+  const named = Object.entries(service.environment).map(([name, value]) => [
+    name,
+    value ?? process.env[name],
+  ]);
   Object.assign(env, Object.fromEntries(named.filter(([, value]) => value !== undefined)), given);
   Object.assign(env, { PORT: String(port), HOST: '127.0.0.1' });
   const program = command === 'node' ? process.execPath : command;
