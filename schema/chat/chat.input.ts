@@ -2,6 +2,9 @@ import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { ChatRole, Json, SafeInt } from '../scalars.js';
 
+/** REST takes such a field as any unknown one, whatever it holds (decisions 6): it is ignored, or the model's maker judges it. */
+const unchecked = Extensions({ unchecked: true });
+
 @InputType({ description: 'One message of a conversation.' })
 export class ChatMessageInput {
   @Field(() => ChatRole, { description: 'Who speaks.' })
@@ -34,10 +37,29 @@ export class ChatMessageInput {
 
   @Field(() => String, { nullable: true, description: 'Which tool call a `tool` message answers.' })
   toolCallId?: string | null;
-}
 
-/** REST takes such a field as any unknown one, whatever it holds (decisions 6): it is ignored, or the model's maker judges it. */
-const unchecked = Extensions({ unchecked: true });
+  @unchecked
+  @Field(() => Json, {
+    nullable: true,
+    description: 'What an assistant message thought, for a maker that wants it back, as it came.',
+  })
+  reasoningContent?: unknown;
+
+  @unchecked
+  @Field(() => Json, {
+    nullable: true,
+    description:
+      'Details of what an assistant message thought, for a maker that wants them back, as they came.',
+  })
+  reasoningDetails?: unknown;
+
+  @unchecked
+  @Field(() => Json, {
+    nullable: true,
+    description: 'What else an assistant message carries for its maker, as it came.',
+  })
+  extraContent?: unknown;
+}
 
 @InputType({
   description: 'A conversation to answer; what is absent takes the default of the API or of the model.',

@@ -48,16 +48,18 @@ const portedHost = ({ host, port }: URL): string => (port === '' ? '' : host);
 export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefined): OpenProvider {
   const native = nativeProvider(upstream.kind);
   const secrets = secretsOf(upstream);
+  const { omit = {} } = upstream;
+  const refused = new RefusedFields((modelId) => omit[modelId] ?? omit[''] ?? []);
   const made =
     native?.package === undefined
       ? null
       : openSdkUpstream(
           upstream,
           { ...native, package: native.package },
-          { egress, secrets, keys: keysOf(upstream) },
+          { egress, secrets, keys: keysOf(upstream), refused },
         );
   if (made !== null && native?.convention === false) return made;
-  return openConvention(upstream, native, { egress, secrets, made });
+  return openConvention(upstream, native, { egress, secrets, made, refused });
 }
 
 /** An upstream of the common convention; the pictures of one that has a package besides are the package's. */
@@ -68,11 +70,16 @@ function openConvention(
     egress,
     secrets,
     made,
-  }: { egress: Egress | undefined; secrets: readonly string[]; made: OpenProvider | null },
+    refused,
+  }: {
+    egress: Egress | undefined;
+    secrets: readonly string[];
+    made: OpenProvider | null;
+    refused: RefusedFields;
+  },
 ): OpenProvider {
-  const { id, fields, omit = {} } = upstream;
+  const { id, fields } = upstream;
   const dialect = native?.chat?.dialect;
-  const refused = new RefusedFields((modelId) => omit[modelId] ?? omit[''] ?? []);
   const headers = keyHeaderOf(upstream, native);
   const outbound = createOutboundFetch({ upstream, native, egress });
   const transport = new Transport({

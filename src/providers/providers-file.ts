@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
 import { MODEL_TYPES, TIERS } from '../contract/words.js';
+import type { NativeProvider } from './native/native-provider.types.js';
+import { omittableFields } from './native/omitted-fields.js';
 import { NATIVE_PROVIDERS, nativeProvider } from './native/registry.js';
 import {
   nativeApiKey,
@@ -273,6 +275,23 @@ function withEnvironment({ settings, upstreams }: ProvidersFile, env: Variables)
   return { settings: { ...settings, natives: nativeModels(all) }, upstreams: all };
 }
 
+/** Fields of a maker's own form that are not set here cannot be omitted. */
+function faultsOfOmit(
+  { id: providerId, omit: all, models }: FileEntry['providers'][number],
+  native: NativeProvider,
+): string[] {
+  const entries = [
+    { owner: `provider ${providerId}`, omitted: all, types: MODEL_TYPES },
+    ...models.map((one) => ({ owner: `model ${one.id}`, omitted: one.omit ?? [], types: [one.type] })),
+  ];
+  return entries.flatMap(({ owner, omitted, types }) => {
+    const known = new Set(types.flatMap((type) => omittableFields(native, type)));
+    return omitted
+      .filter((name) => !known.has(name))
+      .map((name) => `${owner}: omit cannot name ${name}: Penstock does not send it`);
+  });
+}
+
 /** An entry with what it leaves out: a native kind's own address, and its key from the environment. */
 function upstreamOf(
   item: FileEntry['providers'][number],
@@ -287,9 +306,7 @@ function upstreamOf(
   const opens = [item, ...item.models].some((entry) => (entry.allowedParameters ?? []).length > 0);
   if (opens && native !== null && !native.convention)
     faults.push(`provider ${providerId}: allowedParameters are for kinds of the common convention`);
-  const omits = [item, ...item.models].some((entry) => (entry.omit ?? []).length > 0);
-  if (omits && native !== null && !native.convention)
-    faults.push(`provider ${providerId}: omit is for kinds of the common convention`);
+  if (native !== null && !native.convention) faults.push(...faultsOfOmit(item, native));
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
   const aws = native?.credentials?.(env);
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);

@@ -125,13 +125,16 @@ export class UpstreamError extends Error {
     );
   }
 
-  /** Whether the upstream's refusal names a field or a value: a plain word only where it stands in quotes. */
+  /** Whether the upstream's refusal names a field or a value: a plain word only where it stands in quotes or brackets, or first. */
   names(word: string): boolean {
     const said = this.#said;
     const isPlain = !/[^a-z]/.test(word);
-    for (let at = said.indexOf(word); at !== -1; at = said.indexOf(word, at + 1)) {
+    const sought = word.toLowerCase();
+    for (let at = said.indexOf(sought); at !== -1; at = said.indexOf(sought, at + 1)) {
       const [before, after] = [said.charAt(at - 1), said.charAt(at + word.length)];
-      if (isPlain ? /["'`]/.test(before) && /["'`.[]/.test(after) : !/\w/.test(before) && !/\w/.test(after))
+      if (
+        isPlain ? /["'`[]/.test(before) && /["'`.[\]:]/.test(after) : !/\w/.test(before) && !/\w/.test(after)
+      )
         return true;
     }
     return false;

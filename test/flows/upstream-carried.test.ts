@@ -173,3 +173,30 @@ test('chat gives a maker what its client sends back, in message and call', async
     expect(upstream.requests.at(-1)?.body['messages']).toEqual(messages);
   }
 });
+
+test('GraphQL gives a maker back what a message and its calls carry, as it came', async () => {
+  upstream.queue({ body: completion('Yes') });
+  const carried = { reasoning_content: 'I think', reasoning_details: details, ...signed };
+  const calls = [{ id: 'tool_1', type: 'function', function: { name: 'f', arguments: '{}' }, ...signed }];
+  const input = {
+    model: 'acme/other',
+    messages: [
+      { role: 'user', content: 'Hi' },
+      {
+        role: 'assistant',
+        content: null,
+        toolCalls: calls,
+        reasoningContent: carried.reasoning_content,
+        reasoningDetails: details,
+        extraContent: signed.extra_content,
+      },
+      { role: 'tool', toolCallId: 'tool_1', content: '1' },
+    ],
+  };
+  const query =
+    'mutation ($input: ChatCompletionInput!) { createChatCompletion(input: $input) { choices { message { content } } } }';
+  const { errors } = await penstock.graphql(query, { key, variables: { input } });
+  expect(errors).toEqual([]);
+  const sent = upstream.requests.at(-1)!.body['messages'] as unknown[];
+  expect(sent[1]).toEqual({ role: 'assistant', content: null, tool_calls: calls, ...carried });
+});

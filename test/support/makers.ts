@@ -25,6 +25,8 @@ export interface Makers {
 export async function startMakers(
   models: MakersModels,
   fallbacks: Record<string, string[]> = {},
+  /** Our model's id → fields that it is never sent. */
+  omitted: Record<string, string[]> = {},
 ): Promise<Makers> {
   const upstream = await startNativeUpstream();
   const providers = Object.entries(models).map(([kind, named]) => ({
@@ -38,6 +40,7 @@ export async function startMakers(
       upstreamId,
       type: name.includes('embed') ? 'embedding' : 'chat',
       tier: 'basic',
+      omit: omitted[`${kind}/${name}`] ?? [],
     })),
   }));
   const penstock = await startPenstock({ providers: { providers, fallbacks } });

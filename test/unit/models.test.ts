@@ -145,6 +145,67 @@ describe('the model catalogue', () => {
       { providers: [{ id: 'a', kind: 'anthropic', apiKey: 'k', allowedParameters: ['top_k'] }] },
       'allowedParameters are for',
     ],
+    [
+      'the omission of a field that no model of its provider is sent',
+      { providers: [{ id: 'a', kind: 'anthropic', apiKey: 'k', omit: ['top_k'] }] },
+      'provider a: omit cannot name top_k',
+    ],
+    [
+      'the omission of a field that a model of another type is sent',
+      {
+        providers: [
+          {
+            id: 'g',
+            kind: 'google',
+            apiKey: 'k',
+            models: [{ id: 'g/i', upstreamId: 'i', type: 'image', tier: 'basic', omit: ['size', 'top_p'] }],
+          },
+        ],
+      },
+      'model g/i: omit cannot name top_p',
+    ],
+    ...[
+      'model',
+      'messages',
+      'stream',
+      'max_tokens',
+      'max_completion_tokens',
+      'input',
+      'prompt',
+      'file',
+      'image',
+      'mask',
+    ].map(
+      (name) =>
+        [
+          `the omission of ${name}`,
+          { providers: [{ ...acme, omit: [name] }] },
+          'is needed in each request',
+        ] as [string, object, string],
+    ),
+    [
+      'the omission of what a request needs, in a model’s entry',
+      {
+        providers: [
+          {
+            ...acme,
+            models: [{ id: 'acme/x', upstreamId: 'x', type: 'chat', tier: 'basic', omit: ['messages'] }],
+          },
+        ],
+      },
+      'is needed in each request',
+    ],
+    [
+      'an omission that is no name',
+      { providers: [{ ...acme, omit: ['a b'] }] },
+      'must be the name of a request field',
+    ],
+    ['omissions that are no list', { providers: [{ ...acme, omit: 'seed' }] }, 'providers.0.omit'],
+    [
+      'too many omissions',
+      { providers: [{ ...acme, omit: Array.from({ length: 101 }, (_, at) => `f${at}`) }] },
+      'providers.0.omit',
+    ],
     ['a provider twice', { providers: [acme, acme] }, 'stands twice'],
     ['a default that is not there', { defaults: { chat: 'no/such' } }, 'defaults.chat'],
     [

@@ -15,6 +15,8 @@ export interface CarriedTurn {
 export interface CarriedCall {
   /** The id that its maker gave it: details of the message may name it. */
   id: string;
+  /** Its arguments in the words that they came in, where they are an object: a database would reorder them. */
+  arguments?: string;
   /** Fields of the call beside the convention's, as JSON text; of its function under `function`. */
   call?: string;
 }

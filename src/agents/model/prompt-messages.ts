@@ -78,6 +78,12 @@ function idOf(part: { toolCallId: string; providerOptions?: object | undefined }
   return typeof id === 'string' ? id : part.toolCallId;
 }
 
+/** A call's arguments as its model wrote them. */
+function argumentsOf(part: { input: unknown; providerOptions?: object | undefined }): string {
+  const { arguments: said } = notesOf(part as Parameters<typeof notesOf>[0]);
+  return typeof said === 'string' ? said : storedJson(part.input ?? {});
+}
+
 function addAssistant(result: ConventionPrompt, given: Of<'assistant'>): void {
   const { content } = given;
   const { model, message: carried } = notesOf(given);
@@ -100,7 +106,7 @@ function addAssistant(result: ConventionPrompt, given: Of<'assistant'>): void {
           {
             id: idOf(part),
             type: 'function',
-            function: { name: part.toolName, arguments: storedJson(part.input ?? {}) },
+            function: { name: part.toolName, arguments: argumentsOf(part) },
           },
         ]
       : [],

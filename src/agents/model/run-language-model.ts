@@ -3,7 +3,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider';
-import { parseShallow } from '../../text/stored-json.js';
+import { parseShallow, storedJson } from '../../text/stored-json.js';
 import type { Model } from '../../models/models.types.js';
 import { RunFault } from '../runs/run.fault.js';
 import type { RunMeter } from '../runs/run.meter.js';
@@ -158,7 +158,11 @@ function pendingCall(
     return { ...call, input: { arguments: asked.arguments.slice(0, 2000) }, fault: NO_OBJECT };
   // Without its arguments it could do far more than it was to do: delete all, where one was meant.
   if (cut && Object.keys(input).length === 0) return { ...call, input, fault: CUT };
-  return { ...call, input };
+  // Blank text is no JSON, and what cannot be stored is not sent either.
+  const isWritten = asked.arguments.trim() !== '' && storedJson(input) === JSON.stringify(input);
+  return isWritten
+    ? { ...call, input, carried: { ...call.carried, arguments: asked.arguments } }
+    : { ...call, input };
 }
 
 /** A call's arguments, for which many upstreams send nothing where a tool takes none; null: they are no object that can be passed on. */

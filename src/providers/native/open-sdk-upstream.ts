@@ -1,6 +1,7 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { withFunctions } from '../legacy-functions.js';
 import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import { createHeldOrders } from './held-orders.js';
@@ -32,7 +33,13 @@ export function openSdkUpstream(
     egress,
     secrets,
     keys,
-  }: { egress: Egress | undefined; secrets: readonly string[]; keys: readonly string[] },
+    refused,
+  }: {
+    egress: Egress | undefined;
+    secrets: readonly string[];
+    keys: readonly string[];
+    refused: RefusedFields;
+  },
 ): SdkUpstream {
   const { id, retry } = upstream;
   const headers = keyHeaderOf(upstream, native);
@@ -52,6 +59,7 @@ export function openSdkUpstream(
     id,
     native,
     secrets,
+    refused,
     during: outbound.during,
     held,
     timeouts: upstream.timeouts,
@@ -61,6 +69,7 @@ export function openSdkUpstream(
   const chat = createV4Chat({
     native,
     secrets,
+    refused,
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
   });

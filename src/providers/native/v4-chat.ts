@@ -8,11 +8,15 @@ import type {
 import type { Egress } from '../../egress/index.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatAnswer, ChatCall, ChatChunks, ChatObject, ChatProvider } from '../providers.types.js';
+import { optionalOfNative } from '../openai-compatible/optional-chat-fields.js';
+import { fieldsWithout } from '../openai-compatible/optional-fields.js';
+import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { checkChatFeatures } from './chat-features.js';
 import { CarriedParts } from './carried-parts.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeProvider } from './native-provider.types.js';
+import { CHAT_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
@@ -24,6 +28,8 @@ export interface V4ChatOptions {
   /** Loads the package at the first call. */
   model(modelId: string): Promise<LanguageModelV4>;
   secrets: readonly string[];
+  /** What the upstream's models refuse. */
+  refused: RefusedFields;
   /** For pictures that the provider does not fetch itself. */
   egress?: Egress | undefined;
 }
@@ -79,7 +85,7 @@ function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: str
 }
 
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
-export function createV4Chat({ native, model, secrets, egress }: V4ChatOptions): ChatProvider {
+export function createV4Chat({ native, model, secrets, refused, egress }: V4ChatOptions): ChatProvider {
   const { id: kind, chat: ways = {} } = native;
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
     if (call.signal.aborted) throw abortedError();
@@ -108,19 +114,27 @@ export function createV4Chat({ native, model, secrets, egress }: V4ChatOptions):
       }),
     };
   };
+  /** With what the model takes: a refused field that may go is left out in one more try. */
+  const sent = <T>(call: ChatCall, send: (call: ChatCall) => Promise<T>): Promise<T> =>
+    refused.send(
+      { path: 'chat', modelId: call.modelId, optional: () => optionalOfNative(call, CHAT_WORDS) },
+      (without) => send(without.size === 0 ? call : { ...call, body: fieldsWithout(call.body, without) }),
+    );
   return {
-    async complete(call: ChatCall): Promise<ChatAnswer> {
-      const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
-      return answerOf(made, call, kind);
-    },
-    async stream(call: ChatCall): Promise<ChatChunks> {
-      const controller = new AbortController();
-      const signal = AbortSignal.any([abortSignalOf(call.signal), controller.signal]);
-      const { stream } = await guarded(call, async (ready) =>
-        ready.doStream(await optionsOf(ready, { ...call, signal })),
-      );
-      const chunks = new V4Chunks(stream, { kind, call, secrets, abort: () => controller.abort() });
-      return await chunks.open();
-    },
+    complete: (asked: ChatCall): Promise<ChatAnswer> =>
+      sent(asked, async (call) => {
+        const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
+        return answerOf(made, call, kind);
+      }),
+    stream: (asked: ChatCall): Promise<ChatChunks> =>
+      sent(asked, async (call) => {
+        const controller = new AbortController();
+        const signal = AbortSignal.any([abortSignalOf(call.signal), controller.signal]);
+        const { stream } = await guarded(call, async (ready) =>
+          ready.doStream(await optionsOf(ready, { ...call, signal })),
+        );
+        const chunks = new V4Chunks(stream, { kind, call, secrets, abort: () => controller.abort() });
+        return await chunks.open();
+      }),
   };
 }

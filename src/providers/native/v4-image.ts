@@ -4,6 +4,7 @@ import { inputOf } from '../predictions/model-fields.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import { refuseDropped } from './dropped.js';
+import { IMAGE_WORDS, ordersWithout } from './omitted-fields.js';
 import type { ImageWays, NativeProvider, Shape } from './native-provider.types.js';
 import type { Guarded } from './guarded.types.js';
 import type { V4MediaOptions } from './v4.types.js';
@@ -11,13 +12,16 @@ import type { V4MediaOptions } from './v4.types.js';
 /** Under which name a package looks for its options. */
 export const optionsName = ({ id, package: made }: NativeProvider): string => made?.optionsName ?? id;
 
-type V4ImageOptions = Pick<V4MediaOptions, 'id' | 'native' | 'fields' | 'timeouts' | 'held' | 'load'> & {
+type V4ImageOptions = Pick<
+  V4MediaOptions,
+  'id' | 'native' | 'fields' | 'timeouts' | 'held' | 'load' | 'refused'
+> & {
   guarded: Guarded;
 };
 
 /** One package's model of pictures. */
 export function createV4Image(modelId: string, options: V4ImageOptions): ImageModel {
-  const { id, native, fields, timeouts, held, load, guarded } = options;
+  const { id, native, fields, timeouts, held, load, refused, guarded } = options;
   const { image: ways = {} } = native;
   const field = unwantedField(ways, modelId, fields);
   return {
@@ -33,20 +37,24 @@ export function createV4Image(modelId: string, options: V4ImageOptions): ImageMo
     },
     withdraw: held.withdraw,
     doGenerate: ({ orders, onProgress: _, ...call }) =>
-      guarded({ signal: call.abortSignal, orders }, async () => {
-        const model = await load((provider) => provider.imageModel?.(modelId));
-        const unwanted = imageOptions(call, field, native);
-        const providerOptions = { ...unwanted, ...patience(native, { timeouts, given: unwanted }) };
-        const shape = shapeOf(ways.shapes?.(modelId) ?? null, call.size);
-        const made = await model.doGenerate({
-          ...call,
-          ...shape,
-          seed: ways.seed === undefined ? call.seed : ways.seed(call.seed),
-          providerOptions,
-        });
-        refuseDropped(made.warnings, { modelId });
-        return made;
-      }),
+      refused.send({ path: 'image', modelId, optional: () => IMAGE_WORDS }, (without) =>
+        guarded({ signal: call.abortSignal, orders: ordersWithout(orders, without) }, async () => {
+          const model = await load((provider) => provider.imageModel?.(modelId));
+          const unwanted = imageOptions(call, field, native);
+          const providerOptions = { ...unwanted, ...patience(native, { timeouts, given: unwanted }) };
+          const shape = without.has('size')
+            ? { size: undefined, aspectRatio: undefined }
+            : shapeOf(ways.shapes?.(modelId) ?? null, call.size);
+          const made = await model.doGenerate({
+            ...call,
+            ...shape,
+            seed: ways.seed === undefined ? call.seed : ways.seed(call.seed),
+            providerOptions,
+          });
+          refuseDropped(made.warnings, { modelId });
+          return made;
+        }),
+      ),
   };
 }
 

@@ -32,7 +32,7 @@ function embeddingOptions(
 
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
-  const { id, native, secrets, during, held, load } = options;
+  const { id, native, secrets, during, held, load, refused } = options;
   const { speech = {} } = native;
   const guarded: Guarded = async (call, work) =>
     await during(() =>
@@ -74,6 +74,8 @@ export function createV4Media(options: V4MediaOptions): V4Media {
     transcription: (modelId) =>
       createV4Transcription({
         native,
+        modelId,
+        refused,
         guarded,
         withdraw: held.withdraw,
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),

@@ -1,7 +1,9 @@
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
 import { refuseDropped } from './dropped.js';
+import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
+import { optionalSettings, ordersWithout, settingsWithout } from './omitted-fields.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { segmentsOfWords, wordsIn } from './spoken-words.js';
 import type { SpokenWord } from './spoken-words.js';
@@ -9,6 +11,9 @@ import type { Guarded } from './guarded.types.js';
 
 interface TranscriptionOptions {
   native: NativeProvider;
+  modelId: string;
+  /** What the upstream's models refuse. */
+  refused: RefusedFields;
   model(): Promise<TranscriptionModelV4>;
   guarded: Guarded;
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
@@ -17,6 +22,8 @@ interface TranscriptionOptions {
 /** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
 export function createV4Transcription({
   native: { id, transcription: ways = {} },
+  modelId,
+  refused,
   model,
   guarded,
   withdraw,
@@ -26,20 +33,26 @@ export function createV4Transcription({
     withdraw,
     capabilities: { words: worded, diarization: worded, translation: false, modelInputs: [] },
     transcribe: (call) =>
-      guarded(call, async () => {
-        const ready = await model();
-        const settings = ways.settings?.(call);
-        const made = await ready.doGenerate({
-          audio: call.audio,
-          mediaType: call.mediaType,
-          abortSignal: call.signal,
-          ...(settings === undefined ? {} : { providerOptions: { [id]: settings } }),
-        });
-        refuseDropped(made.warnings, { modelId: ready.modelId });
-        const { body } = made.response;
-        ways.check?.(body);
-        return read(made, call, (ways.words ?? wordsIn)(body));
-      }),
+      refused.send(
+        { path: 'transcription', modelId, optional: () => optionalSettings(ways, call) },
+        (without) =>
+          guarded({ signal: call.signal, orders: ordersWithout(call.orders, without) }, async () => {
+            const ready = await model();
+            const settings = ways.settings?.(call);
+            const made = await ready.doGenerate({
+              audio: call.audio,
+              mediaType: call.mediaType,
+              abortSignal: call.signal,
+              ...(settings === undefined
+                ? {}
+                : { providerOptions: { [id]: settingsWithout(settings, without) } }),
+            });
+            refuseDropped(made.warnings, { modelId: ready.modelId });
+            const { body } = made.response;
+            ways.check?.(body);
+            return read(made, call, (ways.words ?? wordsIn)(body));
+          }),
+      ),
   };
 }
 

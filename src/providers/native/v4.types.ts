@@ -1,3 +1,4 @@
+import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import type { KnownFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { HeldOrders } from './held-orders.js';
@@ -9,6 +10,8 @@ export interface V4MediaOptions {
   id: string;
   native: NativeProvider;
   secrets: readonly string[];
+  /** What the upstream's models refuse. */
+  refused: RefusedFields;
   /** Some packages ask more than once for one answer. */
   during: OutboundFetch['during'];
   /** Remembers what was ordered. */

@@ -12,7 +12,7 @@ import { toolNames } from '../convention/said.js';
 import { usageIn } from '../convention/usage.js';
 import { ChunkExchange } from './chunk-exchange.js';
 import { capName, optionalOfChat } from './optional-chat-fields.js';
-import { RefusedFields } from './optional-fields.js';
+import { fieldsWithout, RefusedFields } from './optional-fields.js';
 import type { LeftOut } from './optional-fields.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
@@ -31,12 +31,8 @@ function bodyOf(
     [capName(call.outputCap, without)]: call.maxTokens,
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
-  const left = without.size === 0 ? body : withoutFields(body, without);
+  const left = fieldsWithout(body, without);
   return JSON.stringify(dialect === undefined ? left : dialect(left));
-}
-
-function withoutFields<T extends ChatBody>(body: T, without: LeftOut): T {
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !without.has(name))) as T;
 }
 
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */

@@ -22,10 +22,20 @@ const USUAL: Readonly<Record<string, (value: unknown) => boolean>> = {
   function_call: (value) => value === 'auto',
 };
 
+const usualIn = (body: Fields): string[] =>
+  Object.keys(USUAL).filter((name) => body[name] != null && USUAL[name]?.(body[name]) === true);
+
 /** What of a chat request its upstream need not take. The cap is none of it: it is spelled otherwise then. */
 export function optionalOfChat({ body, outputCap, optional = [] }: ChatCall): OptionalFields {
-  const usual = Object.keys(USUAL).filter((name) => body[name] != null && USUAL[name]?.(body[name]) === true);
-  return Object.fromEntries([...HINTS, ...usual, ...optional, outputCap].map((name) => [name, []]));
+  return Object.fromEntries([...HINTS, ...usualIn(body), ...optional, outputCap].map((name) => [name, []]));
+}
+
+/** The same of a request in a maker's own form, which never has the hints: the cap is none of it, as it has one spelling there. */
+export function optionalOfNative(
+  { body, optional = [] }: Pick<ChatCall, 'body' | 'optional'>,
+  words: OptionalFields,
+): OptionalFields {
+  return Object.fromEntries([...usualIn(body), ...optional].map((name) => [name, words[name] ?? []]));
 }
 
 const SPELLINGS = ['max_tokens', 'max_completion_tokens'] as const;

@@ -86,6 +86,12 @@ function namedIn(error: unknown, optional: OptionalFields, without: LeftOut): st
 
 const CAPS = ['max_tokens', 'max_completion_tokens'];
 
+/** A request's fields without some of them. */
+export function fieldsWithout<T extends object>(fields: T, without: LeftOut): T {
+  if (without.size === 0) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !without.has(name))) as T;
+}
+
 /** The key of a request that is sent once more without some fields: another body under one key is refused. */
 export function keyWithout(key: string | undefined, without: LeftOut): string | undefined {
   return key === undefined || without.size === 0 ? key : `${key}-without-${[...without].join('-')}`;

@@ -1,0 +1,87 @@
+import type { ModelType } from '../../contract/words.js';
+import { fieldsWithout, keyWithout } from '../openai-compatible/optional-fields.js';
+import type { LeftOut, OptionalFields } from '../openai-compatible/optional-fields.js';
+import type { OrderLog } from '../order.types.js';
+import type { TranscriptionCall } from '../transcription.types.js';
+import type { NativeProvider, TranscriptionWays } from './native-provider.types.js';
+
+/** Fields of a chat request that makers' own forms have, with the makers' words for them where those are others. */
+export const CHAT_WORDS: OptionalFields = {
+  temperature: [],
+  top_p: ['topP', 'p'],
+  frequency_penalty: ['frequencyPenalty'],
+  presence_penalty: ['presencePenalty'],
+  seed: [],
+  reasoning_effort: ['thinking', 'thinkingConfig'],
+  stop: ['stop_sequences', 'stopSequences'],
+  response_format: ['responseMimeType', 'responseSchema'],
+  tool_choice: ['toolChoice', 'toolConfig'],
+  parallel_tool_calls: [],
+};
+
+/** Pictures are brought to their size here. */
+export const IMAGE_WORDS: OptionalFields = {
+  size: ['aspect_ratio', 'aspectRatio', 'image_size', 'imageSize', 'width', 'height'],
+};
+
+type Settings = ReturnType<NonNullable<TranscriptionWays['settings']>>;
+
+/** Names of a package's options as requests have them. */
+const wireName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const named = (settings: Settings): Settings =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [wireName(name), value]));
+
+/** What a transcription is told although nobody asked for it. */
+export function optionalSettings({ settings }: TranscriptionWays, call: TranscriptionCall): OptionalFields {
+  // Times and speakers are only missed where they were asked for.
+  if (settings === undefined || call.words || call.diarization) return {};
+  const added = named(settings({ ...call, language: null, diarization: false }));
+  const sent = named(settings(call));
+  return Object.fromEntries(
+    Object.entries(added).flatMap(([name, value]) => (sent[name] === value ? [[name, [name]]] : [])),
+  );
+}
+
+/** A package's options without some that it sends under these names. */
+export function settingsWithout(settings: Settings, without: LeftOut): Settings {
+  const left = Object.keys(settings).filter((name) => without.has(wireName(name)));
+  return fieldsWithout(settings, new Set(left));
+}
+
+/** The orders of a request that is sent once more without some fields. */
+export function ordersWithout(log: OrderLog | undefined, without: LeftOut): OrderLog | undefined {
+  if (log === undefined || without.size === 0) return log;
+  return {
+    key: keyWithout(log.key, without) as string,
+    earlier: () => log.earlier(),
+    held: () => log.held(),
+    placed: (reference) => log.placed(reference),
+    withdrawn: (reference) => log.withdrawn(reference),
+    goesOn: () => log.goesOn(),
+  };
+}
+
+const PLAIN_CALL: TranscriptionCall = {
+  audio: Buffer.alloc(0),
+  mediaType: 'audio/wav',
+  durationSeconds: 0,
+  language: null,
+  words: false,
+  diarization: false,
+  translation: false,
+  modelInputs: {},
+  signal: new AbortController().signal,
+};
+
+/** Which fields an entry of a provider's own form may omit: those that are set here, by the type of the model. */
+export function omittableFields({ package: made, transcription }: NativeProvider, type: ModelType): string[] {
+  const does = new Set(made?.does ?? []);
+  if (type === 'chat' && does.has('chat')) return Object.keys(CHAT_WORDS);
+  if (type === 'image' && does.has('image')) return Object.keys(IMAGE_WORDS);
+  if (type !== 'stt' || transcription?.settings === undefined) return [];
+  const [plain, speakers] = [PLAIN_CALL, { ...PLAIN_CALL, diarization: true, language: 'en' }].map((call) =>
+    Object.keys(transcription.settings!(call)),
+  );
+  return [...new Set([...plain!, ...speakers!])].map(wireName);
+}
