@@ -28,6 +28,7 @@ const config = loadConfig({
 const app = await startPenstock({ config, logger: silent });
 const { database, plans } = app.services;
 plans.plans.business_monthly.rate = { rpm: 1_000_000, burst: 1_000_000 };
+plans.plans.business_monthly.streams = { perMinute: 1_000_000, held: 100_000, heldByOrganization: 100_000 };
 const backlog = await createBacklog(database);
 const [made] = await backlog.prepare(1);
 if (!made) throw new Error('no job');

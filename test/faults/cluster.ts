@@ -16,6 +16,7 @@ export const RAISED_PLANS = {
       },
       rate: { rpm: 1_000_000, burst: 1_000_000 },
       maxPendingJobs: 100_000,
+      streams: { perMinute: 1_000_000, held: 100_000, heldByOrganization: 100_000 },
     },
   },
   endpointLimits: { chat: FREELY, image: FREELY, tts: FREELY },

@@ -7,8 +7,16 @@ import { record, scaled } from './scale.js';
 
 const CYCLES = scaled(100_000, 2_000);
 const WIDTH = 16;
-/** The key's window would end a test of the heap. */
-const PLANS = { plans: { business_monthly: { rate: { rpm: 1_000_000, burst: 1_000_000 } } } };
+const MANY = 1_000_000;
+/** The key's windows would end a test of the heap. */
+const PLANS = {
+  plans: {
+    business_monthly: {
+      rate: { rpm: MANY, burst: MANY },
+      streams: { perMinute: MANY, held: MANY, heldByOrganization: MANY },
+    },
+  },
+};
 
 let server: TestServer;
 beforeAll(async () => {
