@@ -175,6 +175,8 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
+  /** Further names of models; one that ends in `*` stands for all that begin so. Default none. */
+  aliases?: Readonly<Record<string, string>>;
   /** Known models that native upstreams switch on. Default none. */
   natives?: readonly NativeModels[];
 }

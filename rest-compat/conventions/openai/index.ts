@@ -1,0 +1,6 @@
+import type { Route } from '../../shared/route.types.js';
+import { chatRoutes } from './chat.js';
+import { modelRoutes } from './models.js';
+
+/** The rows of OpenAI's convention. */
+export const openaiRoutes: readonly Route[] = [...chatRoutes, ...modelRoutes];
