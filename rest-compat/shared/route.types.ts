@@ -97,6 +97,8 @@ export interface Route {
   body?: {
     limitBytes: number;
     example: Record<string, unknown>;
+    /** Of a body that `read` takes: its schema, in the place of the input type's. */
+    schema?: JsonSchema;
     /** Fields besides those of the input type. */
     extra?: Record<string, JsonSchema>;
     /** JSON Schema keywords of the whole body: what some fields mean for others. */
@@ -137,8 +139,10 @@ export interface Route {
   beside?: true;
   /** Name of the answer's schema in the description. */
   schemaName: string;
-  /** The answer's schema where `respond` rewrites the answer: from that of the document. */
+  /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document. */
   describe?(schema: JsonSchema): JsonSchema;
+  /** The same of an event's `data`. */
+  describeEvent?(schema: JsonSchema): JsonSchema;
 }
 
 const MB = 1024 * 1024;

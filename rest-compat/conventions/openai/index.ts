@@ -1,6 +1,7 @@
 import type { Route } from '../../shared/route.types.js';
 import { chatRoutes } from './chat.js';
+import { completionRoutes } from './completions.js';
 import { modelRoutes } from './models.js';
 
 /** The rows of OpenAI's convention. */
-export const openaiRoutes: readonly Route[] = [...chatRoutes, ...modelRoutes];
+export const openaiRoutes: readonly Route[] = [...chatRoutes, ...completionRoutes, ...modelRoutes];
