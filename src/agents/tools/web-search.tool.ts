@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SANDBOX_ID } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
-import { SearchError } from '../../search/index.js';
+import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import { defineTool } from './define-tool.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool, ToolContext, ToolOutcome } from './tool.types.js';
@@ -11,7 +11,7 @@ export function createWebSearchTool({ search }: { search: Search }): AgentTool {
   return defineTool({
     id: 'web_search',
     description: 'Search the web. Answers titles, addresses and short excerpts of the best pages.',
-    credits: 5,
+    credits: WEB_SEARCH_CREDITS,
     input: z.object({
       query: z.string().trim().min(1).max(400).describe('What to search for'),
       limit: z.int().min(1).max(10).default(5).describe('How many results'),

@@ -40,9 +40,30 @@ export interface AdmittedChat extends CheckedChat {
 
 export interface ChatAdmission {
   /** Nearly always at once: each wait costs a turn of the queue. @throws ApiError of step 5 or 6 */
-  check(call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat>;
-  /** @throws ApiError in the order of decisions 1 */
-  admit(call: CallContext, body: Record<string, unknown>): Promise<AdmittedChat>;
+  check(
+    call: CallContext,
+    body: Record<string, unknown>,
+    more?: readonly string[],
+  ): CheckedChat | Promise<CheckedChat>;
+  /**
+   * @param more texts that count as part of the prompt besides: what of another dialect has no place in a chat
+   * @throws ApiError in the order of decisions 1
+   */
+  admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
+  /**
+   * A further round of an admitted call, with more messages: its tokens are reserved beside the call's own, until the call is settled.
+   * @returns the call as it goes on, and the id of the reservation to release
+   * @throws ApiError quota_exceeded, invalid_request (the prompt has grown out of the model's window)
+   */
+  extend(chat: AdmittedChat, added: Added): Promise<{ chat: AdmittedChat; heldAs: string }>;
+  /** Takes the slots of a call that is refused for another reason: 429 comes before 403 and 400. @throws ApiError the fault, or rate_limited */
+  refuse(call: CallContext, fault: unknown): Promise<never>;
+}
+
+/** What a further round has beside the round before. */
+export interface Added {
+  messages: Record<string, unknown>[];
+  texts: string[];
 }
 
 function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
@@ -75,12 +96,15 @@ const LARGE_TOKENS = 32_000;
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
   const { models, metering, tokenizer, search } = options;
 
-  const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
+  const check: ChatAdmission['check'] = (call, body, more = []) => {
     const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
     const defaultTokens = defaultTokensOf(call, model);
-    const read = (readImage: ImageReader) =>
-      measured(readChatRequest(body, { readImage, defaultTokens }), model, tokenizer);
+    const read = (readImage: ImageReader) => {
+      const request = readChatRequest(body, { readImage, defaultTokens });
+      if (more.length > 0) request.texts.push(...more);
+      return measured(request, model, tokenizer);
+    };
     return reader instanceof Promise ? reader.then(read) : read(reader);
   };
 
@@ -125,12 +149,24 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
 
   return {
     check,
-    admit(call, body) {
+    refuse,
+    async extend(chat, { messages, texts }) {
+      const { request, model, call } = chat;
+      const longer = {
+        ...request,
+        upstreamBody: { ...request.upstreamBody, messages: [...request.upstreamBody.messages, ...messages] },
+        texts: [...request.texts, ...texts],
+      };
+      const checked = await measured(longer, model, tokenizer);
+      const held = await reserve(call, checked, false);
+      return { chat: { ...chat, ...held, operationId: chat.operationId }, heldAs: held.operationId };
+    },
+    admit(call, body, more) {
       const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
         checked.request.webSearch ? searched(call, checked) : reserve(call, checked, true);
       let found: CheckedChat | Promise<CheckedChat>;
       try {
-        found = check(call, body);
+        found = check(call, body, more);
       } catch (fault) {
         return refuse(call, fault);
       }

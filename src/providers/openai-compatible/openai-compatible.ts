@@ -84,11 +84,10 @@ export function createOpenAiCompatibleChat(
     },
     stream(call: ChatCall): Promise<ChatChunks> {
       return refused.send(asked(call), (without) =>
-        new ChunkExchange(call.signal, transport.secrets).open(
-          transport,
-          CHAT_PATH,
-          bodyOf(call, { stream: true, dialect, without }),
-        ),
+        new ChunkExchange(call.signal, transport.secrets).open(transport, {
+          path: CHAT_PATH,
+          body: bodyOf(call, { stream: true, dialect, without }),
+        }),
       );
     },
   };

@@ -39,11 +39,15 @@ export interface PostOptions {
   idempotencyKey?: string | undefined;
   /** What is wanted, where that is not JSON. */
   accept?: string;
+  /** Further headers of this request alone. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Longest JSON answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 /** Whoever names no encoding takes any (RFC 9110, 12.5.3); whoever has no name is turned away by some providers' front doors. */
 const OWN_HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'Penstock' };
@@ -83,9 +87,15 @@ export class Transport {
   }
 
   /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
-  dispatch(path: string, body: string | null, handler: Dispatcher.DispatchHandler): void {
+  dispatch(
+    path: string,
+    body: string | null,
+    handler: Dispatcher.DispatchHandler,
+    more: Readonly<Record<string, string>> = NO_HEADERS,
+  ): void {
     const traceparent = currentTraceparent();
-    const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
+    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...Object.entries(more).flat()];
+    const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
     this.pool.dispatch(
       { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
       new DecodedAnswer(handler),
@@ -104,16 +114,17 @@ export class Transport {
   postForBytes(
     path: string,
     body: string | { bytes: Buffer; contentType: string },
-    { signal, idempotencyKey, accept }: PostOptions,
+    { signal, idempotencyKey, accept, headers: more = NO_HEADERS }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
       const keyed = idempotencyKey !== undefined;
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
       if (typeof body === 'string' && !keyed && accept === undefined)
-        return this.dispatch(path, body, exchange);
+        return this.dispatch(path, body, exchange, more);
       const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
+      headers.push(...Object.entries(more).flat());
       if (keyed) headers.push('idempotency-key', idempotencyKey);
       if (accept !== undefined) headers.push('accept', accept);
       const traceparent = currentTraceparent();
