@@ -1,7 +1,7 @@
 import { AGENT_TOOLS } from '../agents/agents.types.js';
 import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';
 import { stringify } from 'yaml';
-import { printApi } from '../../rest-compat/index.js';
+import { contractFace, conventionsFace, printApi } from '../../rest-compat/index.js';
 import { asyncApiDocument, buildPenstockSchema, printPenstockSchema } from '../../schema/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
 
@@ -20,12 +20,14 @@ function wordsModule(lists: Record<string, readonly string[]>): string {
 /** The published contracts as the code has them, by their paths in the repository (`npm run contracts` writes them). */
 export function renderContracts(): Promise<Record<string, string>> {
   const options = { resolvers: subscriptionResolvers };
-  const openapi = printApi(buildPenstockSchema(options));
+  const schema = buildPenstockSchema(options);
+  const openapi = printApi(schema, contractFace);
   const { Job } = (JSON.parse(openapi) as OpenApi).components.schemas;
   return Promise.resolve({
     'dashboard/data/words.generated.ts': wordsModule({ AGENT_TOOLS, WEBHOOK_EVENTS: WEBHOOK_EVENT_TYPES }),
     'schema/schema.graphql': printPenstockSchema(options),
     'schema/openapi.json': openapi,
+    'schema/openapi-v1.json': printApi(schema, conventionsFace),
     'schema/asyncapi.yaml': stringify(asyncApiDocument(Job), {
       lineWidth: 140,
       aliasDuplicateObjects: false,

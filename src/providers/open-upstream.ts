@@ -107,6 +107,7 @@ function openConvention(
     dialects: dialectsOf(transport, [...(native?.dialects ?? []), ...(upstream.dialects ?? [])]),
     allowedTools: upstream.allowedTools ?? [],
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
+    takesTokenIds: native === null,
     edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },

@@ -87,6 +87,8 @@ export interface Provider {
   transcription?(modelId: string): TranscriptionModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
+  /** Its embeddings take token ids: `providerOptions.penstock.input` goes in the place of the values. */
+  takesTokenIds?: boolean;
   edit?(modelId: string): ImageEditor;
   close(): Promise<void>;
 }

@@ -5,6 +5,9 @@ import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import type { Tokenizer } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
 import { admitCall } from '../pipeline/call-admission.js';
+import type { InputFetcher } from '../../files/files.types.js';
+import { FurtherParts, fillFiles } from './documents.js';
+import type { DocumentReader } from './documents.js';
 import { createImageReader } from './images.js';
 import type { ImageOptions, ImageReader } from './images.js';
 import { readChatRequest } from './request.js';
@@ -15,6 +18,8 @@ import { withWebSearch } from './web-search.js';
 import { modelFor } from '../pipeline/checks.js';
 
 export interface ChatAdmissionOptions extends ImageOptions {
+  inputs: Pick<InputFetcher, 'fetch' | 'checkForm' | 'checkInput'>;
+  documents: DocumentReader;
   models: ModelCatalogue;
   metering: Metering;
   tokenizer: Tokenizer;
@@ -92,23 +97,69 @@ function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): 
 const CONTRACT_TOKENS = 2048;
 const LARGE_TOKENS = 32_000;
 
+const needsFetching = ({ request }: CheckedChat): boolean => request.webSearch || request.files.length > 0;
+
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
-  const { models, metering, tokenizer, search } = options;
+  return new Admissions(options);
+}
 
-  const check: ChatAdmission['check'] = (call, body, more = []) => {
+class Admissions implements ChatAdmission {
+  constructor(private readonly options: ChatAdmissionOptions) {}
+
+  check(
+    call: CallContext,
+    body: Record<string, unknown>,
+    more: readonly string[] = [],
+  ): CheckedChat | Promise<CheckedChat> {
+    const { models, tokenizer } = this.options;
     const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
-    const reader = createImageReader(call.principal.orgId, body['messages'], options);
+    const reader = createImageReader(call.principal.orgId, body['messages'], this.options);
     const defaultTokens = defaultTokensOf(call, model);
+    const further = FurtherParts.of(call, model);
     const read = (readImage: ImageReader) => {
-      const request = readChatRequest(body, { readImage, defaultTokens });
+      const request = readChatRequest(body, { readImage, further, defaultTokens });
       if (more.length > 0) request.texts.push(...more);
       return measured(request, model, tokenizer);
     };
     return reader instanceof Promise ? reader.then(read) : read(reader);
-  };
+  }
 
-  const reserve = (call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> => {
+  admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat> {
+    const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
+      needsFetching(checked) ? this.fetched(call, checked) : this.reserve(call, checked, true);
+    let found: CheckedChat | Promise<CheckedChat>;
+    try {
+      found = this.check(call, body, more);
+    } catch (fault) {
+      return this.refuse(call, fault);
+    }
+    return found instanceof Promise
+      ? found.then(admitted, (fault: unknown) => this.refuse(call, fault))
+      : admitted(found);
+  }
+
+  async extend(
+    chat: AdmittedChat,
+    { messages, texts }: Added,
+  ): Promise<{ chat: AdmittedChat; heldAs: string }> {
+    const { request, model, call } = chat;
+    const longer = {
+      ...request,
+      upstreamBody: { ...request.upstreamBody, messages: [...request.upstreamBody.messages, ...messages] },
+      texts: [...request.texts, ...texts],
+    };
+    const checked = await measured(longer, model, this.options.tokenizer);
+    const held = await this.reserve(call, checked, false);
+    return { chat: { ...chat, ...held, operationId: chat.operationId }, heldAs: held.operationId };
+  }
+
+  async refuse(call: CallContext, fault: unknown): Promise<never> {
+    await admitCall(this.options.metering, call, { endpoint: 'chat' });
+    throw fault;
+  }
+
+  private reserve(call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> {
     const operationId = newId('op');
     const operation = {
       id: operationId,
@@ -116,63 +167,43 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
       price: priceOf(checked),
       model: checked.model.id,
     };
-    return admitCall(metering, call, windows ? { endpoint: 'chat', operation } : { operation }).then(
-      (reservation) => {
-        const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
-        return {
-          request: checked.request,
-          model: checked.model,
-          promptTokens: checked.promptTokens,
-          maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
-          call,
-          operationId,
-          citations: [],
-        };
-      },
-    );
-  };
+    return admitCall(
+      this.options.metering,
+      call,
+      windows ? { endpoint: 'chat', operation } : { operation },
+    ).then((reservation) => {
+      const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
+      return {
+        request: checked.request,
+        model: checked.model,
+        promptTokens: checked.promptTokens,
+        maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
+        call,
+        operationId,
+        citations: [],
+      };
+    });
+  }
 
-  /** 429 comes before 403 and 400: the slots are taken, then the fault is told. */
-  const refuse = async (call: CallContext, fault: unknown): Promise<never> => {
-    await admitCall(metering, call, { endpoint: 'chat' });
-    throw fault;
-  };
+  private async withFiles(call: CallContext, checked: CheckedChat): Promise<CheckedChat> {
+    const { request, model } = checked;
+    if (request.files.length === 0) return checked;
+    const texts = await fillFiles(request.files, { call, model }, this.options);
+    const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
+    return await measured(filled, model, this.options.tokenizer);
+  }
 
-  const searched = async (call: CallContext, { request, model }: CheckedChat): Promise<AdmittedChat> => {
+  /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
+  private async fetched(call: CallContext, checked: CheckedChat): Promise<AdmittedChat> {
+    const { metering, search, tokenizer } = this.options;
     await admitCall(metering, call, { endpoint: 'chat' });
+    const filled = await this.withFiles(call, checked);
+    if (!filled.request.webSearch) return this.reserve(call, filled, false);
+    const { request, model } = filled;
     // With an Idempotency-Key the call finishes without its caller, its search too.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
-    const admitted = await reserve(call, await measured(found.request, model, tokenizer), false);
+    const admitted = await this.reserve(call, await measured(found.request, model, tokenizer), false);
     return { ...admitted, citations: found.citations };
-  };
-
-  return {
-    check,
-    refuse,
-    async extend(chat, { messages, texts }) {
-      const { request, model, call } = chat;
-      const longer = {
-        ...request,
-        upstreamBody: { ...request.upstreamBody, messages: [...request.upstreamBody.messages, ...messages] },
-        texts: [...request.texts, ...texts],
-      };
-      const checked = await measured(longer, model, tokenizer);
-      const held = await reserve(call, checked, false);
-      return { chat: { ...chat, ...held, operationId: chat.operationId }, heldAs: held.operationId };
-    },
-    admit(call, body, more) {
-      const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
-        checked.request.webSearch ? searched(call, checked) : reserve(call, checked, true);
-      let found: CheckedChat | Promise<CheckedChat>;
-      try {
-        found = check(call, body, more);
-      } catch (fault) {
-        return refuse(call, fault);
-      }
-      return found instanceof Promise
-        ? found.then(admitted, (fault: unknown) => refuse(call, fault))
-        : admitted(found);
-    },
-  };
+  }
 }

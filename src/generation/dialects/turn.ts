@@ -108,18 +108,21 @@ export class Turn {
   /** Reservations of further rounds. */
   private readonly held: string[] = [];
 
+  readonly caller: ChatCaller;
+
   private constructor(
     readonly engine: ChatEngine,
     private readonly request: TurnRequest,
     /** As it stands in this round. */
     public chat: AdmittedChat,
-    readonly caller: ChatCaller,
-  ) {}
+  ) {
+    this.caller = engine.callers.enter(chat.call);
+  }
 
   /** @throws ApiError in the order of decisions 1 */
   static async admit(engine: ChatEngine, call: CallContext, request: TurnRequest): Promise<Turn> {
     const chat = await engine.admission.admit(call, request.chat, request.texts);
-    return new Turn(engine, request, chat, engine.callers.enter(call));
+    return new Turn(engine, request, chat);
   }
 
   get call(): CallContext {

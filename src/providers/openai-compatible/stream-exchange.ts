@@ -65,7 +65,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   /** Sends the request and waits for the first event. @throws UpstreamError */
   async open(transport: Transport, { path, body, headers }: StreamRequest): Promise<this> {
     if (this.signal.aborted) this.fail(abortedError());
-    else transport.dispatch(path, body, this, headers);
+    else transport.dispatch(path, body, { handler: this, headers });
     const first = await this.next();
     if (first === null) throw brokenAnswer('no chunk');
     this.queue.splice(0, this.taken);

@@ -43,6 +43,13 @@ export interface PostOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** Who is told of an answer as it comes. */
+interface Handling {
+  handler: Dispatcher.DispatchHandler;
+  /** Further headers of this request alone. */
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** Longest JSON answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -87,12 +94,7 @@ export class Transport {
   }
 
   /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
-  dispatch(
-    path: string,
-    body: string | null,
-    handler: Dispatcher.DispatchHandler,
-    more: Readonly<Record<string, string>> = NO_HEADERS,
-  ): void {
+  dispatch(path: string, body: string | null, { handler, headers: more = NO_HEADERS }: Handling): void {
     const traceparent = currentTraceparent();
     const own = more === NO_HEADERS ? this.headers : [...this.headers, ...Object.entries(more).flat()];
     const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
@@ -121,7 +123,7 @@ export class Transport {
       const keyed = idempotencyKey !== undefined;
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
       if (typeof body === 'string' && !keyed && accept === undefined)
-        return this.dispatch(path, body, exchange, more);
+        return this.dispatch(path, body, { handler: exchange, headers: more });
       const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
       headers.push(...Object.entries(more).flat());
