@@ -6,6 +6,7 @@ import {
   MEMBER_ROLES,
   MODEL_TYPES,
   PLAN_CODES,
+  RESPONSE_STATUSES,
   SCOPES,
   TIERS,
   TOOLS,
@@ -44,6 +45,14 @@ export const JobTool = words('JobTool', TOOLS, 'What a job makes.', {
   music: 'Music.',
   tts: 'Speech from text.',
   stt: 'Text from speech.',
+});
+export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'Where a response stands.', {
+  queued: 'It waits for a worker.',
+  in_progress: 'A model is at work.',
+  completed: 'It is whole.',
+  incomplete: 'It was cut: at its most tokens, or by a filter of its maker.',
+  failed: 'It broke off.',
+  cancelled: 'It was cancelled, or its reader left.',
 });
 export const JobStatus = words('JobStatus', JOB_STATUSES, 'Where a job stands.', {
   pending: 'Waits for a worker.',

@@ -4,6 +4,9 @@ export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
 export { ChatCompletionInput } from './chat/chat.input.js';
 export { ChatCompletionChunk } from './chat/chat.type.js';
+export { ResponseInput } from './response/response.input.js';
+export { parseResponseEvent, responseBody } from './response/response.shape.js';
+export { ResponseEvent } from './response/response.type.js';
 export type { GraphqlContext } from './context.js';
 export { errorExtensions, presentError } from './errors.js';
 export {

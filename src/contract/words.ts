@@ -40,6 +40,16 @@ export type Tool = (typeof TOOLS)[number];
 export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
+/** States of a kept generation of text (beyond 12.1). */
+export const RESPONSE_STATUSES = [
+  'queued',
+  'in_progress',
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+] as const;
+
 /** Endpoints that have a sliding window of their own (contract 8.1). Embeddings, agents … count only against the key's. */
 export const LIMITED_ENDPOINTS = ['chat', 'image', 'image_edit', 'video', 'tts', 'stt', 'music'] as const;
 export type LimitedEndpoint = (typeof LIMITED_ENDPOINTS)[number];

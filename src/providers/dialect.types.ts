@@ -8,6 +8,8 @@ export type NativeDialect = (typeof NATIVE_DIALECTS)[number];
 export interface NativeCall {
   /** As it is sent: the upstream's model name and the reserved cap stand in it already, `stream` is set by the provider. */
   body: Record<string, unknown>;
+  /** Values of `include` that nobody asked for: they are left out where the upstream refuses them. */
+  addedIncludes?: readonly string[];
   /** Headers of the caller that only the upstream understands. */
   headers?: Readonly<Record<string, string>>;
   signal: LightAbortSignal;

@@ -64,9 +64,12 @@ export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefi
   return openConvention(upstream, native, { egress, secrets, made, refused });
 }
 
-function dialectsOf(transport: Transport, spoken: readonly NativeDialect[]): Provider['dialects'] {
+function dialectsOf(
+  { transport, refused }: { transport: Transport; refused: RefusedFields },
+  spoken: readonly NativeDialect[],
+): Provider['dialects'] {
   return Object.fromEntries(
-    spoken.map((dialect) => [dialect, createDialectProvider(transport, dialect)] as const),
+    spoken.map((dialect) => [dialect, createDialectProvider(transport, dialect, refused)] as const),
   );
 }
 
@@ -104,7 +107,7 @@ function openConvention(
       dialect === undefined
         ? createOpenAiCompatibleChat(transport, { refused })
         : withFunctions(createOpenAiCompatibleChat(transport, { dialect, refused })),
-    dialects: dialectsOf(transport, [...(native?.dialects ?? []), ...(upstream.dialects ?? [])]),
+    dialects: dialectsOf({ transport, refused }, [...(native?.dialects ?? []), ...(upstream.dialects ?? [])]),
     allowedTools: upstream.allowedTools ?? [],
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     takesTokenIds: native === null,

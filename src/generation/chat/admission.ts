@@ -69,6 +69,8 @@ export interface ChatAdmission {
 export interface Added {
   messages: Record<string, unknown>[];
   texts: string[];
+  /** Fields that this round has otherwise. */
+  fields?: Record<string, unknown>;
 }
 
 function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
@@ -141,12 +143,16 @@ class Admissions implements ChatAdmission {
 
   async extend(
     chat: AdmittedChat,
-    { messages, texts }: Added,
+    { messages, texts, fields = {} }: Added,
   ): Promise<{ chat: AdmittedChat; heldAs: string }> {
     const { request, model, call } = chat;
     const longer = {
       ...request,
-      upstreamBody: { ...request.upstreamBody, messages: [...request.upstreamBody.messages, ...messages] },
+      upstreamBody: {
+        ...request.upstreamBody,
+        ...fields,
+        messages: [...request.upstreamBody.messages, ...messages],
+      },
       texts: [...request.texts, ...texts],
     };
     const checked = await measured(longer, model, this.options.tokenizer);

@@ -54,7 +54,8 @@ function queryOf(given: string): string {
 
 /** The searches of one answer, each charged as the agents' tool is, under an operation of its own. */
 export class WebSearches {
-  private done = 0;
+  /** How many were run. */
+  asked = 0;
   /** Hundredths that were charged for them. */
   charged = 0;
 
@@ -65,7 +66,7 @@ export class WebSearches {
 
   /** Whether the model may still be offered the tool. */
   get left(): boolean {
-    return this.done < MAX_SEARCHES;
+    return this.asked < MAX_SEARCHES;
   }
 
   /** Runs what a model asked for. Where it fails, the model is told so, and answers without it. */
@@ -74,7 +75,7 @@ export class WebSearches {
     const failed = (text: string): Searched => ({ query, results: [], text, failed: true });
     if (query === '') return failed('The search had no query.');
     if (!this.left) return failed(`No more than ${MAX_SEARCHES} searches are made for one answer.`);
-    this.done++;
+    this.asked++;
     const { metering, search } = this.options;
     const operationId = newId('op');
     const price = { credits: WEB_SEARCH_CREDITS * 100 };

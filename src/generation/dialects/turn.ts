@@ -152,16 +152,12 @@ export class Turn {
     });
   }
 
-  /** Goes on with more messages, after a round that cost so much. @throws ApiError; the call is settled then */
+  /** Goes on with more messages, after a round that cost so much. @throws ApiError; the caller settles the call then */
   async extend(cost: Tokens, added: Added): Promise<void> {
     this.spend(cost);
-    try {
-      const { chat, heldAs } = await this.engine.admission.extend(this.chat, added);
-      this.chat = chat;
-      this.held.push(heldAs);
-    } catch (error) {
-      throw await this.fail(error);
-    }
+    const { chat, heldAs } = await this.engine.admission.extend(this.chat, added);
+    this.chat = chat;
+    this.held.push(heldAs);
   }
 
   /** Settles a call that failed or was refused before its answer began. @returns the error to answer */

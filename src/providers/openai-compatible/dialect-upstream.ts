@@ -8,6 +8,8 @@ import type {
   NativeEvents,
 } from '../dialect.types.js';
 import { EventExchange } from './event-exchange.js';
+import { fieldsWithout, RefusedFields } from './optional-fields.js';
+import type { LeftOut, OptionalFields } from './optional-fields.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer, kindOfError } from './upstream-errors.js';
@@ -60,22 +62,67 @@ function parseAnswer(bytes: Buffer, wire: DialectWire): NativeAnswer {
   return { text, parsed };
 }
 
+/** Fields that change no answer: an upstream that refuses one gets the request without it. */
+const HINTS = [
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'metadata',
+  'service_tier',
+];
+
+/** What a refusal calls a value of `include`. */
+const wordsOf = (included: string): string[] => [
+  included,
+  ...(included === 'reasoning.encrypted_content' ? ['encrypted content', 'encrypted_content'] : []),
+];
+
+function without({ body, addedIncludes = [] }: NativeCall, left: LeftOut): Record<string, unknown> {
+  if (left.size === 0) return body;
+  const kept = fieldsWithout(body, left);
+  const { include } = kept;
+  if (!Array.isArray(include)) return kept;
+  const asked = include.filter(
+    (one: unknown) => !(addedIncludes.includes(one as string) && left.has(one as string)),
+  );
+  const { include: _, ...rest } = kept;
+  return asked.length === 0 ? rest : { ...rest, include: asked };
+}
+
 /** A dialect at an upstream that speaks it: its bytes pass, read once. */
-export function createDialectProvider(transport: Transport, dialect: NativeDialect): DialectProvider {
+export function createDialectProvider(
+  transport: Transport,
+  dialect: NativeDialect,
+  refused = new RefusedFields(),
+): DialectProvider {
   const wire = DIALECT_WIRES[dialect];
-  const sent = ({ body, headers }: NativeCall, stream: boolean) => ({
-    path: wire.path,
-    body: JSON.stringify({ ...body, stream }),
-    headers: headers ?? {},
-  });
+  const send = <T>(call: NativeCall, attempt: (body: Record<string, unknown>) => Promise<T>): Promise<T> => {
+    const optional = (): OptionalFields =>
+      Object.fromEntries([
+        ...HINTS.map((name) => [name, []] as const),
+        ...(call.addedIncludes ?? []).map((name) => [name, wordsOf(name)] as const),
+      ]);
+    const asked = { path: wire.path, modelId: String(call.body['model']), optional };
+    return refused.send(asked, (left) => attempt(without(call, left)));
+  };
   return {
-    complete: (call) => {
-      const { path, body, headers } = sent(call, false);
-      return transport
-        .postForBytes(path, body, { signal: call.signal, headers })
-        .then((bytes) => parseAnswer(bytes, wire));
-    },
+    complete: (call) =>
+      send(call, (body) =>
+        transport
+          .postForBytes(wire.path, JSON.stringify({ ...body, stream: false }), {
+            signal: call.signal,
+            ...(call.headers === undefined ? {} : { headers: call.headers }),
+          })
+          .then((bytes) => parseAnswer(bytes, wire)),
+      ),
     stream: (call): Promise<NativeEvents> =>
-      new EventExchange(call.signal, { secrets: transport.secrets, wire }).open(transport, sent(call, true)),
+      send(call, (body) =>
+        new EventExchange(call.signal, { secrets: transport.secrets, wire }).open(transport, {
+          path: wire.path,
+          body: JSON.stringify({ ...body, stream: true }),
+          ...(call.headers === undefined ? {} : { headers: call.headers }),
+        }),
+      ),
   };
 }
