@@ -1,6 +1,10 @@
-import OpenAI from 'openai';
+import OpenAI, { type APIError } from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
-import type { ResponseInputItem, ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type {
+  ResponseFunctionToolCall,
+  ResponseInputItem,
+  ResponseStreamEvent,
+} from 'openai/resources/responses/responses';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -26,13 +30,13 @@ const model = 'sandbox/chat-basic';
 const input = 'Say hello. @sandbox{"tokens":12}';
 
 /** What a refusal says. */
-async function refusal(asked: Promise<unknown>): Promise<OpenAI.APIError> {
+async function refusal(asked: Promise<unknown>): Promise<APIError> {
   const fault = await asked.then(
     () => null,
     (error: unknown) => error,
   );
   expect(fault).toBeInstanceOf(OpenAI.APIError);
-  return fault as OpenAI.APIError;
+  return fault as APIError;
 }
 
 describe('a response, as the official client asks for it', () => {
@@ -122,7 +126,7 @@ describe('a response, as the official client asks for it', () => {
       const first = stream
         ? await client.responses.stream(asked).finalResponse()
         : await client.responses.create(asked);
-      const call = first.output.find((item) => item.type === 'function_call')!;
+      const call = first.output.find((item) => item.type === 'function_call') as ResponseFunctionToolCall;
       expect(call).toMatchObject({ name: 'weather', status: 'completed' });
       expect(JSON.parse(call.arguments)).toBeTypeOf('object');
       const second = await client.responses.create({

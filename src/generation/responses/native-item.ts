@@ -63,7 +63,7 @@ export class NativeItem {
   ensurePart(event: Fields & { type: string }, log: EventLog): boolean {
     const { type } = event;
     const place = { item_id: this.id, output_index: this.index };
-    if (/^response\.reasoning_summary/.test(type)) {
+    if (type.startsWith('response.reasoning_summary')) {
       const at = event['summary_index'] ?? 0;
       if (this.has(`s${String(at)}`)) return type !== 'response.reasoning_summary_part.added';
       if (type === 'response.reasoning_summary_part.added') return true;

@@ -8,7 +8,7 @@ export const INSERT = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
 };
 
-export const FIND = 'SELECT response, input FROM responses WHERE org_id = $1 AND id = $2';
+export const FIND = 'SELECT previous_id, response, input FROM responses WHERE org_id = $1 AND id = $2';
 
 /** A response and those before it, latest first. */
 export const CHAIN = `WITH RECURSIVE chain AS (
@@ -19,6 +19,6 @@ export const CHAIN = `WITH RECURSIVE chain AS (
   ) SELECT id, previous_id, input, response FROM chain ORDER BY turn`;
 
 /** Oldest first, so that of two items with one id the latest counts. */
-export const ITEMS = `SELECT input, response FROM responses WHERE org_id = $1 AND item_ids && $2 ORDER BY created_at, id`;
+export const ITEMS = `SELECT previous_id, input, response FROM responses WHERE org_id = $1 AND item_ids && $2 ORDER BY created_at, id`;
 
 export const DELETE = 'DELETE FROM responses WHERE org_id = $1 AND id = $2 RETURNING id';

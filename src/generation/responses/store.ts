@@ -45,85 +45,84 @@ interface Turn {
   response: string;
 }
 
-const outputOf = (response: string): Fields[] => (JSON.parse(response) as { output: Fields[] }).output;
+const itemsOf = ({ input, response }: Turn): Fields[] => [
+  ...(JSON.parse(input) as Fields[]),
+  ...(JSON.parse(response) as { output: Fields[] }).output,
+];
+
+const noResponse = (id: string): ApiError => notFound(`Response with id '${id}' not found`);
 
 const isGone = (id: string): ApiError =>
   new ApiError('invalid_request', `Previous response with id '${id}' not found`, {
     param: 'previous_response_id',
   });
 
-export function createResponseStore({
-  database,
-  storage,
-}: {
+interface StoreOptions {
   database: Database;
   storage: Pick<Storage, 'fault'>;
-}): ResponseStore {
-  const room = new LRUCache<string, Promise<ApiError | null>>({ max: 10_000, ttl: ROOM_MS });
-  const known = async (orgId: string, id: string): Promise<{ text: string; input: Fields[] }> => {
-    const [row] = ID.test(id)
-      ? await database.tenantQuery<{ response: string; input: string }>(orgId, FIND, [orgId, id])
-      : [];
-    if (row === undefined) throw notFound(`Response with id '${id}' not found`);
+}
+
+export function createResponseStore(options: StoreOptions): ResponseStore {
+  return new StoredResponses(options);
+}
+
+class StoredResponses implements ResponseStore {
+  private readonly room = new LRUCache<string, Promise<ApiError | null>>({ max: 10_000, ttl: ROOM_MS });
+
+  constructor(private readonly options: StoreOptions) {}
+
+  async requireRoom({ orgId, plan }: Principal): Promise<void> {
+    let fault = this.room.get(orgId);
+    if (fault === undefined) {
+      fault = this.options.storage.fault(orgId, storageLimitOf(plan));
+      this.room.set(orgId, fault);
+      fault.catch(() => this.room.delete(orgId));
+    }
+    const found = await fault;
+    if (found === null) return;
+    this.room.delete(orgId);
+    throw found;
+  }
+
+  async save({ principal, response, input }: EndedTurn): Promise<void> {
+    const { id, status = 'completed', model, previous_response_id: previous = null, output } = response;
+    const ids = [...input, ...output].flatMap(({ id: own }: { id?: unknown }) =>
+      typeof own === 'string' ? [own] : [],
+    );
+    const { orgId, keyId, userId } = principal;
+    const texts = [JSON.stringify(response), JSON.stringify(input)];
+    const values = [id, orgId, keyId, userId, status, model, previous, ...texts, ids];
+    await this.options.database.system.query(INSERT, values);
+  }
+
+  async forget(orgId: string, id: string): Promise<void> {
+    await this.options.database.tenantQuery(orgId, DELETE, [orgId, id]);
+  }
+
+  async chain(orgId: string, id: string): Promise<Fields[]> {
+    if (!ID.test(id)) throw isGone(id);
+    const turns = await this.options.database.tenantQuery<Turn>(orgId, CHAIN, [orgId, id, MAX_TURNS]);
+    const first = turns.at(-1);
+    if (first === undefined) throw isGone(id);
+    if (first.previous_id !== null) throw isGone(first.previous_id);
+    return turns.toReversed().flatMap(itemsOf);
+  }
+
+  async items(orgId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Fields>> {
+    const rows = await this.options.database.tenantQuery<Turn>(orgId, ITEMS, [orgId, [...ids]]);
+    return new Map(rows.flatMap(itemsOf).map((item) => [String(item['id']), item]));
+  }
+
+  async find(orgId: string, id: string): Promise<{ text: string; input: Fields[] }> {
+    const [row] = ID.test(id) ? await this.options.database.tenantQuery<Turn>(orgId, FIND, [orgId, id]) : [];
+    if (row === undefined) throw noResponse(id);
     return { text: row.response, input: JSON.parse(row.input) as Fields[] };
-  };
-  return {
-    async requireRoom({ orgId, plan }) {
-      let fault = room.get(orgId);
-      if (fault === undefined) {
-        fault = storage.fault(orgId, storageLimitOf(plan));
-        room.set(orgId, fault);
-        fault.catch(() => room.delete(orgId));
-      }
-      const found = await fault;
-      if (found === null) return;
-      room.delete(orgId);
-      throw found;
-    },
-    async save({ principal, response, input }) {
-      const { id, status, model, previous_response_id: previous, output } = response;
-      const ids = [...input, ...output].flatMap(({ id: own }: { id?: unknown }) =>
-        typeof own === 'string' ? [own] : [],
-      );
-      const { orgId, keyId, userId } = principal;
-      const texts = [JSON.stringify(response), JSON.stringify(input)];
-      await database.system.query(INSERT, [
-        id,
-        orgId,
-        keyId,
-        userId,
-        status ?? 'completed',
-        model,
-        previous ?? null,
-        ...texts,
-        ids,
-      ]);
-    },
-    async forget(orgId, id) {
-      await database.tenantQuery(orgId, DELETE, [orgId, id]);
-    },
-    async chain(orgId, id) {
-      if (!ID.test(id)) throw isGone(id);
-      const turns = await database.tenantQuery<Turn>(orgId, CHAIN, [orgId, id, MAX_TURNS]);
-      const first = turns.at(-1);
-      if (first === undefined) throw isGone(id);
-      if (first.previous_id !== null) throw isGone(first.previous_id);
-      return turns
-        .reverse()
-        .flatMap(({ input, response }) => [...(JSON.parse(input) as Fields[]), ...outputOf(response)]);
-    },
-    async items(orgId, ids) {
-      const rows = await database.tenantQuery<Omit<Turn, 'previous_id'>>(orgId, ITEMS, [orgId, [...ids]]);
-      const all = rows.flatMap(({ input, response }) => [
-        ...(JSON.parse(input) as Fields[]),
-        ...outputOf(response),
-      ]);
-      return new Map(all.map((item) => [String(item['id']), item]));
-    },
-    find: known,
-    async delete(orgId, id) {
-      const rows = ID.test(id) ? await database.tenantQuery<{ id: string }>(orgId, DELETE, [orgId, id]) : [];
-      if (rows.length === 0) throw notFound(`Response with id '${id}' not found`);
-    },
-  };
+  }
+
+  async delete(orgId: string, id: string): Promise<void> {
+    const rows = ID.test(id)
+      ? await this.options.database.tenantQuery<{ id: string }>(orgId, DELETE, [orgId, id])
+      : [];
+    if (rows.length === 0) throw noResponse(id);
+  }
 }
