@@ -1,3 +1,4 @@
+import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
@@ -68,6 +69,20 @@ function measured(
   return typeof counted === 'number' ? checked(counted) : counted.then(checked);
 }
 
+/** At /v1 nothing that the convention knows and the model cannot do is passed over in silence (beyond 11.4). @throws ApiError */
+function refuseUndoable(
+  { modalities, audio, web_search_options: search }: Record<string, unknown>,
+  { id, upstream }: Model,
+): void {
+  const allows = (name: string): boolean => upstream?.allowedParameters.includes(name) === true;
+  const isSpoken = Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
+  if (isSpoken && !allows('modalities'))
+    throw invalid(`modalities: ${id} answers in text only`, 'modalities');
+  if (audio != null && !allows('audio')) throw invalid(`audio: ${id} answers in text only`, 'audio');
+  if (search != null && !allows('web_search_options'))
+    throw invalid('web_search_options is not supported: web_search is', 'web_search_options');
+}
+
 /** The answer's cap where a caller names none: the contract's (4.1), at /v1 the model's own (beyond 11.6). */
 function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): number {
   return dialect === undefined ? CONTRACT_TOKENS : (maxOutputTokens ?? LARGE_TOKENS);
@@ -86,6 +101,7 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
     const defaultTokens = defaultTokensOf(call, model);
+    if (call.dialect !== undefined) refuseUndoable(body, model);
     const further = FurtherParts.of(call, model);
     const read = (readImage: ImageReader) =>
       measured(readChatRequest(body, { readImage, further, defaultTokens }), model, tokenizer);
