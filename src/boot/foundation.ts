@@ -28,14 +28,9 @@ import { createImaging, type Imaging } from '../imaging/index.js';
 import { newId } from '../contract/ids.js';
 import { createMetering, type Metering } from '../metering/index.js';
 import { createModelCatalogue, type ModelCatalogue } from '../models/index.js';
-import {
-  createProviderRegistry,
-  createSandboxImage,
-  createSandboxVideo,
-  createTokenizer,
-  type ProviderRegistry,
-  type Tokenizer,
-} from '../providers/index.js';
+import { createProviderRegistry, type ProviderRegistry } from '../providers/index.js';
+import { createSandbox } from '../sandbox/index.js';
+import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
 import { TOOLS } from '../contract/words.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
@@ -124,14 +119,12 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
   const video = createVideo({ portable: !config.nativeCodecs });
   closers.add('the video processes', () => video.close());
   const tokenizer = createTokenizer();
+  const sandbox = createSandbox({ tokenizer, imaging, egress, nativeCodecs: config.nativeCodecs });
+  closers.add("the sandbox's processes", () => sandbox.close());
   const registry = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
-    tokenizer,
-    imaging,
-    sandboxImage: createSandboxImage(imaging),
-    sandboxVideo: createSandboxVideo({ imaging, video }),
-    audio,
+    sandbox,
     egress,
     publicUrl: config.http.publicUrl,
     logger,

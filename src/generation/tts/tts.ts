@@ -1,5 +1,5 @@
 import { characterCount } from '../../text/characters.js';
-import type { Audio, KnownSpeech } from '../../audio/index.js';
+import type { Audio } from '../../audio/index.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { invalid } from '../../contract/errors.js';
 import type { Logger } from 'pino';
@@ -7,7 +7,7 @@ import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { KnownSpeech, ProviderRegistry } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind } from '../generation.types.js';
