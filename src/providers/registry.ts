@@ -54,8 +54,8 @@ function openSandbox(options: RegistryOptions): OpenProvider {
     ...(sandboxVideo ? { video: sandboxVideo } : {}),
     ...(audio
       ? {
-          speech: createSandboxSpeech(audio),
-          transcription: createSandboxTranscription(audio),
+          tts: createSandboxSpeech(audio),
+          stt: createSandboxTranscription(audio),
           music: createSandboxMusic(audio),
         }
       : {}),

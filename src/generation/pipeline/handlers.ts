@@ -3,6 +3,7 @@ import type { JobHandler } from '../../jobs/jobs.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
 import { SANDBOX_ID, waitAhead } from '../../providers/index.js';
 import type { GenerationKind } from '../generation.types.js';
+import type { KindJob } from '../kind.types.js';
 
 /** What a worker runs for each kind of generation. */
 export function jobHandlersOf(
@@ -10,10 +11,10 @@ export function jobHandlersOf(
   models: ModelCatalogue,
 ): JobHandler[] {
   return kinds.map((kind) => ({
-    tool: kind.tool,
-    concurrency: kind.concurrency,
-    timeLimitMs: kind.timeLimitMs,
-    failureMessage: kind.failureMessage,
+    tool: kind.name,
+    concurrency: kind.job.concurrency,
+    timeLimitMs: kind.job.timeLimitMs,
+    failureMessage: kind.job.failureMessage,
     ...(kind.withdraw === undefined ? {} : { withdraw: kind.withdraw }),
     async run(context) {
       // The catalogue may have been read anew since the job was made.
@@ -25,21 +26,23 @@ export function jobHandlersOf(
       // The price stays the one that was reserved.
       const priced = { ...model, multiplier: context.job.multiplier };
       const { inputParams } = context.job;
-      const words = model.upstream?.providerId === SANDBOX_ID ? directedWords(inputParams) : '';
+      const words = model.upstream?.providerId === SANDBOX_ID ? directedWords(kind.job, inputParams) : '';
       const work = async () => await kind.run(context, inputParams, priced);
       return await waitAhead(words, { signal: context.signal, onProgress: context.progress }, work);
     },
   }));
 }
 
-/** Where a kind's sandbox looks for its directive. */
-function directedWords({
-  prompt,
-  new_background: background,
-  input,
-  model_inputs: inputs,
-}: Record<string, unknown>) {
-  const words =
-    prompt ?? background ?? input ?? (inputs as Record<string, unknown> | undefined)?.['directive'];
-  return typeof words === 'string' ? words : '';
+/** The words in which the sandbox looks for its directive. */
+function directedWords({ directive }: KindJob, params: Record<string, unknown>): string {
+  for (const path of directive) {
+    const words = path
+      .split('.')
+      .reduce<unknown>(
+        (value, name) => (value as Record<string, unknown> | null | undefined)?.[name],
+        params,
+      );
+    if (words !== undefined && words !== null) return typeof words === 'string' ? words : '';
+  }
+  return '';
 }

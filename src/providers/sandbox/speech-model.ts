@@ -1,12 +1,12 @@
 import { PRESET_VOICES, unspeakable } from '../../audio/index.js';
 import type { Audio, AudioFormat, VoiceEngine } from '../../audio/index.js';
-import type { SpeechModel } from '../speech.types.js';
+import type { TtsModel } from '../tts.types.js';
 import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { findDirective } from './directive.js';
 import { followDirective } from './directed.js';
 
 /** Speech made here: the same text, voice, speed and seed give the same sound. */
-export function createSandboxSpeech(audio: Audio): (modelId: string) => SpeechModel {
+export function createSandboxSpeech(audio: Audio): (modelId: string) => TtsModel {
   return (modelId) => ({
     specificationVersion: 'v4',
     provider: 'sandbox',

@@ -1,7 +1,7 @@
 import { UnreadableAudioError } from '../../audio/index.js';
 import type { Audio } from '../../audio/index.js';
 import { UpstreamError } from '../providers.types.js';
-import type { TranscriptionModel } from '../transcription.types.js';
+import type { SttModel } from '../stt.types.js';
 import { abortedError } from '../openai-compatible/upstream-errors.js';
 import { followDirective } from './directed.js';
 
@@ -9,7 +9,7 @@ import { followDirective } from './directed.js';
 const MAX_SECONDS = 24 * 3600;
 
 /** Transcription made here: segments and speakers are heard; words are known for the sandbox voice's own sound only. */
-export function createSandboxTranscription(audio: Audio): () => TranscriptionModel {
+export function createSandboxTranscription(audio: Audio): () => SttModel {
   return () => ({
     capabilities: {
       words: true,
