@@ -7,7 +7,7 @@ import { ImageEdit } from './image-edit.type.js';
 
 @Resolver()
 export class ImageEditResolver {
-  @Metered('image', 'image_edit')
+  @Metered('image_edit')
   @Mutation(() => ImageEdit, { description: 'Edits an image; with `async` it answers at once with the job.' })
   editImage(
     @Ctx() context: GraphqlContext,

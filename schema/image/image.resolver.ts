@@ -7,7 +7,7 @@ import { ImageGeneration } from './image.type.js';
 
 @Resolver()
 export class ImageResolver {
-  @Metered('image', 'image')
+  @Metered('image')
   @Mutation(() => ImageGeneration, {
     description: 'Makes images; with `async` it answers at once with the job.',
   })

@@ -21,10 +21,10 @@ export class ModelPricing {
 @ObjectType({ simpleResolvers: true, description: 'What a model takes and gives.' })
 export class ModelModalities {
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  input!: string[];
+  input!: readonly string[];
 
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  output!: string[];
+  output!: readonly string[];
 }
 
 /** decisions 6, "Models". */

@@ -7,7 +7,7 @@ import { MusicGeneration } from './music.type.js';
 
 @Resolver()
 export class MusicResolver {
-  @Metered('music', 'music')
+  @Metered('music')
   @Mutation(() => MusicGeneration, {
     description: 'Makes music; with `async` it answers at once with the job.',
   })

@@ -7,7 +7,7 @@ import { SpeechGeneration } from './speech.type.js';
 
 @Resolver()
 export class SpeechResolver {
-  @Metered('tts', 'tts')
+  @Metered('tts')
   @Mutation(() => SpeechGeneration, {
     description: 'Says a text; with `async` it answers at once with the job.',
   })

@@ -38,7 +38,7 @@ function modelInputs(text: string): Record<string, unknown> {
 
 @Resolver()
 export class TranscriptionResolver {
-  @Metered('stt', 'stt')
+  @Metered('stt')
   @Mutation(() => TranscriptionGeneration, {
     description: 'Writes down what is said; with `async` it answers at once with the job.',
   })

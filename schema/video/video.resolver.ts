@@ -7,7 +7,7 @@ import { VideoGeneration } from './video.type.js';
 
 @Resolver()
 export class VideoResolver {
-  @Metered('video', 'video')
+  @Metered('video')
   @Mutation(() => VideoGeneration, {
     description: 'Makes a video; with `async` (recommended) it answers at once with the job.',
   })

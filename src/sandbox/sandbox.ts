@@ -40,10 +40,10 @@ export function createSandbox({ tokenizer, imaging, egress, nativeCodecs = true 
     chat: createSandboxChat(tokenizer, createSandboxEyes({ pictures, egress })),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     image: createSandboxImage(imaging),
-    edit: createSandboxEditor(pictures),
+    image_edit: createSandboxEditor(pictures),
     video: createSandboxVideo({ imaging, studio }),
-    speech: createSandboxSpeech(sound),
-    transcription: createSandboxTranscription(sound),
+    tts: createSandboxSpeech(sound),
+    stt: createSandboxTranscription(sound),
     music: createSandboxMusic(sound),
     afterDelay,
     close() {

@@ -1,21 +1,11 @@
 import type { Database } from '../../database/database.types.js';
 import { storedJson } from '../../text/stored-json.js';
-import { BUCKETS } from '../../contract/words.js';
-import type { Amounts, Bucket, Tool } from '../../contract/words.js';
+import { BUCKETS, KIND } from '../../contract/words.js';
+import type { Amounts } from '../../contract/words.js';
 import { createBatcher, wasRolledBack } from '../batcher.js';
 import type { Job, JobOutcome } from '../jobs.types.js';
 
 const COMPLETE = { name: 'jobs_complete', text: 'SELECT penstock_jobs_complete($1, $2) AS id' };
-
-/** The bucket whose units `generation.completed` tells (contract 6.1). */
-const UNIT_TYPES: Readonly<Record<Tool, Bucket>> = {
-  image: 'image_generations',
-  image_edit: 'image_edits',
-  video: 'video_seconds',
-  music: 'music_tracks',
-  tts: 'tts_chars',
-  stt: 'stt_seconds',
-};
 
 function toVector(amounts: Amounts): number[] {
   return BUCKETS.map((bucket) => amounts[bucket] ?? 0);
@@ -48,7 +38,8 @@ function toItem({ job, outcome }: Completion): Record<string, unknown> {
     result: outcome.result,
     amounts: toVector(outcome.amounts),
     fileIds: outcome.fileIds,
-    unitType: UNIT_TYPES[job.tool],
+    // The bucket whose units `generation.completed` tells (contract 6.1).
+    unitType: KIND[job.tool].pricing.bucket,
     outputUrl: outputFileId === null ? null : findFile([outcome.outputData, outcome.result], outputFileId),
   };
 }

@@ -12,7 +12,7 @@ export type SpeechCallOptions = SpeechModelV4CallOptions & {
 };
 
 /** What a speech model can do; a request for more is refused before it costs anything. */
-export interface SpeechCapabilities {
+export interface TtsCapabilities {
   /** Names of its voices; null: any name is passed on. */
   voices: readonly string[] | null;
   /** Whether any other name can be one of its voices. Absent: yes. */
@@ -29,8 +29,8 @@ export interface SpeechCapabilities {
   refusal?(text: string): string | null;
 }
 
-export type SpeechModel = Omit<SpeechModelV4, 'doGenerate'> & {
+export type TtsModel = Omit<SpeechModelV4, 'doGenerate'> & {
   doGenerate(options: SpeechCallOptions): ReturnType<SpeechModelV4['doGenerate']>;
   /** Absent: no sample, no further inputs, any voice. */
-  capabilities?: SpeechCapabilities;
+  capabilities?: TtsCapabilities;
 };

@@ -23,7 +23,7 @@ export interface TranscriptionCall {
   /** English text is wanted. */
   translation: boolean;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
-  /** For models that {@link TranscriptionCapabilities.recognizes}. */
+  /** For models that {@link SttCapabilities.recognizes}. */
   known?: readonly KnownSpeech[];
   signal: AbortSignal;
   /** Where models whose work is ordered note their orders. */
@@ -56,7 +56,7 @@ export interface Transcription {
 }
 
 /** What a transcription model can do; a request for more is refused before it costs anything. */
-export interface TranscriptionCapabilities {
+export interface SttCapabilities {
   words: boolean;
   diarization: boolean;
   translation: boolean;
@@ -68,8 +68,8 @@ export interface TranscriptionCapabilities {
   modelInputs: readonly string[];
 }
 
-export interface TranscriptionModel extends Ordering {
-  capabilities: TranscriptionCapabilities;
+export interface SttModel extends Ordering {
+  capabilities: SttCapabilities;
   /** @throws UpstreamError */
   transcribe(call: TranscriptionCall): Promise<Transcription>;
 }

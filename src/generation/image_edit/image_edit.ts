@@ -1,18 +1,18 @@
-import type { Logger } from 'pino';
 import { ApiError, invalid } from '../../contract/errors.js';
 import { storageLimitOf } from '../../access/index.js';
 import { fileReference, inputDeadline } from '../../files/index.js';
-import type { FileService, InputFetcher, StoredFile } from '../../files/files.types.js';
+import type { FileService, StoredFile } from '../../files/files.types.js';
 import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../../imaging/index.js';
-import type { EditedImage, Imaging } from '../../imaging/index.js';
+import type { EditedImage } from '../../imaging/index.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { Model } from '../../models/models.types.js';
 import type { ImageEditCapabilities, PixelEditor, ProviderRegistry } from '../../providers/index.js';
 import { assertSuited, engineAt, engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { checkImageEditInput, parseImageEditInput } from './input.js';
 import type { ImageEditInput } from './input.js';
+import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
 import { NO_TOKENS } from '../pipeline/no-tokens.js';
@@ -21,14 +21,10 @@ import type { Routed, Router } from '../pipeline/routing.js';
 import { priceOfUnits } from '../pipeline/unit-price.js';
 import { callUpstream } from '../pipeline/upstream-call.js';
 
-export interface ImageEditKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  imaging: Imaging;
-  logger: Logger;
-}
+export type ImageEditKindOptions = Pick<
+  JobKindOptions,
+  'models' | 'providers' | 'files' | 'inputs' | 'imaging' | 'logger'
+>;
 
 /** Images and masks that callers give (decisions 6, "Generations"). */
 const MAX_IMAGE_MB = 20;
@@ -44,21 +40,14 @@ const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
 export function createImageEditKind(given: ImageEditKindOptions): GenerationKind<ImageEditInput> {
   const options = { ...given, router: createRouter(given) };
   return {
-    tool: 'image_edit',
-    endpoint: 'image_edit',
-    scope: 'image',
-    modelType: 'image_edit',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: 'Image edit limit exceeded',
-    failureMessage: 'Generation failed',
+    ...IMAGE_EDIT,
     parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(given.providers, model)),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageEditInput, model }),
-    withdraw: createWithdrawal(given.providers, 'edit'),
+    withdraw: createWithdrawal(given.providers, 'image_edit'),
     usage: (charged, remaining, job) => ({
       edits_used: (charged.image_edits ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -72,7 +61,7 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
 const NOTHING: ImageEditCapabilities = { operations: null, strength: false, modelInputs: [], mask: 'hole' };
 
 function capabilitiesOf(providers: ProviderRegistry, model: Model): ImageEditCapabilities {
-  return engineOf(providers, 'edit', model)?.capabilities ?? NOTHING;
+  return engineOf(providers, 'image_edit', model)?.capabilities ?? NOTHING;
 }
 
 interface Given {
@@ -210,7 +199,7 @@ async function editImage(
         const can = capabilitiesOf(options.providers, target);
         if (target.id !== model.id)
           assertSuited(target, () => checkImageEditInput(input, { model: target, can }));
-        const editor = engineAt(provider, 'edit', target);
+        const editor = engineAt(provider, 'image_edit', target);
         if (editor?.wholeOperation)
           return await editor.edit(pixelEditOf(input, { image, mask, signal, progress }));
         progress(10);
