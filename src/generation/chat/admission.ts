@@ -63,6 +63,14 @@ function measured(
   return typeof counted === 'number' ? checked(counted) : counted.then(checked);
 }
 
+/** The answer's cap where a caller names none: the contract's (4.1), at /v1 the model's own (beyond 11.6). */
+function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): number {
+  return dialect === undefined ? CONTRACT_TOKENS : (maxOutputTokens ?? LARGE_TOKENS);
+}
+
+const CONTRACT_TOKENS = 2048;
+const LARGE_TOKENS = 32_000;
+
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
   const { models, metering, tokenizer, search } = options;
@@ -70,7 +78,9 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
   const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
     const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
     const reader = createImageReader(call.principal.orgId, body['messages'], options);
-    const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model, tokenizer);
+    const defaultTokens = defaultTokensOf(call, model);
+    const read = (readImage: ImageReader) =>
+      measured(readChatRequest(body, { readImage, defaultTokens }), model, tokenizer);
     return reader instanceof Promise ? reader.then(read) : read(reader);
   };
 

@@ -4,6 +4,8 @@ import { addTexts } from './texts.js';
 
 /** Roles of a chat message (contract 2.2), and the one that answers the convention's older `function_call`. */
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool', 'function'];
+/** What newer clients of the convention call `system` (beyond 11.4). */
+const DEVELOPER = 'developer';
 const MAX_IMAGES = 4;
 /** What is counted by itself. */
 const COUNTED_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'images', 'tool_calls']);
@@ -32,11 +34,12 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without `images`, whose parts stand in the content. Most messages are as they should be already. */
+/** Without `images`, whose parts stand in the content, and with the role that every upstream knows. Most messages are as they should be already. */
 function withContent(message: Fields, content: unknown): Fields {
-  if (content === message['content'] && !('images' in message)) return message;
+  const isDeveloper = message['role'] === DEVELOPER;
+  if (content === message['content'] && !('images' in message) && !isDeveloper) return message;
   const { images: _, ...rest } = message;
-  return { ...rest, content };
+  return { ...rest, ...(isDeveloper ? { role: 'system' } : {}), content };
 }
 
 /** Reads one message after the other; one object for each request. */
@@ -48,7 +51,7 @@ class MessageReader {
   read(message: unknown, index: number): void {
     const where = `messages[${index}]`;
     if (!isFields(message)) throw invalid(`${where} must be an object`, 'messages');
-    if (!ROLES.includes(message['role'])) {
+    if (!ROLES.includes(message['role']) && message['role'] !== DEVELOPER) {
       throw invalid(`${where}.role must be one of system, user, assistant, tool`, 'messages');
     }
     if (message['name'] != null && typeof message['name'] !== 'string') {

@@ -6,8 +6,6 @@ import { readMessages } from './messages.js';
 import type { ReadMessages } from './messages.js';
 import { addTexts } from './texts.js';
 
-/** Contract 4.1. */
-const DEFAULT_MAX_TOKENS = 2048;
 const MAX_TOKENS = 10_000_000;
 const MAX_TOOLS = 128;
 /** The convention's own bound is 4; some upstreams take more. */
@@ -155,7 +153,7 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   upstreamBody: ChatBody;
   /** What was given besides: an upstream gets of it what its entry allows, as it came; it judges that itself. */
   others: Body;
-  /** Asked for, or the contract's default; not yet cut to what the model and the quota allow. */
+  /** Asked for, or the default; not yet cut to what the model and the quota allow. */
   maxTokens: number;
   includeUsage: boolean;
   webSearch: boolean;
@@ -165,7 +163,10 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
  * Checks a chat request (contract 4.1, decisions 6 "Chat"). Unknown fields are ignored, null counts as absent.
  * @throws ApiError invalid_request with `param`
  */
-export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest {
+export function readChatRequest(
+  body: Body,
+  { readImage, defaultTokens }: { readImage: ImageReader; defaultTokens: number },
+): ChatRequest {
   const { messages, ...read } = readMessages(body['messages'], readImage);
   const upstreamBody: ChatBody = { messages };
   // By what is there: most requests have few of them.
@@ -186,7 +187,7 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     ...read,
     upstreamBody,
     others: body,
-    maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? DEFAULT_MAX_TOKENS) as number,
+    maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? defaultTokens) as number,
     includeUsage:
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,

@@ -1,0 +1,14 @@
+import type { Convention } from '../../shared/convention.types.js';
+import { FORGIVING } from '../body-rules.js';
+import { readKey } from '../credentials.js';
+import { errorObject } from './errors.js';
+
+/** What clients of OpenAI's convention expect of every endpoint. */
+export const OPENAI: Convention = {
+  name: 'openai',
+  readKey,
+  bodies: FORGIVING,
+  errorBody: (error) => ({ error: errorObject(error) }),
+  errorEvent: (error) => `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`,
+  headers: (requestId) => ({ 'request-id': requestId }),
+};
