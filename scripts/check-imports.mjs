@@ -1,6 +1,7 @@
 /**
  * Holds the layout of docs/architecture.md: imports run one way, modules of the engine meet only through their `index.ts` or a `*.types.ts`,
- * the environment is read in one file, and nothing opens a connection to the outside but the rooms made for it.
+ * the environment is read in one file, only the composition root knows the sandbox, and nothing opens a connection to the outside but the
+ * modules made for it.
  *
  * Works on the import statements alone (no compiler): comments and template text are removed first.
  */
@@ -19,6 +20,7 @@ const ENGINE = [
   ['events'],
   ['egress', 'imaging', 'audio', 'video'],
   ['files', 'providers', 'search'],
+  ['sandbox'],
   ['models'],
   ['access'],
   ['metering'],
@@ -58,6 +60,9 @@ const EXCEPTIONS = [
 ];
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */
 const CONNECTING = ['src/egress/', 'src/providers/'];
+/** The sandbox is a provider like any other: the engine knows it by that interface, and only the composition root makes it. */
+const SANDBOX = 'src/sandbox/';
+const SANDBOX_MAKERS = /^src\/(sandbox|boot)\//;
 /** What runs in a visitor's browser. */
 const BROWSER = ['src/boot/pages/', 'dashboard/', 'graphiql/'];
 /** All that the dashboard takes of packages: whatever else it took, every visitor would load. */
@@ -155,10 +160,17 @@ function checkDoor(file, target) {
   const same = entry || (file.startsWith('src/') && moduleOf(file) === moduleOf(target));
   if (
     same ||
-    /\/index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$|^src\/generation\/kinds\.ts$/.test(target)
+    /\/(child-)?index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$|^src\/generation\/kinds\.ts$/.test(
+      target,
+    )
   )
     return undefined;
   return `enter ${dirname(target)} through its index.ts, a *.types.ts or a *.entity.ts, not ${target}`;
+}
+
+function checkSandbox(file, target) {
+  if (!target.startsWith(SANDBOX) || SANDBOX_MAKERS.test(file)) return undefined;
+  return 'the sandbox is reached through the provider interface (src/providers): only src/boot imports it';
 }
 
 function checkRelative(file, specifier) {
@@ -173,7 +185,9 @@ function checkRelative(file, specifier) {
     : file.startsWith('src/')
       ? checkEngine(file, target)
       : checkFace(file, target);
-  return [direction, checkDoor(file, target)].filter((fault) => fault !== undefined);
+  return [direction, checkDoor(file, target), checkSandbox(file, target)].filter(
+    (fault) => fault !== undefined,
+  );
 }
 
 function checkPackage(file, { type, names, from }) {

@@ -84,7 +84,7 @@ export async function compose(
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
-  const handlers = jobHandlersOf(kinds, models);
+  const handlers = jobHandlersOf(kinds, { models, providers });
   return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 

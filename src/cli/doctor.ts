@@ -8,12 +8,7 @@ import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
-import {
-  askUpstream,
-  createProviderRegistry,
-  createTokenizer,
-  readProvidersFile,
-} from '../providers/index.js';
+import { askUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
 
@@ -84,7 +79,6 @@ async function lookAtModels(config: Config, logger: Logger): Promise<string> {
   const providers = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
-    tokenizer: createTokenizer(),
     logger,
   });
   try {

@@ -1,4 +1,4 @@
-import type { Sql, SystemDatabase } from '../database/index.js';
+import type { Sql, Database } from '../database/index.js';
 
 /** A row of `dead_letters`: what a consumer of an installation without Kafka could not take. */
 export interface TableLetter {
@@ -22,7 +22,7 @@ export async function listDeadLetters(sql: Sql, limit: number): Promise<TableLet
 
 /** Puts letters back into the outbox, in their order; consumers deduplicate by event id. @returns how many */
 export async function replayDeadLetters(
-  database: Pick<SystemDatabase, 'transaction'>,
+  database: Pick<Database, 'transaction'>,
   ids: string[] | null,
 ): Promise<number> {
   return await database.transaction(async (sql) => {

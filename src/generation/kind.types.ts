@@ -52,6 +52,4 @@ export interface KindJob {
   exhaustedMessage: string | null;
   /** 500 message of its own, or `Generation failed`. */
   failureMessage: string;
-  /** The parameters in which the sandbox looks for its directive: the first that is there. A dot leads into an object. */
-  directive: readonly string[];
 }

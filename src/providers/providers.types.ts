@@ -1,7 +1,7 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
-import type { ImageEditor } from './image-edit.types.js';
+import type { ImageEditor, PixelEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
 import type { TtsModel } from './tts.types.js';
@@ -71,6 +71,14 @@ export interface RetryPolicy {
   backoffMs: number;
 }
 
+/** A generation whose work has not begun. */
+export interface DelayedJob {
+  inputParams: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+  /** 0 to 100. */
+  onProgress(percent: number): void;
+}
+
 /** One configured provider with what it is capable of. */
 export interface Provider {
   id: string;
@@ -82,7 +90,12 @@ export interface Provider {
   stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
-  image_edit?(modelId: string): ImageEditor;
+  image_edit?(modelId: string): ImageEditor | PixelEditor;
+  /**
+   * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
+   * Absent: no request asks for any.
+   */
+  afterDelay?<T>(job: DelayedJob, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,13 @@
-import type { KnownSpeech } from '../audio/index.js';
 import type { OrderLog, Ordering } from './order.types.js';
+
+/** What is remembered of a speech, so that it is known again whatever container, codec and tags it comes in. */
+export interface KnownSpeech {
+  text: string;
+  /** Of the whole. */
+  seconds: number;
+  /** Loudness of its first half minute, a byte for each step of the envelope. */
+  print: Uint8Array;
+}
 
 /** A transcription call, every option checked against the model's capabilities beforehand. */
 export interface TranscriptionCall {

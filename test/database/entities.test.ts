@@ -8,7 +8,6 @@ import type { TestDatabase } from '../support/database.js';
 /** Columns that no entity carries: statements alone read and write them. A new column is a property, or a line here. */
 const STATEMENTS_ONLY: Record<string, string[]> = {
   agent_memories: ['embedding', 'run_id'],
-  api_keys: ['hash', 'made_by', 'session_id'],
   knowledge_files: ['attempt', 'fence', 'lease_until', 'worker_id'],
   webhook_deliveries: ['claim', 'claimed_until', 'scheduled_attempts'],
 };

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createProviderRegistry, createTokenizer, UpstreamError } from '../../src/providers/index.js';
+import { createProviderRegistry, UpstreamError } from '../../src/providers/index.js';
 import type { Provider, ProviderRegistry } from '../../src/providers/index.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeUpstream } from '../support/native-upstream.js';
@@ -23,7 +23,6 @@ async function open(id: string, env: Record<string, string>): Promise<Provider> 
   registry = await createProviderRegistry({
     file: null,
     env,
-    tokenizer: createTokenizer(),
     logger: pino({ level: 'silent' }),
   });
   const provider = registry.find(id);

@@ -1,6 +1,6 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 
 const MAX_TEXTS = 2048;
 const MAX_DIMENSIONS = 4096;

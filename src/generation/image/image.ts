@@ -3,7 +3,6 @@ import { fileReference } from '../../files/index.js';
 import type { FileService, StoredFile } from '../../files/index.js';
 import type { Job, JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
-import { SANDBOX_ID } from '../../providers/index.js';
 import { engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
@@ -72,8 +71,8 @@ async function run(
       jobOrders: context.orders,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
-      finish: (bytes, providerId) =>
-        toExactSize(options.imaging, { bytes, input, providerId, signal: context.signal }),
+      finish: (bytes, exactPng) =>
+        toExactSize(options.imaging, { bytes, input, exactPng, signal: context.signal }),
     });
   } finally {
     progress.stop();
@@ -156,18 +155,18 @@ async function storeAll(
 interface Sizing {
   bytes: Uint8Array;
   input: ImageInput;
-  providerId: string;
+  exactPng: boolean;
   signal: AbortSignal;
 }
 
 /** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
 async function toExactSize(
   imaging: Imaging,
-  { bytes, input, providerId, signal }: Sizing,
+  { bytes, input, exactPng, signal }: Sizing,
 ): Promise<RasterImage> {
   const { base, result } = dimensionsOf(input);
-  const exact = providerId === SANDBOX_ID && base.width === result.width;
-  if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
+  if (exactPng && base.width === result.width)
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
   return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
 }
 

@@ -18,6 +18,5 @@ export const IMAGE = {
     concurrency: 2,
     exhaustedMessage: null,
     failureMessage: 'Generation failed',
-    directive: ['prompt'],
   },
 } as const satisfies KindDescriptor;

@@ -1,15 +1,13 @@
-import { randomInt } from 'node:crypto';
 import { ApiError, invalid } from '../../contract/errors.js';
 import { storageLimitOf } from '../../access/index.js';
 import { fileReference, inputDeadline } from '../../files/index.js';
 import type { FileService, StoredFile } from '../../files/files.types.js';
 import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../../imaging/index.js';
-import type { EditedImage, EditTask } from '../../imaging/index.js';
+import type { EditedImage } from '../../imaging/index.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { followDirective, SANDBOX_ID } from '../../providers/index.js';
-import type { ImageEditCapabilities, ProviderRegistry } from '../../providers/index.js';
+import type { ImageEditCapabilities, PixelEditor, ProviderRegistry } from '../../providers/index.js';
 import { assertSuited, engineAt, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { checkImageEditInput, parseImageEditInput } from './input.js';
@@ -59,18 +57,10 @@ export function createImageEditKind(given: ImageEditKindOptions): GenerationKind
   };
 }
 
-/** The sandbox edits here, by all that the contract has. */
-const SANDBOX: ImageEditCapabilities = {
-  operations: null,
-  strength: true,
-  modelInputs: ['seed'],
-  mask: 'hole',
-};
 /** A provider that edits nothing; it is told so when it is asked. */
 const NOTHING: ImageEditCapabilities = { operations: null, strength: false, modelInputs: [], mask: 'hole' };
 
 function capabilitiesOf(providers: ProviderRegistry, model: Model): ImageEditCapabilities {
-  if (model.upstream?.providerId === SANDBOX_ID) return SANDBOX;
   return engineOf(providers, 'image_edit', model)?.capabilities ?? NOTHING;
 }
 
@@ -209,19 +199,12 @@ async function editImage(
         const can = capabilitiesOf(options.providers, target);
         if (target.id !== model.id)
           assertSuited(target, () => checkImageEditInput(input, { model: target, can }));
-        if (provider.id !== SANDBOX_ID) {
-          const editor = engineAt(provider, 'image_edit', target);
-          progress(10);
-          const log = orderLogOf(orders, engineName(provider, target));
-          return await editUpstream({ imaging, editor, image, mask, signal, orders: log }, input);
-        }
-        const words = input.prompt ?? input.new_background ?? '';
-        const { rest, report } = await followDirective(words, {
-          signal,
-          onProgress: (percent) => progress(percent * 0.9),
-        });
-        report(30);
-        return await imaging.edit(taskOf(input, { image, mask, words: rest }), signal);
+        const editor = engineAt(provider, 'image_edit', target);
+        if (editor?.wholeOperation)
+          return await editor.edit(pixelEditOf(input, { image, mask, signal, progress }));
+        progress(10);
+        const log = orderLogOf(orders, engineName(provider, target));
+        return await editUpstream({ imaging, editor, image, mask, signal, orders: log }, input);
       },
     });
   } catch (error) {
@@ -231,21 +214,29 @@ async function editImage(
   }
 }
 
-function taskOf(
+interface PixelEdit {
+  image: Buffer;
+  mask: Buffer | undefined;
+  signal: AbortSignal;
+  progress(percent: number): void;
+}
+
+function pixelEditOf(
   input: ImageEditInput,
-  { image, mask, words }: { image: Buffer; mask: Buffer | undefined; words: string },
-): EditTask {
-  const seed = input.model_inputs?.['seed'];
+  { image, mask, signal, progress }: PixelEdit,
+): Parameters<PixelEditor['edit']>[0] {
   return {
     operation: input.operation,
     image,
     ...(mask === undefined ? {} : { mask }),
-    prompt: input.prompt === undefined ? '' : words,
-    newBackground: input.new_background === undefined ? '' : words,
+    ...(input.prompt === undefined ? {} : { prompt: input.prompt }),
+    ...(input.new_background === undefined ? {} : { newBackground: input.new_background }),
     direction: input.direction ?? 'all',
     expandPixels: input.expand_pixels ?? 0,
     scale: input.scale ?? 1,
     strength: input.strength,
-    seed: typeof seed === 'number' ? seed : randomInt(2 ** 31),
+    modelInputs: input.model_inputs ?? {},
+    signal,
+    onProgress: (percent) => progress(percent * 0.9),
   };
 }

@@ -24,6 +24,5 @@ export const IMAGE_EDIT = {
     concurrency: 2,
     exhaustedMessage: 'Image edit limit exceeded',
     failureMessage: 'Generation failed',
-    directive: ['prompt', 'new_background'],
   },
 } as const satisfies KindDescriptor;

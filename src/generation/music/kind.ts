@@ -18,6 +18,5 @@ export const MUSIC = {
     concurrency: 1,
     exhaustedMessage: 'Music track limit exceeded',
     failureMessage: 'Generation failed',
-    directive: ['prompt'],
   },
 } as const satisfies KindDescriptor;

@@ -1,14 +1,14 @@
 import { ApiError } from '../../contract/errors.js';
 import type { JobHandler } from '../../jobs/jobs.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
-import { SANDBOX_ID, waitAhead } from '../../providers/index.js';
+import type { ProviderRegistry } from '../../providers/index.js';
 import type { GenerationKind } from '../generation.types.js';
 import type { KindJob } from '../kind.types.js';
 
 /** What a worker runs for each kind of generation. */
 export function jobHandlersOf(
   kinds: readonly GenerationKind<unknown>[],
-  models: ModelCatalogue,
+  { models, providers }: { models: ModelCatalogue; providers: ProviderRegistry },
 ): JobHandler[] {
   return kinds.map((kind) => ({
     tool: kind.name,
@@ -25,24 +25,13 @@ export function jobHandlersOf(
         });
       // The price stays the one that was reserved.
       const priced = { ...model, multiplier: context.job.multiplier };
+      const { signal, progress: onProgress } = context;
       const { inputParams } = context.job;
-      const words = model.upstream?.providerId === SANDBOX_ID ? directedWords(kind.job, inputParams) : '';
+      const provider = providers.find(model.upstream?.providerId ?? '');
       const work = async () => await kind.run(context, inputParams, priced);
-      return await waitAhead(words, { signal: context.signal, onProgress: context.progress }, work);
+      return provider?.afterDelay === undefined
+        ? await work()
+        : await provider.afterDelay({ inputParams, signal, onProgress }, work);
     },
   }));
-}
-
-/** The words in which the sandbox looks for its directive. */
-function directedWords({ directive }: KindJob, params: Record<string, unknown>): string {
-  for (const path of directive) {
-    const words = path
-      .split('.')
-      .reduce<unknown>(
-        (value, name) => (value as Record<string, unknown> | null | undefined)?.[name],
-        params,
-      );
-    if (words !== undefined && words !== null) return typeof words === 'string' ? words : '';
-  }
-  return '';
 }

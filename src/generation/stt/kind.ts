@@ -19,6 +19,5 @@ export const STT = {
     concurrency: 2,
     exhaustedMessage: 'STT limit exceeded',
     failureMessage: 'Transcription failed',
-    directive: ['model_inputs.directive'],
   },
 } as const satisfies KindDescriptor;

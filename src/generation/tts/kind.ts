@@ -19,6 +19,5 @@ export const TTS = {
     concurrency: 2,
     exhaustedMessage: 'TTS character limit exceeded',
     failureMessage: 'Generation failed',
-    directive: ['input'],
   },
 } as const satisfies KindDescriptor;

@@ -1,5 +1,5 @@
-import type { KnownSpeech } from '../../audio/index.js';
 import type { Database } from '../../database/database.types.js';
+import type { KnownSpeech } from '../../providers/index.js';
 
 /** What an organisation had spoken by the sandbox: by it a transcription gives the words back, whatever became of the file's tags. */
 export interface SpokenTexts {

@@ -1,10 +1,10 @@
 import { characterCount } from '../../text/characters.js';
-import type { KnownSpeech } from '../../audio/index.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { invalid } from '../../contract/errors.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
+import type { KnownSpeech, ProviderRegistry } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';

@@ -19,6 +19,5 @@ export const VIDEO = {
     concurrency: 1,
     exhaustedMessage: null,
     failureMessage: 'Generation failed',
-    directive: ['prompt'],
   },
 } as const satisfies KindDescriptor;
