@@ -109,7 +109,7 @@ async function openJobs({ database, bus, files, logger }: Foundation, closers: C
   const jobs = createJobService({ database, files: files.service, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
-  const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };
+  const positions = { positions: createJobLookup(database), moving: createMovingJobs(database) };
   const hub = await createJobHub({ jobs, hints, bus, ...positions, now: createJobClock(database), logger });
   closers.add('the subscription hub', () => hub.close());
   return { jobs, hub };

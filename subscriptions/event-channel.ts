@@ -1,6 +1,4 @@
-import type { JobEvent } from '../src/jobs/jobs.types.js';
-
-/** An event of a job or a run: numbered from 1 without a hole. */
+/** An event of an entity (a job, a run): numbered from 1 without a hole. */
 export interface Sequenced {
   sequence: number;
 }
@@ -11,16 +9,11 @@ export const RECENT = 256;
 
 type Listener<Event> = (event: Event) => void;
 
-/** True for the event after which a job has no other. */
-export function isTerminal(event: JobEvent): boolean {
-  return event.type === 'job.completed' || event.type === 'job.failed' || event.type === 'job.cancelled';
-}
-
 /**
- * One job's (or run's) events as one process sees them: a hint wakes it, one read of the database serves all of its subscribers. The
+ * One entity's events as one process sees them: a hint wakes it, one read of the database serves all of its subscribers. The
  * last events stay at hand, so that a subscriber that is a little behind needs no read of its own.
  */
-export class JobChannel<Event extends Sequenced = JobEvent> {
+export class EventChannel<Event extends Sequenced> {
   #recent: Event[] = [];
   #known: number;
   #last: number;
@@ -30,7 +23,7 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
 
   /**
    * @param start the sequence after which the channel begins
-   * @param read events after a sequence, in order (JobService.events)
+   * @param read events after a sequence, in order
    */
   constructor(
     start: number,
@@ -89,7 +82,7 @@ export class JobChannel<Event extends Sequenced = JobEvent> {
     let last = sequence;
     while (!this.reaches(last)) {
       const page = await this.page(last);
-      // Sequences have no holes: the job was forgotten meanwhile.
+      // Sequences have no holes: the entity was forgotten meanwhile.
       if (page.length === 0) break;
       events.push(...page);
       last = page.at(-1)?.sequence ?? last;

@@ -1,5 +1,4 @@
-import type { JobEvent } from '../src/jobs/jobs.types.js';
-import { isTerminal, type JobChannel, type Sequenced } from './job-channel.js';
+import type { EventChannel, Sequenced } from './event-channel.js';
 import { StalledSubscriberError } from './stalled.js';
 
 interface Asked<Event> {
@@ -7,11 +6,22 @@ interface Asked<Event> {
   reject(error: unknown): void;
 }
 
+export interface CursorOptions<Event> {
+  /** The sequence of the last event that the subscriber has. */
+  after: number;
+  /** How many events may wait for a subscriber before it counts as stalled. */
+  maxLag: number;
+  /** Whether the stream ends with this event. */
+  isLast(event: Event): boolean;
+  /** Called once. */
+  onClose(): void;
+}
+
 /**
- * One subscriber's place in one job's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
- * up: so a thousand subscribers of a job hold its events once.
+ * One subscriber's place in one entity's events. Its queue is the channel's memory, bounded by how far it may lag once it has caught
+ * up: so a thousand subscribers of one entity hold its events once.
  */
-export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncIterableIterator<Event> {
+export class EventCursor<Event extends Sequenced> implements AsyncIterableIterator<Event> {
   /** Marks a stream that its client can resume: a stopping process may end it at any time. */
   readonly resumable = true;
   #at: number;
@@ -24,20 +34,11 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
   #reading = false;
   readonly #unlisten: () => void;
 
-  /**
-   * @param after the sequence of the last event that the subscriber has
-   * @param maxLag events that may wait for a subscriber before it counts as stalled
-   * @param onClose called once
-   * @param isLast whether the stream ends with this event
-   */
   constructor(
-    private readonly channel: JobChannel<Event>,
-    after: number,
-    private readonly maxLag: number,
-    private readonly onClose: () => void,
-    private readonly isLast: (event: Event) => boolean = (event) => isTerminal(event as unknown as JobEvent),
+    private readonly channel: EventChannel<Event>,
+    private readonly options: CursorOptions<Event>,
   ) {
-    this.#at = after;
+    this.#at = options.after;
     this.#unlisten = channel.listen((event) => this.#arrived(event));
   }
 
@@ -80,7 +81,7 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
     }
     const event = this.#pending.shift() as Event;
     this.#at = event.sequence;
-    if (this.isLast(event)) this.#end();
+    if (this.options.isLast(event)) this.#end();
     return event;
   }
 
@@ -100,7 +101,7 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
     this.#reading = true;
     try {
       this.#pending = await this.channel.page(this.#at);
-      // Sequences have no holes: an empty page before the channel's end means that the job was forgotten meanwhile.
+      // Sequences have no holes: an empty page before the channel's end means that the entity was forgotten meanwhile.
       if (this.#pending.length === 0) this.#close();
     } catch (error) {
       this.#asked.shift()?.reject(error);
@@ -112,7 +113,7 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
   }
 
   #arrived(event: Event): void {
-    if (this.#caughtUp && event.sequence - this.#at > this.maxLag) {
+    if (this.#caughtUp && event.sequence - this.#at > this.options.maxLag) {
       this.#failure = new StalledSubscriberError();
       this.#close();
     }
@@ -129,6 +130,6 @@ export class JobCursor<Event extends Sequenced = JobEvent> implements AsyncItera
     this.#done = true;
     this.#pending = [];
     this.#unlisten();
-    this.onClose();
+    this.options.onClose();
   }
 }
