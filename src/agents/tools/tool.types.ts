@@ -1,6 +1,6 @@
 import type { Model } from '../../models/models.types.js';
 import type { RunMeter } from '../runs/run.meter.js';
-import type { EndedOperation } from '../runs/run.moves.js';
+import type { EndedOperation } from '../runs/run.moves.queries.js';
 
 /** What a tool knows of the run that calls it. */
 export interface ToolContext {
