@@ -1,4 +1,4 @@
-import { AGENT_TOOLS } from '../agents/agents.types.js';
+import { AGENT_TOOLS } from '../agents/index.js';
 import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';
 import { stringify } from 'yaml';
 import { printApi } from '../../rest-compat/index.js';

@@ -21,6 +21,7 @@ export type * from './image.types.js';
 export type * from './music.types.js';
 export type * from './order.types.js';
 export type * from './speech.types.js';
+export type * from './tool-rules.types.js';
 export type * from './transcription.types.js';
 export { PLAIN_SETTINGS } from './video.types.js';
 export type * from './video.types.js';
