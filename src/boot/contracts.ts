@@ -1,4 +1,4 @@
-import { AGENT_TOOLS } from '../agents/agents.types.js';
+import { AGENT_TOOLS } from '../agents/index.js';
 import { BUCKET_ROWS } from '../contract/buckets.js';
 import { KINDS, MODEL_TYPES, SCOPES, TIERS, TOOLS } from '../contract/words.js';
 import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';

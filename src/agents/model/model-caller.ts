@@ -38,7 +38,7 @@ export interface ModelCallRequest {
   maxTokens: number;
   meter: RunMeter;
   signal: AbortSignal;
-  /** False: the call is paid by a tool's own price (analyze_image). */
+  /** False: the call is paid by a tool's own price. */
   metered: boolean;
 }
 
