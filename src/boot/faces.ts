@@ -110,6 +110,8 @@ interface RestParts {
   contextOf(call: CallContext): GraphqlContext;
 }
 
+const FACES = [contractFace, conventionsFace];
+
 /** /api/v1 and /v1. */
 function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
   const { config } = foundation;
@@ -134,11 +136,11 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       onRoute(request, pattern) {
         observed(request).pattern = pattern;
       },
-      openapi: { [contractFace.path]: printApi(schema, knownUrl(config)) },
+      openapi: Object.fromEntries(FACES.map((face) => [face.path, printApi(schema, face, knownUrl(config))])),
       fullModelId: (name) => services.models.fullId(name),
       publicUrl: withoutEnding(config.http.publicUrl, '/'),
     },
-    [contractFace, conventionsFace],
+    FACES,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Convention } from '../../shared/convention.types.js';
 import { FORGIVING } from '../body-rules.js';
 import { readKey } from '../credentials.js';
-import { errorResponse } from './errors.js';
+import { ERROR_SCHEMA, errorResponse } from './errors.js';
 
 /** What clients of Anthropic's convention expect of every endpoint. */
 export const ANTHROPIC: Convention = {
@@ -9,6 +9,8 @@ export const ANTHROPIC: Convention = {
   readKey,
   bodies: FORGIVING,
   errorBody: errorResponse,
+  errorName: 'AnthropicError',
+  errorSchema: ERROR_SCHEMA,
   errorEvent: (error, requestId) =>
     `event: error\ndata: ${JSON.stringify(errorResponse(error, requestId))}\n\n`,
   headers: (requestId) => ({ 'request-id': requestId }),

@@ -1,5 +1,6 @@
 import type { ErrorResponse } from '@anthropic-ai/sdk/resources/shared';
 import type { ApiError, ErrorCode } from '../../../src/contract/errors.js';
+import type { JsonSchema } from '../../shared/route.types.js';
 
 type ErrorType = ErrorResponse['error']['type'] | 'request_too_large';
 
@@ -22,3 +23,20 @@ export function errorResponse({ message, code }: ApiError, requestId: string) {
   const type: ErrorType = TYPES[code] ?? 'invalid_request_error';
   return { type: 'error', error: { type, message }, request_id: requestId } as const;
 }
+
+export const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    type: { type: 'string', const: 'error' },
+    error: {
+      type: 'object',
+      properties: {
+        type: { type: 'string', enum: [...new Set(['invalid_request_error', ...Object.values(TYPES)])] },
+        message: { type: 'string', description: 'What is wrong, for people.' },
+      },
+      required: ['type', 'message'],
+    },
+    request_id: { type: ['string', 'null'] },
+  },
+  required: ['type', 'error'],
+};

@@ -1,7 +1,7 @@
 import type { Convention } from '../../shared/convention.types.js';
 import { FORGIVING } from '../body-rules.js';
 import { readKey } from '../credentials.js';
-import { errorObject } from './errors.js';
+import { ERROR_SCHEMA, errorObject } from './errors.js';
 
 /** What clients of OpenAI's convention expect of every endpoint. */
 export const OPENAI: Convention = {
@@ -9,6 +9,8 @@ export const OPENAI: Convention = {
   readKey,
   bodies: FORGIVING,
   errorBody: (error) => ({ error: errorObject(error) }),
+  errorName: 'Error',
+  errorSchema: ERROR_SCHEMA,
   errorEvent: (error) => `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`,
   headers: (requestId) => ({ 'request-id': requestId }),
 };

@@ -1,4 +1,5 @@
 import { invalid } from '../../contract/errors.js';
+import type { FurtherParts } from './documents.js';
 import type { ImageReader } from './images.js';
 import { addTexts } from './texts.js';
 
@@ -13,6 +14,8 @@ const COUNTED_OF_PART: Record<string, ReadonlySet<string>> = {
   text: new Set(['type', 'text']),
   refusal: new Set(['type', 'refusal']),
   image_url: new Set(['type', 'image_url']),
+  input_audio: new Set(['type', 'input_audio']),
+  file: new Set(['type', 'file']),
 };
 const COUNTED_OF_PICTURE: ReadonlySet<string> = new Set(['url']);
 type Fields = Record<string, unknown>;
@@ -26,6 +29,8 @@ export interface ReadMessages {
   /** Every text that counts as tokens. */
   texts: string[];
   images: number;
+  /** Audio and files, whose price is that of a picture each until they are known better. */
+  attachments: number;
   /** The latest user message's text: what a web search asks for. */
   question: string;
 }
@@ -44,9 +49,12 @@ function withContent(message: Fields, content: unknown): Fields {
 
 /** Reads one message after the other; one object for each request. */
 class MessageReader {
-  readonly result: ReadMessages = { messages: [], texts: [], images: 0, question: '' };
+  readonly result: ReadMessages = { messages: [], texts: [], images: 0, attachments: 0, question: '' };
 
-  constructor(private readonly readImage: ImageReader) {}
+  constructor(
+    private readonly readImage: ImageReader,
+    private readonly further: FurtherParts,
+  ) {}
 
   read(message: unknown, index: number): void {
     const where = `messages[${index}]`;
@@ -151,6 +159,11 @@ class MessageReader {
       this.result.texts.push(text);
       return part;
     }
+    const further = this.further.read(part, where);
+    if (further !== null) {
+      this.result.attachments++;
+      return further;
+    }
     if (part['type'] !== 'image_url') throw invalid(`${where}.type must be text or image_url`, 'messages');
     const given = part['image_url'];
     const url = isFields(given) ? given['url'] : given;
@@ -178,11 +191,14 @@ function checkCall(call: unknown, where: string): void {
 }
 
 /** @throws ApiError invalid_request */
-export function readMessages(messages: unknown, readImage: ImageReader): ReadMessages {
+export function readMessages(
+  messages: unknown,
+  { readImage, further }: { readImage: ImageReader; further: FurtherParts },
+): ReadMessages {
   if (messages == null) throw invalid('messages is required', 'messages');
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('messages must be a non-empty array', 'messages');
-  const reader = new MessageReader(readImage);
+  const reader = new MessageReader(readImage, further);
   messages.forEach((message: unknown, index) => reader.read(message, index));
   return reader.result;
 }

@@ -1,6 +1,7 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { ChatBody } from '../../providers/index.js';
+import type { FurtherParts, GivenFile } from './documents.js';
 import type { ImageReader } from './images.js';
 import { readMessages } from './messages.js';
 import type { ReadMessages } from './messages.js';
@@ -157,6 +158,16 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   maxTokens: number;
   includeUsage: boolean;
   webSearch: boolean;
+  /** Whose parts are still to be filled in. */
+  files: readonly GivenFile[];
+}
+
+export interface ReadingOptions {
+  readImage: ImageReader;
+  /** One for each request. */
+  further: FurtherParts;
+  /** The cap of an answer whose caller names none. */
+  defaultTokens: number;
 }
 
 /**
@@ -165,9 +176,9 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
  */
 export function readChatRequest(
   body: Body,
-  { readImage, defaultTokens }: { readImage: ImageReader; defaultTokens: number },
+  { readImage, further, defaultTokens }: ReadingOptions,
 ): ChatRequest {
-  const { messages, ...read } = readMessages(body['messages'], readImage);
+  const { messages, ...read } = readMessages(body['messages'], { readImage, further });
   const upstreamBody: ChatBody = { messages };
   // By what is there: most requests have few of them.
   for (const name in body) {
@@ -191,6 +202,7 @@ export function readChatRequest(
     includeUsage:
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,
+    files: further.files,
   };
 }
 
