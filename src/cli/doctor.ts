@@ -8,14 +8,10 @@ import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
-import {
-  askUpstream,
-  createProviderRegistry,
-  createTokenizer,
-  readProvidersFile,
-} from '../providers/index.js';
+import { askUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
+import { LOOK } from './doctor.queries.js';
 
 /** What was looked at, and what was found. */
 export interface Check {
@@ -43,9 +39,7 @@ async function check(name: string, look: () => Promise<string>): Promise<Check> 
 }
 
 async function lookAtDatabase(database: Database): Promise<string> {
-  const rows = await database.system.query<{ version: string; organizations: number }>(
-    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`,
-  );
+  const rows = await database.system.query<{ version: string; organizations: number }>(LOOK);
   return `PostgreSQL ${rows[0]?.version}, ${rows[0]?.organizations} organizations`;
 }
 
@@ -84,7 +78,6 @@ async function lookAtModels(config: Config, logger: Logger): Promise<string> {
   const providers = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
-    tokenizer: createTokenizer(),
     logger,
   });
   try {

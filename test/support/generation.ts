@@ -21,7 +21,9 @@ import type { JobService, JobWorker } from '../../src/jobs/index.js';
 import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering } from '../../src/metering/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
-import { createProviderRegistry, createSandboxImage, createTokenizer } from '../../src/providers/index.js';
+import { createProviderRegistry } from '../../src/providers/index.js';
+import { createSandbox } from '../../src/sandbox/index.js';
+import { createTokenizer } from '../../src/text/tokenizer.js';
 import type { PlanCode } from '../../src/contract/words.js';
 import { createTestDatabase } from './database.js';
 import type { TestDatabase } from './database.js';
@@ -81,8 +83,7 @@ export async function createGenerationEngine(
   const providers = await createProviderRegistry({
     file: await write('providers.json', options.providers),
     env: {},
-    tokenizer: createTokenizer(),
-    sandboxImage: createSandboxImage(imaging),
+    sandbox: createSandbox({ tokenizer: createTokenizer(), imaging }),
     logger,
   });
   const models = createModelCatalogue({ providers });
@@ -103,7 +104,7 @@ export async function createGenerationEngine(
   });
   const worker = createJobWorker({
     database,
-    handlers: jobHandlersOf(kinds, models),
+    handlers: jobHandlersOf(kinds, { models, providers }),
     files: files.service,
     logger,
   });

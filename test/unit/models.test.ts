@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModelCatalogue } from '../../src/models/index.js';
 import type { ModelCatalogue } from '../../src/models/index.js';
-import { createProviderRegistry, createTokenizer, ProvidersFileError } from '../../src/providers/index.js';
+import { createProviderRegistry, ProvidersFileError } from '../../src/providers/index.js';
 import type { ProviderRegistry } from '../../src/providers/index.js';
 import { MODEL_TYPES } from '../../src/contract/words.js';
 
@@ -37,7 +37,6 @@ async function open(content: unknown): Promise<{ providers: ProviderRegistry; mo
   const providers = await createProviderRegistry({
     file,
     env: { ACME_KEY: 'sk-acme' },
-    tokenizer: createTokenizer(),
     logger,
   });
   return { providers, models: createModelCatalogue({ providers }) };

@@ -3,7 +3,7 @@ import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import type { Search } from '../../search/index.js';
 import { admitCall } from '../pipeline/call-admission.js';
 import type { InputFetcher } from '../../files/files.types.js';

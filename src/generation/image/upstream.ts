@@ -27,7 +27,7 @@ type MakeImagesOptions = AskOptions & {
   /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
   /** Brings an image to what was asked for. @throws UpstreamError where it is none: then the fallbacks are asked */
-  finish: (bytes: Uint8Array, providerId: string) => Promise<RasterImage>;
+  finish: (bytes: Uint8Array, exactPng: boolean) => Promise<RasterImage>;
 };
 
 /**
@@ -44,8 +44,9 @@ export async function makeImages(
       if (target.id !== asked.id && check !== undefined)
         assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
       const images: ImagesMade['images'] = [];
+      const exactPng = engineAt(provider, 'image', target)?.exactPng === true;
       for (const { bytes, revisedPrompt } of await ask(provider, target, options))
-        images.push({ ...(await finish(bytes, provider.id)), revisedPrompt });
+        images.push({ ...(await finish(bytes, exactPng)), revisedPrompt });
       return images;
     });
     return { model, images: value };
