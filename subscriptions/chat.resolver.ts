@@ -27,7 +27,7 @@ export class ChatSubscriptionResolver {
   chatCompletion(
     @Root() chunk: string,
     @Arg('input', () => ChatCompletionInput, {
-      description: 'The conversation, and how to answer it; `streamOptions` too.',
+      description: 'The conversation and its options, including `streamOptions`.',
     })
     _input: ChatCompletionInput,
   ): ChatCompletionChunk {

@@ -26,10 +26,10 @@ function price({ call, services }: GraphqlContext, input: EstimateInput): Promis
 @Resolver()
 export class EstimateResolver {
   /** The scope is that of the call whose price is asked. */
-  @Query(() => EstimateType, { description: "A call's price, without doing it." })
+  @Query(() => EstimateType, { description: 'The price of a call. The call itself is not made.' })
   async estimate(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => EstimateInput, { description: 'The call, as it would be made.' })
+    @Arg('input', () => EstimateInput, { description: 'The call whose price is wanted.' })
     input: EstimateInput,
   ): Promise<EstimateType> {
     const { model, modelTier, amounts } = await price(context, input);

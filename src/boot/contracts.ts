@@ -1,9 +1,9 @@
-import { AGENT_TOOLS } from '../agents/agents.types.js';
+import { AGENT_TOOLS } from '../agents/index.js';
 import { BUCKET_ROWS } from '../contract/buckets.js';
 import { KINDS, MODEL_TYPES, SCOPES, TIERS, TOOLS } from '../contract/words.js';
 import { WEBHOOK_EVENT_TYPES } from '../webhooks/index.js';
 import { stringify } from 'yaml';
-import { printApi } from '../../rest-compat/index.js';
+import { contractFace, conventionsFace, printApi } from '../../rest-compat/index.js';
 import {
   asyncApiDocument,
   buildPenstockSchema,
@@ -44,12 +44,14 @@ function wordsModule(constants: Record<string, unknown>): string {
 /** The published contracts as the code has them, by their paths in the repository (`npm run contracts` writes them). */
 export function renderContracts(): Promise<Record<string, string>> {
   const options = { resolvers: subscriptionResolvers };
-  const openapi = printApi(buildPenstockSchema(options));
+  const schema = buildPenstockSchema(options);
+  const openapi = printApi(schema, contractFace);
   const { Job } = (JSON.parse(openapi) as OpenApi).components.schemas;
   return Promise.resolve({
     'dashboard/data/words.generated.ts': wordsModule(dashboardWords()),
     'schema/schema.graphql': printPenstockSchema(options),
     'schema/openapi.json': openapi,
+    'schema/openapi-v1.json': printApi(schema, conventionsFace),
     'schema/asyncapi.yaml': stringify(asyncApiDocument(Job), {
       lineWidth: 140,
       aliasDuplicateObjects: false,

@@ -6,7 +6,7 @@ import {
   type LivePlanCatalogue,
 } from '../access/index.js';
 import { createAudio, type Audio } from '../audio/index.js';
-import { readMcpFile } from '../agents/index.js';
+import { readMcpFile, RULES_OF_TOOLS } from '../agents/index.js';
 import type { Config } from '../config/index.js';
 import {
   createDatabase,
@@ -119,7 +119,8 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
   const video = createVideo({ portable: !config.nativeCodecs });
   closers.add('the video processes', () => video.close());
   const tokenizer = createTokenizer();
-  const sandbox = createSandbox({ tokenizer, imaging, egress, nativeCodecs: config.nativeCodecs });
+  const { nativeCodecs } = config;
+  const sandbox = createSandbox({ tokenizer, imaging, egress, nativeCodecs, toolRules: RULES_OF_TOOLS });
   closers.add("the sandbox's processes", () => sandbox.close());
   const registry = await createProviderRegistry({
     file: config.providersFile,

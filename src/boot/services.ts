@@ -80,7 +80,7 @@ export async function compose(
     models,
     jobs,
     jobEvents: hub,
-    chat: createChatService({ ...shared, search }),
+    chat: createChatService({ ...shared, search, documents: knowledge }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };

@@ -26,13 +26,13 @@ const monthly = (pro: number, business: number): Record<PlanCode, number> => ({
 export const BUCKET_ROWS = [
   {
     name: 'credits',
-    description: 'Credits: a thousand tokens are one, before the multiplier.',
+    description: 'Credits. 1,000 tokens cost one credit, before the multiplier.',
     units: ['credit', 'credits'],
     allowance: { free: 100, pro_monthly: 200, business_monthly: 800, cli_pro: 2000, cli_team: 10_000 },
   },
   {
     name: 'chat_tokens',
-    description: 'The credits as tokens; it is never charged itself.',
+    description: 'The credits converted to tokens. Nothing is charged to this bucket itself.',
     units: ['chat token', 'chat tokens'],
     allowance: null,
   },

@@ -82,3 +82,7 @@ export interface ClientInfo {
   /** Only while traces are exported: the span that the call belongs to (W3C Trace Context). */
   traceparent?: string;
 }
+
+/** Forms of a call for text at /v1 (beyond 11.6 to 11.8). */
+export const DIALECTS = ['chat', 'completions', 'responses', 'messages'] as const;
+export type Dialect = (typeof DIALECTS)[number];

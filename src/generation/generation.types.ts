@@ -5,7 +5,7 @@ import type { Imaging } from '../imaging/index.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { ProviderRegistry } from '../providers/index.js';
 import type { Video } from '../video/index.js';
-import type { SpokenTexts } from './tts/spoken-texts.js';
+import type { SpokenTexts } from './tts/spoken-texts.queries.js';
 import type { Amounts, Bucket, Tool } from '../contract/words.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model, ModelCatalogue } from '../models/models.types.js';

@@ -14,6 +14,7 @@ export { openAnswer } from './chat/open.js';
 export { tokenRate, wholeTokens } from './chat/usage.js';
 export { makeImages } from './image/upstream.js';
 export { asUpstreamMade } from './pipeline/upstream-made.js';
+export { callableModels } from './pipeline/callable.js';
 export { isTierAllowed, modelFor } from './pipeline/checks.js';
 export { createRouter } from './pipeline/routing.js';
 export type { Router } from './pipeline/routing.js';

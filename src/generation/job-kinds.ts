@@ -5,7 +5,7 @@ import { createImageKind } from './image/image.js';
 import { createImageEditKind } from './image_edit/image_edit.js';
 import { createMusicKind } from './music/music.js';
 import { createSttKind } from './stt/stt.js';
-import { createSpokenTexts } from './tts/spoken-texts.js';
+import { createSpokenTexts } from './tts/spoken-texts.queries.js';
 import { createTtsKind } from './tts/tts.js';
 import { createVideoKind } from './video/video.js';
 

@@ -12,7 +12,7 @@ import { returnSlots } from './return-slots.js';
 import { createLookBack } from './look-back.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
-import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
+import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
 import { listUsage } from './usage.js';
 
 export interface MeteringOptions {

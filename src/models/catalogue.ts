@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
 import type {
   ConfiguredModel,
@@ -10,6 +10,8 @@ import { KIND, MODEL_TYPES } from '../contract/words.js';
 import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
 import { knownRows, sandboxRows, standardMultiplier } from './model-rows.js';
 import type { ModelRow } from './model-rows.js';
+import { createAliases } from './aliases.js';
+import type { Aliases } from './aliases.js';
 import type { Model, ModelCatalogue } from './models.types.js';
 
 const IMAGE_TOKENS = 1000;
@@ -88,6 +90,9 @@ interface Snapshot {
   models: Map<string, Model>;
   defaults: Map<ModelType, Model>;
   fallbacks: Map<string, Model[]>;
+  aliases: Aliases;
+  /** Ids of available models by what stands after their last slash; null where several end alike. */
+  lastParts: Map<string, string | null>;
   /** True where the type's default is the operator's choice: it then holds for every edit operation too. */
   chosen: Set<ModelType>;
 }
@@ -118,10 +123,21 @@ function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]
       faults.push(`fallbacks.${id}: names a model that is not available`);
     fallbacks.set(id, found as Model[]);
   }
+  const aliases = createAliases(settings.aliases ?? {}, models, faults);
   if (faults.length > 0) throw new ProvidersFileError(faults);
   for (const [type, model] of defaults) defaults.set(type, models.get(model.id) as Model);
   const chosen = new Set(Object.keys(settings.defaults) as ModelType[]);
-  return { models, defaults, fallbacks, chosen };
+  return { models, defaults, fallbacks, aliases, lastParts: lastPartsOf(models), chosen };
+}
+
+function lastPartsOf(models: ReadonlyMap<string, Model>): Map<string, string | null> {
+  const found = new Map<string, string | null>();
+  for (const { id, available } of models.values()) {
+    if (!available) continue;
+    const last = id.slice(id.lastIndexOf('/') + 1);
+    found.set(last, found.has(last) ? null : id);
+  }
+  return found;
 }
 
 function asDefault(model: Model): Model {
@@ -146,9 +162,12 @@ function shown(id: string): string {
   return id.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
 }
 
+const noModel = (message: string): ApiError =>
+  new ApiError('invalid_request', message, { param: 'model', reason: 'model_not_found' });
+
 /** The model itself. @throws ApiError invalid_request where its provider is not configured here */
 export function availableModel(model: Model): Model {
-  if (!model.available) throw invalid(`Model not available: ${model.id}`, 'model');
+  if (!model.available) throw noModel(`Model not available: ${model.id}`);
   return model;
 }
 
@@ -190,7 +209,23 @@ class Catalogue implements ModelCatalogue {
   }
 
   find(id: string): Model | null {
-    return this.snapshot.models.get(id) ?? this.snapshot.models.get(plainId(id)) ?? null;
+    const { models, aliases } = this.snapshot;
+    const plain = plainId(id);
+    const found = models.get(id) ?? models.get(plain);
+    if (found !== undefined) return found;
+    const target = aliases.targetOf(plain);
+    return target === null ? null : (models.get(target) ?? null);
+  }
+
+  fullId(name: string): string {
+    return this.find(name) === null ? (this.snapshot.lastParts.get(name) ?? name) : name;
+  }
+
+  aliases(): { alias: string; model: Model }[] {
+    return this.snapshot.aliases.whole.flatMap(({ alias, target }) => {
+      const model = this.snapshot.models.get(target);
+      return model === undefined ? [] : [{ alias, model }];
+    });
   }
 
   named(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model {
@@ -198,7 +233,7 @@ class Catalogue implements ModelCatalogue {
     if (id === null || id === undefined) return this.defaultOf(types[0] as ModelType, operation);
     if (typeof id !== 'string') throw invalid('model must be a string', 'model');
     const model = this.find(id);
-    if (!model || !types.includes(model.type)) throw invalid(`Unknown model: ${shown(id)}`, 'model');
+    if (!model || !types.includes(model.type)) throw noModel(`Unknown model: ${shown(id)}`);
     return model;
   }
 

@@ -97,6 +97,7 @@ function openConvention(
         ? createOpenAiCompatibleChat(transport, { refused })
         : withFunctions(createOpenAiCompatibleChat(transport, { dialect, refused })),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
+    takesTokenIds: native === null,
     image_edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },

@@ -182,10 +182,17 @@ const provider = z.strictObject({
   models: z.array(model).default([]),
 });
 
+/** Further names of models; `*` at the end stands for any rest. */
+const alias = z
+  .string()
+  .regex(/^[\w.:@/-]{0,199}\*?$/, 'must be a name, with at most one *, at its end')
+  .min(1);
+
 const file = z.strictObject({
   providers: z.array(provider).default([]),
   defaults: z.partialRecord(z.enum(MODEL_TYPES), modelId).default({}),
   fallbacks: z.record(modelId, z.array(modelId).max(10)).default({}),
+  aliases: z.record(alias, modelId).default({}),
   sandbox: z.boolean().default(true),
 });
 
@@ -352,9 +359,9 @@ export function parseProvidersFile(
     throw new ProvidersFileError(faults);
   }
   faults.push(...duplicates(result.data));
-  const { sandbox, defaults, fallbacks } = result.data;
+  const { sandbox, defaults, fallbacks, aliases } = result.data;
   const upstreams = result.data.providers.map((item) => upstreamOf(item, { env, faults }));
   if (faults.length > 0) throw new ProvidersFileError(faults);
-  const settings = { sandbox, models: configured(result.data), defaults, fallbacks };
+  const settings = { sandbox, models: configured(result.data), defaults, fallbacks, aliases };
   return withEnvironment({ settings, upstreams }, env);
 }

@@ -90,6 +90,8 @@ export interface Provider {
   stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
+  /** Its embeddings take token ids: `providerOptions.penstock.input` goes in the place of the values. */
+  takesTokenIds?: boolean;
   image_edit?(modelId: string): ImageEditor | PixelEditor;
   /**
    * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
@@ -188,6 +190,8 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
+  /** Further names of models; one that ends in `*` stands for all that begin so. Default none. */
+  aliases?: Readonly<Record<string, string>>;
   /** Known models that native upstreams switch on. Default none. */
   natives?: readonly NativeModels[];
 }

@@ -1,7 +1,7 @@
 import type { Egress } from '../egress/index.js';
 import type { Imaging } from '../imaging/index.js';
 import { SANDBOX_ID } from '../providers/index.js';
-import type { Provider } from '../providers/index.js';
+import type { Provider, RulesOfTools } from '../providers/index.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { createSandboxChat } from './chat/chat-model.js';
 import { createSandboxEyes } from './chat/vision.js';
@@ -20,6 +20,8 @@ import { createSandboxSpeech } from './voice/speech-model.js';
 export interface SandboxOptions {
   tokenizer: Tokenizer;
   imaging: Imaging;
+  /** How its chat uses agents' tools, by their names. Default: it uses none by itself. */
+  toolRules?: RulesOfTools;
   /** Reads pictures at callers' addresses; without it the sandbox does not look at those. */
   egress?: Egress;
   /** Whether the optional codec package may be used (NATIVE_CODECS). Default: yes. */
@@ -30,14 +32,20 @@ export interface SandboxOptions {
  * The provider that needs no network, no key and no model: it answers by rules, draws, edits, films, plays, speaks and listens, and says
  * that it does. Its processes start with the first task.
  */
-export function createSandbox({ tokenizer, imaging, egress, nativeCodecs = true }: SandboxOptions): Provider {
+export function createSandbox({
+  tokenizer,
+  imaging,
+  toolRules = new Map(),
+  egress,
+  nativeCodecs = true,
+}: SandboxOptions): Provider {
   const pictures = createPictures();
   const sound = createSound();
   const studio = createStudio({ portable: !nativeCodecs });
   return {
     id: SANDBOX_ID,
     retry: { retries: 0, backoffMs: 0 },
-    chat: createSandboxChat(tokenizer, createSandboxEyes({ pictures, egress })),
+    chat: createSandboxChat({ tokenizer, eyes: createSandboxEyes({ pictures, egress }), rules: toolRules }),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     image: createSandboxImage(imaging),
     image_edit: createSandboxEditor(pictures),

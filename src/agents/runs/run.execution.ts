@@ -16,7 +16,7 @@ import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import { UNOBSERVED } from './run.types.js';
 import type { RunObserver } from './run.types.js';
-import type { Hold, RunWriter } from './run.moves.js';
+import type { Hold, RunWriter } from './run.moves.queries.js';
 import { materialOf, openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import { askModel, openRound } from './run.round.js';
 import type { Said } from './run.round.js';

@@ -5,7 +5,7 @@ export const IMAGE_EDIT = {
   name: 'image_edit',
   descriptions: {
     model: 'Edits images.',
-    scope: 'Named by the contract; image edits ask for `image`.',
+    scope: 'Reserved by the contract. Image edits need the scope `image`.',
   },
   scope: 'image',
   window: { limit: 10, windowSeconds: 60 },

@@ -4,7 +4,7 @@ import type { KindDescriptor } from '../kind.types.js';
 export const STT = {
   name: 'stt',
   label: 'transcription',
-  descriptions: { model: 'Writes down speech.', scope: 'Transcriptions.' },
+  descriptions: { model: 'Transcribes speech.', scope: 'Transcriptions.' },
   scope: 'stt',
   window: { limit: 10, windowSeconds: 60 },
   tiers: 'media',

@@ -4,7 +4,7 @@ import type { KindDescriptor } from '../kind.types.js';
 export const TTS = {
   name: 'tts',
   label: 'speech',
-  descriptions: { model: 'Says a text.', scope: 'Speech.' },
+  descriptions: { model: 'Speaks a text.', scope: 'Speech.' },
   scope: 'tts',
   window: { limit: 20, windowSeconds: 60 },
   tiers: 'media',

@@ -1,6 +1,6 @@
 import type { ChatBody } from '../../providers/providers.types.js';
+import type { RulesOfTools, ToolQuestion } from '../../providers/tool-rules.types.js';
 import { questionOf } from './agent-text.js';
-import { REQUESTED_TOOLS } from './agent-tool-requests.js';
 import { textOf } from './prompt.js';
 
 /** What the sandbox wants to do next, and why. */
@@ -61,23 +61,37 @@ export function offeredName(name: string, offered: string[]): string {
 }
 
 /**
- * The tool that fits the user's question and was not called yet, or null: then the answer is due. Tools with other names (an operator's)
- * are called where the question names them.
+ * The tool whose rules fit the user's question and that was not called yet, or null: then the answer is due. Tools without rules (an
+ * operator's) are called where the question names them.
  */
 export function planCall(
   userText: string,
   { offered, done }: AgentProgress,
-  { answered }: { answered: boolean },
+  { answered, rules }: { answered: boolean; rules: RulesOfTools },
 ): PlannedCall | null {
   const called = new Set(done.map(({ name }) => name));
-  const question = questionOf(userText);
-  for (const { tool, fits, thought, input } of REQUESTED_TOOLS) {
-    if (!offered.includes(tool) || called.has(tool)) continue;
-    const asked = { ...question, offered, done, answered };
-    if (!fits(asked)) continue;
-    const given = input(asked);
-    if (given !== null) return { name: tool, arguments: given, thought };
+  const asked = [...rules].sort(([, one], [, other]) => Number(!one.gathers) - Number(!other.gathers));
+  const question = { ...questionOf(userText), answered, ...resultsOf(done, rules) };
+  for (const [name, { fits, thought, input }] of asked) {
+    if (!offered.includes(name) || called.has(name)) continue;
+    const others = asked.filter(([other]) => other !== name && offered.includes(other));
+    const claims = others.flatMap(([, other]) => other.claims ?? []);
+    const whole: ToolQuestion = {
+      ...question,
+      claimed: {
+        url: question.url !== null && claims.some(({ url }) => url?.(question.url ?? '') === true),
+        text: claims.some(({ text }) => text?.(question.text) === true),
+      },
+    };
+    if (!fits(whole)) continue;
+    const given = input(whole);
+    if (given !== null) return { name, arguments: given, thought };
   }
+  return namedCall(userText, offered, called);
+}
+
+/** An operator's tool that the question names. */
+function namedCall(userText: string, offered: string[], called: ReadonlySet<string>): PlannedCall | null {
   const named = offered.find(
     (name) => name.startsWith('mcp__') && !called.has(name) && mentions(userText, name),
   );
@@ -87,6 +101,32 @@ export function planCall(
     arguments: argumentsIn(userText),
     thought: `The question names ${named}: I call it.`,
   };
+}
+
+const addressIn = (text: string): string | null => /https?:\/\/[^\s<>"')\]\\]+/.exec(text)?.[0] ?? null;
+
+function resultsOf(
+  done: readonly DoneCall[],
+  rules: RulesOfTools,
+): Pick<ToolQuestion, 'foundUrl' | 'findings'> {
+  const found = done.find(({ name }) => rules.get(name)?.findsPages === true);
+  return {
+    foundUrl: found === undefined ? null : addressIn(found.result),
+    findings: () => done.flatMap((call) => findingOf(call, rules)),
+  };
+}
+
+/** What a tool found, under its heading, without the marks that a model needs. */
+function findingOf({ name, result }: DoneCall, rules: RulesOfTools): string[] {
+  const rule = rules.get(name);
+  // Without its mark it is a fault that the tool tells of.
+  if (result === '' || (rule?.gathers === true && !result.includes('<untrusted'))) return [];
+  const text = result
+    .slice(0, 200_000)
+    .replace(/<\/?untrusted[^>]{0,400}>/g, '')
+    .trim();
+  const section = rule?.section === undefined ? { heading: rule?.heading ?? name, text } : rule.section(text);
+  return section === null ? [] : [`## ${section.heading}\n\n${section.text}`];
 }
 
 function mentions(text: string, name: string): boolean {

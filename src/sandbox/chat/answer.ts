@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../contract/errors.js';
 import type { ChatCall } from '../../providers/providers.types.js';
+import type { RulesOfTools } from '../../providers/tool-rules.types.js';
 import { offeredName, planCall, readProgress } from './agent-plan.js';
 import type { AgentProgress, DoneCall, PlannedCall } from './agent-plan.js';
-import { factsOf, pointsIn } from './agent-text.js';
+import { factsOf, pointsIn } from '../../text/numbers-in-text.js';
 import type { Directive } from '../directive/directive.js';
 import { cut, piecesOf, prose } from './prose.js';
 import type { Piece } from './prose.js';
@@ -24,6 +25,14 @@ export interface SandboxAnswer {
   completionTokens: number;
   /** Pause before the first token. */
   delayMs: number;
+}
+
+/** What the answer is made of besides the call. */
+interface Known {
+  /** What the latest message's pictures show. */
+  seen: readonly string[];
+  /** How it uses an agent's tools. */
+  rules: RulesOfTools;
 }
 
 interface Tool {
@@ -58,23 +67,17 @@ function excerpt(text: string, length = EXCERPT): string {
   return points.length > length ? `${points.slice(0, length).join('')}…` : points.join('');
 }
 
-/** What became of tools whose answer is an address; the others' is quoted. */
-const MADE: ReadonlyMap<string, string> = new Map([
-  ['generate_chart', 'I drew the chart:'],
-  ['generate_image', 'I made the picture:'],
-  ['create_document', 'I wrote the document:'],
-]);
-
-function madePart({ name, result }: DoneCall): string | null {
+/** What became of a tool whose answer is an address; the others' is quoted. */
+function madePart({ name, result }: DoneCall, rules: RulesOfTools): string | null {
   const url = /https?:\/\/\S+/.exec(result)?.[0];
-  const made = MADE.get(name);
+  const made = rules.get(name)?.made;
   return made === undefined || url === undefined ? null : `${made} ${url}`;
 }
 
 /** What the tools answered: an agent's tools by name. */
-function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
+function toolParts(prompt: ReadPrompt, { done }: AgentProgress, rules: RulesOfTools): string[] {
   const known = done.filter(({ name }) => name !== 'tool');
-  const made = known.map(madePart);
+  const made = known.map((call) => madePart(call, rules));
   if (known.length > 0 && made.every((part) => part !== null)) return made;
   if (known.length === 0 || known.length < prompt.toolResults.length)
     return prompt.toolResults.length === 0
@@ -89,7 +92,7 @@ function toolParts(prompt: ReadPrompt, { done }: AgentProgress): string[] {
 
 function openingOf(
   modelId: string,
-  { prompt, progress, seen }: { prompt: ReadPrompt; progress: AgentProgress; seen: readonly string[] },
+  { prompt, progress, seen, rules }: Known & { prompt: ReadPrompt; progress: AgentProgress },
 ): string {
   const parts = [`This is the Penstock sandbox (${modelId}); no language model was asked.`];
   if (prompt.images > 0) parts.push(`I see ${prompt.images} image${prompt.images === 1 ? '' : 's'}.`);
@@ -97,7 +100,7 @@ function openingOf(
   for (const { source, text } of prompt.passages)
     parts.push(`Your files say [${source}]: "${excerpt(text)}".`);
   for (const memory of prompt.memories) parts.push(`I remember that you told me: "${excerpt(memory)}".`);
-  parts.push(...toolParts(prompt, progress));
+  parts.push(...toolParts(prompt, progress, rules));
   prompt.sources.forEach((source, index) => parts.push(`According to "${excerpt(source)}" [${index + 1}].`));
   const points = progress.offered.length > 0 || progress.done.length > 0 ? pointsIn(prompt.userText) : [];
   if (points.length >= 3) parts.push(factsOf(points));
@@ -148,11 +151,14 @@ function demandedTool(
 }
 
 /** What an agent would do next: the directive's script, else what the question calls for (only tools that are offered). */
-function plannedTool(call: ChatCall, prompt: ReadPrompt, progress: AgentProgress): PlannedCall | null {
+function plannedTool(
+  call: ChatCall,
+  { prompt, progress, rules }: { prompt: ReadPrompt; progress: AgentProgress; rules: RulesOfTools },
+): PlannedCall | null {
   if (progress.offered.length === 0 || call.body['tool_choice'] === 'none') return null;
   if (call.body['response_format'] != null && prompt.toolResults.length === 0) return null;
   const answered = prompt.passages.length > 0 || prompt.memories.length > 0;
-  if (prompt.steps === null) return planCall(prompt.userText, progress, { answered });
+  if (prompt.steps === null) return planCall(prompt.userText, progress, { answered, rules });
   const scripted = prompt.steps[progress.rounds]?.toolCall;
   return scripted === undefined
     ? null
@@ -210,17 +216,18 @@ async function toolAnswer(options: {
   };
 }
 
-/** Works out the whole answer to a call. The tokenizer must be loaded; `seen` is what the latest message's pictures show. */
+/** Works out the whole answer to a call. The tokenizer must be loaded. */
 export async function answerTo(
   call: ChatCall,
-  { tokenizer, seen }: { tokenizer: Tokenizer; seen: readonly string[] },
+  { tokenizer, seen, rules }: Known & { tokenizer: Tokenizer },
 ): Promise<SandboxAnswer> {
   const seed = await seedOf([call.modelId, call.body.messages, call.body['seed'] ?? 0]);
   const prompt = readPrompt(call.body);
   const random = createRandom(seed);
   const progress = readProgress(call.body);
   const delayMs = prompt.steps?.[progress.rounds]?.delayMs ?? prompt.directive.delayMs ?? 0;
-  const tool = demandedTool(call, { prompt, progress, random }) ?? plannedTool(call, prompt, progress);
+  const tool =
+    demandedTool(call, { prompt, progress, random }) ?? plannedTool(call, { prompt, progress, rules });
   if (tool !== null) {
     const named = { ...tool, name: offeredName(tool.name, progress.offered) };
     return { ...(await toolAnswer({ call, prompt, tokenizer, seed, tool: named })), delayMs };
@@ -229,7 +236,7 @@ export async function answerTo(
   const pieces =
     json === null
       ? prose({
-          opening: openingOf(call.modelId, { prompt, progress, seen }),
+          opening: openingOf(call.modelId, { prompt, progress, seen, rules }),
           tokens: prompt.directive.tokens,
           // What tools did and what pictures show is answer enough; filler would only hide it.
           sentences: progress.done.length > 0 || seen.length > 0 ? 0 : null,

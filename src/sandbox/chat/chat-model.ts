@@ -10,6 +10,7 @@ import type {
   ChatProvider,
 } from '../../providers/providers.types.js';
 import { abortedError } from '../../providers/index.js';
+import type { RulesOfTools } from '../../providers/tool-rules.types.js';
 import { pause } from '../directive/pause.js';
 import { answerTo } from './answer.js';
 import type { SandboxAnswer } from './answer.js';
@@ -161,11 +162,18 @@ class SandboxChunks implements ChatChunks {
   }
 }
 
+export interface ChatModelOptions {
+  tokenizer: Tokenizer;
+  eyes: SandboxEyes;
+  /** How it uses an agent's tools. */
+  rules: RulesOfTools;
+}
+
 /** Chat without a network or a model: deterministic answers that say what they are (issue: the sandbox). */
-export function createSandboxChat(tokenizer: Tokenizer, eyes?: SandboxEyes): ChatProvider {
+export function createSandboxChat({ tokenizer, eyes, rules }: ChatModelOptions): ChatProvider {
   const start = async (call: ChatCall): Promise<SandboxAnswer> => {
     if (!tokenizer.loaded) await tokenizer.load();
-    const answer = await answerTo(call, { tokenizer, seen: (await eyes?.describe(call)) ?? [] });
+    const answer = await answerTo(call, { tokenizer, rules, seen: await eyes.describe(call) });
     await pause(answer.delayMs, call.signal);
     return answer;
   };

@@ -7,7 +7,7 @@ import type { ChatCall } from '../../providers/providers.types.js';
 import { abortedError } from '../../providers/index.js';
 import type { PictureFacts } from '../look/look.js';
 import type { Pictures } from '../pictures/pictures.js';
-import { shortened } from './agent-text.js';
+import { shortened } from '../../text/titles.js';
 
 /** Looks at pictures for the sandbox: it measures them, and says so. */
 export interface SandboxEyes {

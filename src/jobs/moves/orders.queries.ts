@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/database.types.js';
 import type { Tool } from '../../contract/words.js';
-import type { Attempt } from './running.js';
+import type { Attempt } from './running.queries.js';
 
 const NOTE = { name: 'jobs_order', text: 'SELECT penstock_job_order($1, $2, $3, $4, $5) AS noted' };
 const WITHDRAWN = { name: 'jobs_order_withdrawn', text: 'SELECT penstock_job_order_withdrawn($1, $2, $3)' };

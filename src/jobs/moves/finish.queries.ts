@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../contract/errors.js';
 import { JOB_COLUMNS, toJob } from '../job.row.js';
 import type { JobRow } from '../job.row.js';
 import type { Job } from '../jobs.types.js';
-import type { Attempt } from './running.js';
+import type { Attempt } from './running.queries.js';
 
 const FAIL = { name: 'jobs_fail', text: 'SELECT penstock_job_fail($1, $2, $3, $4, $5) AS moved' };
 const CANCEL = {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/database.types.js';
-import type { Attempt } from './running.js';
+import type { Attempt } from './running.queries.js';
 
 const GIVE_BACK = { name: 'jobs_give_back', text: 'SELECT penstock_jobs_give_back($1, $2, $3) AS id' };
 const SWEEP = {
