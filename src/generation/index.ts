@@ -1,7 +1,6 @@
 export { createGenerationService } from './pipeline/pipeline.js';
-export type { GenerationOptions } from './pipeline/pipeline.types.js';
-export { jobHandlersOf } from './pipeline/handlers.js';
-export { createJobKinds } from './job-kinds.js';
+export type { GenerationOptions } from './pipeline/pipeline.js';
+export { createJobKinds, jobHandlersOf } from './job-kinds.js';
 export { createImageKind } from './image/image.js';
 export { createChatService } from './chat/chat.js';
 export type { ChatOptions } from './chat/chat.js';

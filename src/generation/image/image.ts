@@ -11,9 +11,9 @@ import { IMAGE } from './kind.js';
 import { asUpstreamMade } from '../pipeline/upstreams.js';
 import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
-import { easeProgress } from './progress.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/no-tokens.js';
+import { NO_TOKENS } from '../pipeline/charges.js';
 
 export type ImageKindOptions = Pick<
   JobKindOptions,

@@ -15,9 +15,8 @@ import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/no-tokens.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
 import type { Answered } from '../pipeline/upstreams.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
 import { callUpstream } from '../pipeline/upstreams.js';
 
 export type ImageEditKindOptions = Pick<

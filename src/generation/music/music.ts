@@ -3,8 +3,8 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
-import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
+import { easeProgress } from '../pipeline/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
 import { checkMusicInput, parseMusicInput } from './input.js';
 import type { MusicInput } from './input.js';
 import { MUSIC } from './kind.js';
@@ -12,7 +12,7 @@ import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat } from '../pipeline/sound-output.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
 export type MusicKindOptions = Pick<
   JobKindOptions,

@@ -5,16 +5,21 @@ import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { withinSound } from './heard-times.js';
-import { easeProgress } from '../image/progress.js';
-import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
-import type { InputAudio } from './input-audio.js';
+import { easeProgress } from '../pipeline/progress.js';
+import {
+  measureInputAudio,
+  readInputAudio,
+  SOUND_FORMATS,
+  storeInputAudio,
+} from '../pipeline/input-audio.js';
+import type { InputAudio } from '../pipeline/input-audio.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkSttInput, parseSttInput } from './input.js';
 import type { SttInput } from './input.js';
 import { STT } from './kind.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
 export type SttKindOptions = Pick<
   JobKindOptions,

@@ -8,15 +8,15 @@ import type { KnownSpeech, ProviderRegistry } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
-import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
+import { easeProgress } from '../pipeline/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
 import { checkTtsInput, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
 export type TtsKindOptions = Pick<
   JobKindOptions,

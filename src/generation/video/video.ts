@@ -12,7 +12,7 @@ import type { Video, VideoFacts } from '../../video/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './input.js';
