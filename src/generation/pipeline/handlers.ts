@@ -3,7 +3,6 @@ import type { JobHandler } from '../../jobs/jobs.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { GenerationKind } from '../generation.types.js';
-import type { KindJob } from '../kind.types.js';
 
 /** What a worker runs for each kind of generation. */
 export function jobHandlersOf(
