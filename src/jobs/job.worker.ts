@@ -135,7 +135,10 @@ class Worker implements JobWorker {
       const jobs = attempts.filter(({ stopReason }) => stopReason === 'shutdown').map(({ job }) => job);
       await giveBack(this.options.database.system, this.id, jobs);
     } catch (error) {
-      this.options.logger.error({ err: error }, 'leases could not be given back; they run out by themselves');
+      this.options.logger.error(
+        { err: error },
+        'leases could not be released; they will expire by themselves',
+      );
     }
     await Promise.all(attempts.map((attempt) => attempt.ended));
   }
@@ -290,7 +293,7 @@ class Worker implements JobWorker {
         .get(tool)
         ?.withdraw?.(engine, reference)
         .catch((error: unknown) =>
-          logger.warn({ err: error, jobId, engine }, 'an order could not be taken back'),
+          logger.warn({ err: error, jobId, engine }, 'an order at an upstream could not be cancelled'),
         );
   }
 

@@ -24,7 +24,11 @@ export function createGiveBack({ release, logger }: GiveBackOptions) {
         await attempt(operationId, isStored);
         return;
       } catch (error) {
-        if (!closing.signal.aborted) logger.warn({ err: error, operationId }, 'not given back yet');
+        if (!closing.signal.aborted)
+          logger.warn(
+            { err: error, operationId },
+            'a reservation could not be released yet; it will be tried again',
+          );
       }
     }
   };
@@ -34,7 +38,10 @@ export function createGiveBack({ release, logger }: GiveBackOptions) {
       try {
         return await attempt(operationId, isStored);
       } catch (error) {
-        logger.warn({ err: error, operationId }, 'a reservation could not be given back; it is tried on');
+        logger.warn(
+          { err: error, operationId },
+          'a reservation could not be released; it will be tried again',
+        );
         void goOn(operationId, isStored);
         return false;
       }

@@ -63,7 +63,9 @@ export function createMetering({
   const giveBack = (operationId: string): void => {
     settlement
       .release(operationId)
-      .catch((error: unknown) => logger.warn({ err: error, operationId }, 'not released'));
+      .catch((error: unknown) =>
+        logger.warn({ err: error, operationId }, 'a reservation could not be released'),
+      );
   };
   const admission = createAdmission({
     plans,

@@ -297,7 +297,7 @@ export class RunExecution {
       const { org_id: orgId, agent_id: agentId, end_user: endUser, id: runId, input: text } = run;
       await options.memory.remember({ orgId, agentId, endUser, runId, text }).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error;
-        options.logger.warn({ err: error, runId }, 'a run could not be remembered');
+        options.logger.warn({ err: error, runId }, 'the memories of a run could not be stored');
       });
     }
     await session.end('completed', answer.text, { operations, tokens, steps });

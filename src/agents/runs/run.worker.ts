@@ -162,7 +162,10 @@ class Worker implements RunWorker {
       try {
         return await giveBackRuns(this.options.database.system, this.id, [hold]);
       } catch (error) {
-        this.options.logger.error({ err: error, runId: hold.id }, 'a run could not be given back');
+        this.options.logger.error(
+          { err: error, runId: hold.id },
+          'a run could not be released to other workers',
+        );
         if (this.stopping || !isDatabaseAway(error)) return;
         await sleep(GIVE_BACK_RETRY_MS);
       }

@@ -132,7 +132,7 @@ class KafkaBus implements Bus {
         return;
       } catch (error) {
         if (delay === 250)
-          this.logger.warn({ err: error }, 'Kafka does not answer yet: topics are made later');
+          this.logger.warn({ err: error }, 'Kafka does not answer yet; the topics will be created later');
         await sleep(delay, undefined, { signal }).catch(() => undefined);
       }
     }
