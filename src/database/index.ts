@@ -10,7 +10,7 @@ import { useEmbeddedPostgres } from './embedded/index.js';
 import type { EmbeddedPostgres } from './embedded/index.js';
 import { createHints } from './hints.js';
 import { migrate } from './migrate.js';
-import { createPool, patiently } from './pool.js';
+import { createPool, retryUntilAvailable } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
 import { createConnectionWatch } from './connection-watch.js';
 import type { ConnectionWatch } from './connection-watch.js';
@@ -19,7 +19,7 @@ import { systemSql, tenantQueries, transactions } from './statements.js';
 export type {
   Database,
   DedicatedSql,
-  EarlyRows,
+  EarlyResults,
   Sql,
   SqlValue,
   Statement,
@@ -98,7 +98,7 @@ async function checkConnections(pool: Pool, role: string): Promise<void> {
     );
 }
 
-/** Readiness is asked for often and must not wait as patiently as calls do. */
+/** Readiness is asked for often and must not wait as retryUntilAvailable as calls do. */
 const HEALTHY_MS = 1000;
 
 /** A standby answers too, and can do none of our work. */
@@ -123,7 +123,7 @@ interface Reached {
 
 async function openSystem({ config, logger }: DatabaseOptions, reached: Reached): Promise<SystemDatabase> {
   const { server } = reached;
-  await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
+  await retryUntilAvailable(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
   const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 const RETRY_MS = 300;
-const PATIENCE_MS = 20_000;
+const RETRY_FOR_MS = 20_000;
 
 /**
  * Tries a write of a run until the database has decided, for as long as its lease may hold. The write must bear being repeated: its
  * answer may have been lost.
  */
 export async function persist(write: () => Promise<boolean>, logger: Logger): Promise<boolean> {
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + RETRY_FOR_MS;
   for (;;) {
     try {
       return await write();

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 
 const RETRY_MS = 1_000;
 
-export interface GiveBackOptions {
+export interface ReleaseRetryOptions {
   release(operationId: string): Promise<void>;
   logger: Logger;
 }
 
 /** Reservations of work that could not be stored. The sweep is for dead processes: a living one gives back what it holds by itself. */
-export function createGiveBack({ release, logger }: GiveBackOptions) {
+export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
   const closing = new AbortController();
   const attempt = async (operationId: string, isStored: () => Promise<boolean>): Promise<boolean> => {
     if (await isStored()) return false;
