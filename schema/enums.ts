@@ -1,8 +1,12 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
+import { BUCKET_ROWS } from '../src/contract/buckets.js';
 import {
   BUCKETS,
+  JOB_KINDS,
   JOB_STATUSES,
+  KINDS,
+  LIMITED_KINDS,
   MEMBER_ROLES,
   MODEL_TYPES,
   PLAN_CODES,
@@ -10,6 +14,7 @@ import {
   TIERS,
   TOOLS,
 } from '../src/contract/words.js';
+import type { Scope } from '../src/contract/words.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
@@ -26,25 +31,26 @@ function words<Word extends string>(
   return entries;
 }
 
-export const BucketName = words('BucketName', BUCKETS, 'A quota bucket.', {
-  credits: 'Credits. 1,000 tokens cost one credit, before the multiplier.',
-  chat_tokens: 'The credits converted to tokens. Nothing is charged to this bucket itself.',
-  image_generations: 'Images.',
-  image_edits: 'Image edits.',
-  video_seconds: 'Seconds of video.',
-  stt_seconds: 'Seconds of transcribed sound.',
-  tts_chars: 'Characters of speech.',
-  music_tracks: 'Pieces of music.',
-  agent_runs: 'Runs of agents.',
-});
-export const JobTool = words('JobTool', TOOLS, 'What a job makes.', {
-  image: 'Images from text.',
-  image_edit: 'An edited image.',
-  video: 'A video.',
-  music: 'Music.',
-  tts: 'Speech from text.',
-  stt: 'Text from speech.',
-});
+/** The meanings of words by their rows, as {@link words} takes them. */
+function meaningsOf<Word extends string, Row extends { name: Word }>(
+  rows: readonly Row[],
+  meaning: (row: Row) => string,
+): Record<Word, string> {
+  return Object.fromEntries(rows.map((row) => [row.name, meaning(row)])) as Record<Word, string>;
+}
+
+export const BucketName = words(
+  'BucketName',
+  BUCKETS,
+  'A quota bucket.',
+  meaningsOf(BUCKET_ROWS, ({ description }) => description),
+);
+export const JobTool = words(
+  'JobTool',
+  TOOLS,
+  'What a job makes.',
+  meaningsOf(JOB_KINDS, ({ job }) => job.description),
+);
 export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.', {
   pending: 'The job waits for a worker.',
   processing: 'A worker is processing the job.',
@@ -52,16 +58,12 @@ export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.'
   failed: 'The job failed; `errorMessage` says why. Nothing was charged.',
   cancelled: 'The job was cancelled before its end. Nothing was charged.',
 });
-export const ModelType = words('ModelType', MODEL_TYPES, 'What a model does.', {
-  chat: 'Answers conversations.',
-  embedding: 'Turns texts into vectors.',
-  image: 'Makes images.',
-  image_edit: 'Edits images.',
-  video: 'Makes videos.',
-  music: 'Makes music.',
-  tts: 'Speaks a text.',
-  stt: 'Transcribes speech.',
-});
+export const ModelType = words(
+  'ModelType',
+  MODEL_TYPES,
+  'What a model does.',
+  meaningsOf(KINDS, ({ descriptions }) => descriptions.model),
+);
 export const ModelTier = words(
   'ModelTier',
   TIERS,
@@ -81,19 +83,15 @@ export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.', {
   cli_pro: 'CLI Pro.',
   cli_team: 'CLI Team.',
 });
-export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', {
-  chat: 'Chat completions and embeddings.',
-  image: 'Image generations and image edits.',
-  image_edit: 'Reserved by the contract. Image edits need the scope `image`.',
-  video: 'Video generations.',
-  music: 'Music generations.',
-  tts: 'Speech.',
-  stt: 'Transcriptions.',
+/** What each scope opens. */
+export const SCOPE_MEANINGS: Record<Scope, string> = {
+  ...meaningsOf(LIMITED_KINDS, ({ descriptions }) => descriptions.scope),
   usage: 'Quota, usage records and all operations on jobs.',
   jobs: 'Reserved by the contract. Operations on jobs need the scope `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
-});
+};
+export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
 export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
   owner: 'May do everything.',
   admin: 'May do everything except to change owners.',

@@ -49,6 +49,11 @@ const DRAWERS = /^src\/(collections|contract|crypto|disk|media|text)\//;
 const EXCEPTIONS = [
   { from: 'src/database/', to: 'src/events/events.types', why: 'the database carries LISTEN/NOTIFY hints' },
   { from: 'src/database/', to: 'migrations/', why: 'it runs them' },
+  {
+    from: 'src/contract/',
+    to: 'src/generation/kind',
+    why: 'its words are derived from the kinds, which are data',
+  },
   { from: 'src/boot/', to: '', why: 'the composition root knows all' },
   { from: 'src/main', to: '', why: 'starts the composition root' },
   { from: 'src/cli', to: '', why: 'a composition root of its own' },
@@ -68,6 +73,8 @@ const DASHBOARD_TYPES = /^(react|gql\.tada)$/;
 const HARMLESS =
   /^(createServer|STATUS_CODES|METHODS|IncomingMessage|ServerResponse|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/;
 const NETWORK = /^(node:(http|https|http2|net|tls|dgram)|undici)$/;
+/** Descriptors of kinds of generation: data, which even the lowest modules may read. */
+const KINDS = /^src\/generation\/(kinds|kind\.types|[a-z_]+\/kind)\.ts$/;
 const ENGINE_BANS = /^(graphql|type-graphql|graphql-.*|express|@apollo\/.*|@graphql-tools\/.*)$/;
 
 const rankOf = new Map(ENGINE.flatMap((row, rank) => row.map((name) => [name, rank])));
@@ -151,7 +158,12 @@ function checkDoor(file, target) {
   if (!/^src\/[^/]+\//.test(target) || DRAWERS.test(target)) return undefined;
   const entry = /^src\/(main|cli)\./.test(file) && target.startsWith('src/boot/');
   const same = entry || (file.startsWith('src/') && moduleOf(file) === moduleOf(target));
-  if (same || /\/(child-)?index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$/.test(target))
+  if (
+    same ||
+    /\/(child-)?index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$|^src\/generation\/kinds\.ts$/.test(
+      target,
+    )
+  )
     return undefined;
   return `enter ${dirname(target)} through its index.ts, a *.types.ts or a *.entity.ts, not ${target}`;
 }
@@ -192,6 +204,12 @@ function checkPackage(file, { type, names, from }) {
   return faults;
 }
 
+/** A descriptor takes types and other descriptors only: anything else would drag the engine into the words. */
+function checkDescriptor(file, { type, from }) {
+  if (!KINDS.test(file) || type || from.endsWith('/kind.js')) return [];
+  return [`${from}: descriptors of kinds are data and import types only`];
+}
+
 function checkText(file, text) {
   const faults = [];
   if (/\bprocess\.env\b/.test(text) && file !== 'src/config/index.ts')
@@ -210,6 +228,7 @@ async function checkFile(file) {
   const text = withoutComments(await readFile(join(root, file), 'utf8'));
   const faults = checkText(file, text);
   for (const entry of importsOf(text)) {
+    faults.push(...checkDescriptor(file, entry));
     faults.push(
       ...(entry.from.startsWith('.') ? checkRelative(file, entry.from) : checkPackage(file, entry)),
     );

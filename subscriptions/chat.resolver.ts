@@ -19,7 +19,7 @@ async function streamChat({ args, context }: Subscribing): Promise<AsyncIterable
 
 @Resolver()
 export class ChatSubscriptionResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Subscription(() => ChatCompletionChunk, {
     subscribe: streamChat,
     description: 'Answers a conversation chunk by chunk. Ending the subscription aborts the answer.',

@@ -3,6 +3,8 @@ import type { BoundParameter } from './bind.js';
 import { bindParameter } from './bind.js';
 import type { CompiledOperation } from './compile.js';
 import { compile } from './compile.js';
+import type { Face } from './convention.types.js';
+import type { MountedFace, RestOptions } from './rest.types.js';
 import type { Route } from './route.types.js';
 import type { Router } from './router.js';
 import { createRouter } from './router.js';
@@ -35,8 +37,28 @@ export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   };
 }
 
-export function mount(schema: GraphQLSchema, table: readonly Route[]): Router<Endpoint> {
+function mount(schema: GraphQLSchema, table: readonly Route[]): Router<Endpoint> {
   const router = createRouter<Endpoint>();
   for (const route of table) router.add(route.method, route.path, mountRoute(schema, route));
   return router;
+}
+
+/** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
+const DOUBLED_BASE = /^(?:\/api)?\/v1(?=\/)/;
+
+/** @throws Error as {@link mountRoute} */
+export function mountFaces(options: RestOptions, faces: readonly Face[]): MountedFace[] {
+  const routers = faces.map((face) => ({ face, router: mount(options.schema, face.routes) }));
+  return routers.map(({ face, router }) => ({
+    ...face,
+    router,
+    openapi: Buffer.from(options.openapi[face.path] ?? ''),
+    elsewhere(method, path) {
+      const bare = path.replace(DOUBLED_BASE, '');
+      // Its own address first: a path that was doubled was meant for it.
+      const ordered = [{ face, router }, ...routers.filter((other) => other.face !== face)];
+      const known = ordered.find((other) => other.router.match(method, bare) !== null);
+      return known === undefined ? null : options.publicUrl + known.face.path + bare;
+    },
+  }));
 }

@@ -7,7 +7,7 @@ import { ChatCompletion } from './chat.type.js';
 
 @Resolver()
 export class ChatResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Mutation(() => ChatCompletion, {
     description: 'Answers a conversation in one piece. The subscription `chatCompletion` streams the answer.',
   })

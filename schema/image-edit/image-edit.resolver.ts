@@ -7,7 +7,7 @@ import { ImageEdit } from './image-edit.type.js';
 
 @Resolver()
 export class ImageEditResolver {
-  @Metered('image', 'image_edit')
+  @Metered('image_edit')
   @Mutation(() => ImageEdit, { description: 'Edits an image. With `async` it returns the job at once.' })
   editImage(
     @Ctx() context: GraphqlContext,

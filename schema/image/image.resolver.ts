@@ -7,7 +7,7 @@ import { ImageGeneration } from './image.type.js';
 
 @Resolver()
 export class ImageResolver {
-  @Metered('image', 'image')
+  @Metered('image')
   @Mutation(() => ImageGeneration, {
     description: 'Generates images. With `async` it returns the job at once.',
   })

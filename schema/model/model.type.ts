@@ -23,10 +23,10 @@ export class ModelPricing {
 @ObjectType({ simpleResolvers: true, description: 'The types of input and output of a model.' })
 export class ModelModalities {
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  input!: string[];
+  input!: readonly string[];
 
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  output!: string[];
+  output!: readonly string[];
 }
 
 /** decisions 6, "Models". */

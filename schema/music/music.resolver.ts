@@ -7,7 +7,7 @@ import { MusicGeneration } from './music.type.js';
 
 @Resolver()
 export class MusicResolver {
-  @Metered('music', 'music')
+  @Metered('music')
   @Mutation(() => MusicGeneration, {
     description: 'Generates music. With `async` it returns the job at once.',
   })

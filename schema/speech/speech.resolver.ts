@@ -7,7 +7,7 @@ import { SpeechGeneration } from './speech.type.js';
 
 @Resolver()
 export class SpeechResolver {
-  @Metered('tts', 'tts')
+  @Metered('tts')
   @Mutation(() => SpeechGeneration, {
     description: 'Speaks a text. With `async` it returns the job at once.',
   })

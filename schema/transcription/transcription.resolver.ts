@@ -38,7 +38,7 @@ function modelInputs(text: string): Record<string, unknown> {
 
 @Resolver()
 export class TranscriptionResolver {
-  @Metered('stt', 'stt')
+  @Metered('stt')
   @Mutation(() => TranscriptionGeneration, {
     description: 'Transcribes a recording. With `async` it returns the job at once.',
   })

@@ -7,7 +7,7 @@ import { VideoGeneration } from './video.type.js';
 
 @Resolver()
 export class VideoResolver {
-  @Metered('video', 'video')
+  @Metered('video')
   @Mutation(() => VideoGeneration, {
     description: 'Generates a video. With `async` (recommended) it returns the job at once.',
   })

@@ -8,7 +8,13 @@ import {
 import { createAudio, type Audio } from '../audio/index.js';
 import { readMcpFile, RULES_OF_TOOLS } from '../agents/index.js';
 import type { Config } from '../config/index.js';
-import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
+import {
+  createDatabase,
+  noteKafka,
+  openInstallation,
+  type Database,
+  type Installation,
+} from '../database/index.js';
 import {
   createInProcessBus,
   createKafkaBus,
@@ -97,7 +103,7 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
   const access = openAccess({ config, logger, closers, telemetry, database, plans });
   const traces = telemetry.tracer === null ? null : createTraceLookup(database);
   watchDatabase(telemetry.metrics, database, TOOLS);
-  if (config.kafka) await database.system.query('UPDATE installation SET kafka = true WHERE NOT kafka');
+  if (config.kafka) await noteKafka(database);
   const bus = openBus({ config, logger, closers, telemetry, database });
   const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
   return { ...opened, ...models, ...access, mcpServers };

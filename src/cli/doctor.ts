@@ -11,6 +11,7 @@ import { createModelCatalogue } from '../models/index.js';
 import { askUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
+import { LOOK } from './doctor.queries.js';
 
 /** What was looked at, and what was found. */
 export interface Check {
@@ -38,9 +39,7 @@ async function check(name: string, look: () => Promise<string>): Promise<Check> 
 }
 
 async function lookAtDatabase(database: Database): Promise<string> {
-  const rows = await database.system.query<{ version: string; organizations: number }>(
-    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`,
-  );
+  const rows = await database.system.query<{ version: string; organizations: number }>(LOOK);
   return `PostgreSQL ${rows[0]?.version}, ${rows[0]?.organizations} organizations`;
 }
 

@@ -70,6 +70,3 @@ export interface Database {
   healthy(): Promise<boolean>;
   close(): Promise<void>;
 }
-
-/** The database without its entities: what the command line uses, so that it need not load an ORM. */
-export type SystemDatabase = Omit<Database, 'orm' | 'tenant' | 'allTenants'>;

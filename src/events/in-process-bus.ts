@@ -3,6 +3,7 @@ import type { Database } from '../database/database.types.js';
 import { deliver, deliverBroadcast, reasonOf } from './deliver.js';
 import type { BusHandler, RetryState } from './deliver.js';
 import type { Bus, BusMessage, Topic } from './events.types.js';
+import { DEAD_LETTER } from './event.queries.js';
 
 interface Subscriber {
   topics: ReadonlySet<Topic>;
@@ -10,11 +11,6 @@ interface Subscriber {
   handler: BusHandler;
   retryState: RetryState;
 }
-
-const DEAD_LETTER = {
-  name: 'dead_letter_insert',
-  text: 'INSERT INTO dead_letters (topic, key, consumer_group, event, error) VALUES ($1, $2, $3, $4, $5)',
-};
 
 /**
  * The bus without Kafka. A named group's messages are handled in the process whose relay claimed them: run a relay only where every

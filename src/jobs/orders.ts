@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../database/database.types.js';
 import type { JobOrders } from './jobs.types.js';
-import type { ClaimedJob } from './moves/claim.js';
-import { forgetOrder, noteOrder } from './moves/orders.js';
+import type { ClaimedJob } from './moves/claim.queries.js';
+import { forgetOrder, noteOrder } from './moves/orders.queries.js';
 
 interface JobOrdersOptions {
   claimed: ClaimedJob;

@@ -7,10 +7,10 @@ import { ApiError } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
 import type { FileService } from '../files/files.types.js';
 import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
-import type { ClaimedJob } from './moves/claim.js';
-import { failJob } from './moves/finish.js';
-import { forgetOrders } from './moves/orders.js';
-import { requeueJobs } from './moves/requeue.js';
+import type { ClaimedJob } from './moves/claim.queries.js';
+import { failJob } from './moves/finish.queries.js';
+import { forgetOrders } from './moves/orders.queries.js';
+import { requeueJobs } from './moves/requeue.queries.js';
 import { createJobOrders } from './orders.js';
 
 /** Why an attempt was stopped from outside. */

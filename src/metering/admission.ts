@@ -4,7 +4,7 @@ import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
 import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
-import { ADMIT, encode } from './admission-rows.js';
+import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';

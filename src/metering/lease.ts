@@ -1,20 +1,10 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
+import { HEARTBEAT, SWEEP } from './metering.queries.js';
 
 /** A process that did not renew its lease for this long is lost, and its reservations are given back. */
 export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 5_000;
-
-const HEARTBEAT = {
-  name: 'penstock_heartbeat',
-  text: 'SELECT penstock_heartbeat($1, $2, $3)',
-  repeatable: true,
-} as const;
-const SWEEP = {
-  name: 'penstock_sweep',
-  text: 'SELECT penstock_sweep($1) AS released',
-  repeatable: true,
-} as const;
 
 export interface LeaseOptions {
   database: Pick<Database, 'system'>;

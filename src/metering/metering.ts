@@ -12,7 +12,7 @@ import { returnSlots } from './return-slots.js';
 import { createSettledBefore } from './settled-before.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
-import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
+import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
 import { listUsage } from './usage.js';
 
 export interface MeteringOptions {

@@ -1,10 +1,6 @@
 import type { Database } from '../database/index.js';
 import type { Metering } from './metering.types.js';
-
-const SETTLED = {
-  name: 'penstock_settled',
-  text: `UPDATE usage_ledger SET given = true WHERE operation_id = $1 AND state = 'settled' RETURNING 1`,
-};
+import { SETTLED } from './metering.queries.js';
 
 /**
  * How operations of the past were settled: the settlement of one that is settled says how, and changes nothing. What is told of here is

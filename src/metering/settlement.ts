@@ -11,6 +11,7 @@ import type { AdmissionRequest, Metering, Settlement, SettlementEvent } from './
 import { OpenOperations } from './open-operations.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
+import { TAKE_BACK } from './metering.queries.js';
 
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
 export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
@@ -55,8 +56,6 @@ interface SettlementOptions {
   logger: Logger;
   eventsHeard: boolean;
 }
-
-const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_take_back($1)' };
 
 /**
  * Takes charges back whose callers were told 503 while PostgreSQL did not answer, where it had taken them all the same. Tried until it

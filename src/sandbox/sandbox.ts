@@ -48,10 +48,10 @@ export function createSandbox({
     chat: createSandboxChat({ tokenizer, eyes: createSandboxEyes({ pictures, egress }), rules: toolRules }),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     image: createSandboxImage(imaging),
-    edit: createSandboxEditor(pictures),
+    image_edit: createSandboxEditor(pictures),
     video: createSandboxVideo({ imaging, studio }),
-    speech: createSandboxSpeech(sound),
-    transcription: createSandboxTranscription(sound),
+    tts: createSandboxSpeech(sound),
+    stt: createSandboxTranscription(sound),
     music: createSandboxMusic(sound),
     afterDelay,
     close() {

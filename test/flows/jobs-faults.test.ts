@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/contract/errors.js';
-import { createCompletion } from '../../src/jobs/moves/complete.js';
-import { failJob } from '../../src/jobs/moves/finish.js';
-import { requeueJobs, sweepJobs } from '../../src/jobs/moves/requeue.js';
-import { renewLeases, writeProgress } from '../../src/jobs/moves/running.js';
+import { createCompletion } from '../../src/jobs/moves/complete.queries.js';
+import { failJob } from '../../src/jobs/moves/finish.queries.js';
+import { requeueJobs, sweepJobs } from '../../src/jobs/moves/requeue.queries.js';
+import { renewLeases, writeProgress } from '../../src/jobs/moves/running.queries.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { claimImages, createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';

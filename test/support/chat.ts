@@ -92,7 +92,13 @@ export async function createChatEngine(
     metering,
     files: files.service,
     tokenizer,
-    chat: createChatService({ ...shared, inputs, files: files.service, search }),
+    chat: createChatService({
+      ...shared,
+      inputs,
+      files: files.service,
+      search,
+      documents: { extract: () => Promise.reject(new Error('No file is given here')) },
+    }),
     embeddings: createEmbeddingService(shared),
     async createOrg(planCode = 'business_monthly') {
       const org = await createOrganizationService({ database, plans }).create({

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/database.types.js';
 import type { PassageKey, PassageScope } from './nearest.js';
+import { COUNTS, RANKED } from './retrieval.queries.js';
 
 const MAX_WORDS = 32;
 /** Passages that are ranked for one question. Ranking costs some 30 µs a passage, and words that stand everywhere tell them apart badly. */
@@ -9,28 +10,6 @@ const MAX_RANKED = 200;
 const MAX_TOGETHER = 2;
 /** Agents whose common words are remembered. */
 const MAX_SHELVES = 1000;
-
-/** A question is read once for each term, not once for each passage that is looked at (here and below). */
-const COUNTS = {
-  name: 'knowledge_word_counts',
-  text: `SELECT t.nth::int - 1 AS nth, (
-      SELECT count(*)::int FROM (
-        SELECT 1 FROM knowledge_chunks c
-        WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ t.wanted LIMIT $4
-      ) found
-    ) AS passages FROM (
-      SELECT nth, to_tsquery('simple', term) AS wanted FROM unnest($3::text[]) WITH ORDINALITY u (term, nth) OFFSET 0
-    ) t`,
-};
-
-const RANKED = {
-  name: 'knowledge_full_text',
-  text: `SELECT c.file_id AS "fileId", c.position FROM (
-      SELECT file_id, position, search FROM knowledge_chunks
-      WHERE org_id = $1 AND agent_id = $2 AND search @@ (SELECT to_tsquery('simple', $3)) LIMIT $5
-    ) c JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-    ORDER BY ts_rank_cd(c.search, (SELECT to_tsquery('simple', $4)), 1) DESC, c.file_id, c.position LIMIT $6`,
-};
 
 /** They stand in most passages: ranking all of those costs much and tells nothing. */
 const STOP_WORDS = new Set(

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Database, Sql } from '../../database/database.types.js';
 import { vectorOf, VectorTable } from './vectors.js';
+import { VECTORS, VECTOR_TYPE, nearest } from './retrieval.queries.js';
 
 /** Names a passage. */
 export interface PassageKey {
@@ -23,23 +24,14 @@ export interface NearestPassages {
 
 /** By the database where it has pgvector (src/database/vectors.ts), else in this process. */
 export async function openNearest(database: Database): Promise<NearestPassages> {
-  const [column] = await database.system.query<{ type: string }>(
-    `SELECT format_type(atttypid, NULL) AS type FROM pg_attribute
-     WHERE attrelid = 'knowledge_chunks'::regclass AND attname = 'nearby' AND NOT attisdropped`,
-  );
+  const [column] = await database.system.query<{ type: string }>(VECTOR_TYPE);
   return column === undefined
     ? createScan(database.system)
     : createDatabaseScan(database.system, column.type);
 }
 
 function createDatabaseScan(sql: Sql, type: string): NearestPassages {
-  const statement = {
-    name: 'knowledge_nearest',
-    text: `SELECT c.file_id AS "fileId", c.position FROM knowledge_chunks c
-      JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-      WHERE c.org_id = $1 AND c.agent_id = $2 AND c.nearby <=> $3::${type} < 0.95
-      ORDER BY c.nearby <=> $3::${type}, c.file_id, c.position LIMIT $4`,
-  };
+  const statement = nearest(type);
   return {
     nearest({ orgId, agentId }, query, limit) {
       const vector = new Int8Array(vectorOf(query));
@@ -47,10 +39,6 @@ function createDatabaseScan(sql: Sql, type: string): NearestPassages {
     },
   };
 }
-
-const VECTORS = `SELECT c.file_id, c.position, c.embedding FROM knowledge_chunks c
-  JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-  WHERE c.org_id = $1 AND c.agent_id = $2 AND c.embedding IS NOT NULL`;
 
 /** Vectors kept at hand by one process. */
 const CACHE_BYTES = 128 * 1024 * 1024;

@@ -16,7 +16,7 @@ import { parseChunk, RefusedFields, UpstreamError } from '../../providers/index.
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { Tokenizer } from '../../text/tokenizer.js';
 import { RunFault } from '../runs/run.fault.js';
-import type { EndedOperation } from '../runs/run.moves.js';
+import type { EndedOperation } from '../runs/run.moves.queries.js';
 import type { RunMeter } from '../runs/run.meter.js';
 import { carriedFields, messagesFor } from './prompt-messages.js';
 import type { ConventionPrompt } from './prompt-messages.js';

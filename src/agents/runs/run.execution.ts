@@ -19,7 +19,7 @@ import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
 import { UNOBSERVED } from './run.observer.js';
 import type { RunObserver } from './run.observer.js';
-import type { Hold, RunWriter } from './run.moves.js';
+import type { Hold, RunWriter } from './run.moves.queries.js';
 import { materialOf } from './run.material.js';
 import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
 import type { RunRow } from './run.row.js';

@@ -8,7 +8,7 @@ import type { Metering, OperationRequest, TokenPrice } from '../../metering/inde
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
-import type { EndedOperation } from './run.moves.js';
+import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
 /**

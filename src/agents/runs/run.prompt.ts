@@ -4,6 +4,7 @@ import type { FileService } from '../../files/index.js';
 import type { Memory, Passage } from '../agents.types.js';
 import type { RunRow } from './run.row.js';
 import { markUntrusted, UNTRUSTED_NOTICE } from './untrusted.js';
+import { EARLIER } from './run.queries.js';
 
 /** Heads of what is put into the prompt; the sandbox's model knows them by these words. */
 export const MEMORY_HEAD = 'What the user told you in earlier conversations:';
@@ -12,9 +13,6 @@ export const KNOWLEDGE_HEAD = 'Passages from the knowledge files:';
 /** How much of a session's earlier runs goes into the prompt. */
 const MAX_EARLIER = 20;
 const MAX_EARLIER_LENGTH = 60_000;
-
-const EARLIER = `SELECT input, output, created_at FROM agent_runs
-  WHERE org_id = $1 AND agent_id = $2 AND session_id = $3 AND id < $4 AND status = 'completed' ORDER BY id DESC LIMIT $5`;
 
 interface EarlierRun {
   input: string;

@@ -4,7 +4,7 @@ import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway, RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
-import type { Hold, RunWriter, Work } from './run.moves.js';
+import type { Hold, RunWriter, Work } from './run.moves.queries.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
 import { persist } from './run.write.js';
 import { markUntrusted } from './untrusted.js';

@@ -6,7 +6,7 @@ import type { Permit } from '../../processes/index.js';
 import { RunExecution } from './run.execution.js';
 import { isDatabaseAway } from './run.fault.js';
 import type { ExecutionOptions, Workshop } from './run.execution.js';
-import { claimRuns, createRunWriter, requeueRuns, renewRuns, sweepRuns } from './run.moves.js';
+import { claimRuns, createRunWriter, requeueRuns, renewRuns, sweepRuns } from './run.moves.queries.js';
 
 /** Takes runs and executes them. */
 export interface RunWorker {

@@ -8,7 +8,7 @@ import type { KnowledgeService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
 import type { AgentWork } from '../work/work-pool.js';
 import type { RunMeter } from '../runs/run.meter.js';
-import type { EndedOperation } from '../runs/run.moves.js';
+import type { EndedOperation } from '../runs/run.moves.queries.js';
 
 /** What the tools work with. */
 export interface ToolParts {

@@ -23,8 +23,8 @@ export function countPrompt(
   tokenizer: Tokenizer,
 ): number | Promise<number> {
   const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
-  const fixed =
-    request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
+  const seen = request.images + request.attachments;
+  const fixed = request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + seen * model.imageTokens;
   const texts = [...request.texts, ...allowedTexts(request, model)];
   const counted = countTexts(texts, { tokenizer, limit: window - fixed });
   return typeof counted === 'number'

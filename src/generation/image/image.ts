@@ -1,14 +1,13 @@
-import type { Logger } from 'pino';
 import type { Imaging, RasterImage } from '../../imaging/index.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService, StoredFile } from '../../files/index.js';
 import type { Job, JobContext, JobOutcome } from '../../jobs/jobs.types.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
 import { engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
 import type { ImageInput } from './input.js';
+import { IMAGE } from './kind.js';
 import { asUpstreamMade } from '../pipeline/upstream-made.js';
 import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
@@ -18,13 +17,7 @@ import { NO_TOKENS } from '../pipeline/no-tokens.js';
 import { createRouter } from '../pipeline/routing.js';
 import type { Router } from '../pipeline/routing.js';
 
-export interface ImageKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  imaging: Imaging;
-  logger: Logger;
-}
+export type ImageKindOptions = Pick<JobKindOptions, 'models' | 'providers' | 'files' | 'imaging' | 'logger'>;
 
 /** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
 const MAKING_SHARE = 90;
@@ -41,14 +34,7 @@ interface ImageItem {
 export function createImageKind(given: ImageKindOptions): GenerationKind<ImageInput> {
   const options = { ...given, router: createRouter(given) };
   return {
-    tool: 'image',
-    endpoint: 'image',
-    scope: 'image',
-    modelType: 'image',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: null,
-    failureMessage: 'Generation failed',
+    ...IMAGE,
     parse: (body, model) => {
       const input = parseImageInput(body);
       checkImageInput(input, { model, can: engineOf(given.providers, 'image', model)?.capabilities });

@@ -1,16 +1,13 @@
-import type { Audio } from '../../audio/index.js';
-import type { Logger } from 'pino';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { easeProgress } from '../image/progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
 import { checkMusicInput, parseMusicInput } from './input.js';
 import type { MusicInput } from './input.js';
+import { MUSIC } from './kind.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import { createRouter } from '../pipeline/routing.js';
 import type { Routed, Router } from '../pipeline/routing.js';
@@ -18,14 +15,10 @@ import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat } from '../pipeline/sound-output.js';
 import { priceOfUnits } from '../pipeline/unit-price.js';
 
-export interface MusicKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  audio: Audio;
-  logger: Logger;
-}
+export type MusicKindOptions = Pick<
+  JobKindOptions,
+  'models' | 'providers' | 'files' | 'inputs' | 'audio' | 'logger'
+>;
 
 const MAX_SOURCE_SECONDS = 3600;
 /** Playing counts as this much of a job's progress. */
@@ -35,14 +28,7 @@ const PLAYING_SHARE = 92;
 export function createMusicKind(given: MusicKindOptions): GenerationKind<MusicInput> {
   const options = { ...given, router: createRouter(given) };
   return {
-    tool: 'music',
-    endpoint: 'music',
-    scope: 'music',
-    modelType: 'music',
-    timeLimitMs: 600_000,
-    concurrency: 1,
-    exhaustedMessage: 'Music track limit exceeded',
-    failureMessage: 'Generation failed',
+    ...MUSIC,
     parse: (body, model) =>
       parseMusicInput(body, model, engineOf(given.providers, 'music', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),

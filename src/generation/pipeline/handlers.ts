@@ -3,6 +3,7 @@ import type { JobHandler } from '../../jobs/jobs.types.js';
 import type { ModelCatalogue } from '../../models/models.types.js';
 import type { ProviderRegistry } from '../../providers/index.js';
 import type { GenerationKind } from '../generation.types.js';
+import type { KindJob } from '../kind.types.js';
 
 /** What a worker runs for each kind of generation. */
 export function jobHandlersOf(
@@ -10,10 +11,10 @@ export function jobHandlersOf(
   { models, providers }: { models: ModelCatalogue; providers: ProviderRegistry },
 ): JobHandler[] {
   return kinds.map((kind) => ({
-    tool: kind.tool,
-    concurrency: kind.concurrency,
-    timeLimitMs: kind.timeLimitMs,
-    failureMessage: kind.failureMessage,
+    tool: kind.name,
+    concurrency: kind.job.concurrency,
+    timeLimitMs: kind.job.timeLimitMs,
+    failureMessage: kind.job.failureMessage,
     ...(kind.withdraw === undefined ? {} : { withdraw: kind.withdraw }),
     async run(context) {
       // The catalogue may have been read anew since the job was made.

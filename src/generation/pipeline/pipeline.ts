@@ -12,7 +12,7 @@ import type { GenerationOptions } from './pipeline.types.js';
 /** Admission, job, waiting and answer of every kind of generation, in the order of decisions 1. */
 export function createGenerationService(options: GenerationOptions): GenerationService {
   const { models, jobs, files } = options;
-  const kinds = new Map(options.kinds.map((kind) => [kind.tool, kind]));
+  const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
   const kindOf = (tool: Tool) => {
     const kind = kinds.get(tool);
     if (kind === undefined) throw new Error(`No generation kind for ${tool}`);

@@ -1,6 +1,8 @@
 import { storageLimitOf } from '../../access/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
+import { endpointOf } from '../../contract/words.js';
+import type { LimitedEndpoint } from '../../contract/words.js';
 import type { Job } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { OperationRequest } from '../../metering/metering.types.js';
@@ -38,7 +40,7 @@ export function createStarter(
   const { metering, models, jobs, storage } = options;
 
   return async (kind, call, body) => {
-    const { endpoint } = kind;
+    const endpoint = endpointOf(kind.name);
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
     const { orgId, plan } = call.principal;
     const isFull = storage.fault(orgId, storageLimitOf(plan));
@@ -90,18 +92,19 @@ async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promi
 }
 
 /** A fault of this side (a full disk) is told as the endpoint tells its own (contract 7.4). */
-function failed({ failureMessage }: AnyKind, error: unknown): never {
+function failed({ job: { failureMessage } }: AnyKind, error: unknown): never {
   throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
 }
 
 function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
+  const { exhaustedMessage } = kind.job;
   return {
     id: operationId,
-    kind: kind.tool,
+    kind: kind.name,
     price: kind.price(input, model),
     model: model.id,
     jobId,
-    ...(kind.exhaustedMessage === null ? {} : { exhaustedMessage: kind.exhaustedMessage }),
+    ...(exhaustedMessage === null ? {} : { exhaustedMessage }),
   };
 }
 
@@ -110,7 +113,7 @@ interface Admission {
   /** Those that the request took so far. */
   slots: CallSlots;
   /** Taken in the same statement. */
-  windows: { endpoint?: GenerationKind<unknown>['endpoint'] };
+  windows: { endpoint?: LimitedEndpoint | undefined };
 }
 
 /** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
@@ -151,7 +154,7 @@ async function createJob(options: StartOptions, call: CallContext, draft: Draft)
     return await options.jobs.create({
       id: draft.jobId,
       principal: call.principal,
-      tool: kind.tool,
+      tool: kind.name,
       model: model.id,
       modelTier: model.tier,
       multiplier: model.multiplier,

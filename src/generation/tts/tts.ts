@@ -1,60 +1,44 @@
 import { characterCount } from '../../text/characters.js';
-import type { Audio } from '../../audio/index.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { invalid } from '../../contract/errors.js';
-import type { Logger } from 'pino';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { Model } from '../../models/models.types.js';
 import type { KnownSpeech, ProviderRegistry } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { easeProgress } from '../image/progress.js';
 import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
 import { createRouter } from '../pipeline/routing.js';
 import type { Routed, Router } from '../pipeline/routing.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
-import { checkSpeechInput, parseSpeechInput } from './input.js';
-import type { SpeechInput } from './input.js';
-import type { SpokenTexts } from './spoken-texts.js';
+import { checkTtsInput, parseTtsInput } from './input.js';
+import type { TtsInput } from './input.js';
+import { TTS } from './kind.js';
 import { priceOfUnits } from '../pipeline/unit-price.js';
 
-export interface SpeechKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  audio: Audio;
-  spoken: SpokenTexts;
-  logger: Logger;
-}
+export type TtsKindOptions = Pick<
+  JobKindOptions,
+  'models' | 'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger'
+>;
 
 const MAX_SAMPLE_SECONDS = 600;
 /** Speaking counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
 
 /** POST /audio/speech (contract 4.6). */
-export function createSpeechKind(given: SpeechKindOptions): GenerationKind<SpeechInput> {
+export function createTtsKind(given: TtsKindOptions): GenerationKind<TtsInput> {
   const options = { ...given, router: createRouter(given) };
   return {
-    tool: 'tts',
-    endpoint: 'tts',
-    scope: 'tts',
-    modelType: 'tts',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: 'TTS character limit exceeded',
-    failureMessage: 'Generation failed',
-    parse: (body, model) =>
-      parseSpeechInput(body, model, engineOf(given.providers, 'speech', model)?.capabilities),
+    ...TTS,
+    parse: (body, model) => parseTtsInput(body, model, engineOf(given.providers, 'tts', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
-      await run(options, context, { input: params as unknown as SpeechInput, model }),
+      await run(options, context, { input: params as unknown as TtsInput, model }),
     usage: (charged, remaining, job) => ({
       chars_used: (charged.tts_chars ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -64,10 +48,10 @@ export function createSpeechKind(given: SpeechKindOptions): GenerationKind<Speec
 }
 
 async function prepare(
-  options: SpeechKindOptions,
+  options: TtsKindOptions,
   call: CallContext,
-  { input, jobId }: { input: SpeechInput; jobId: string },
-): Promise<{ input: SpeechInput; fileIds: string[] }> {
+  { input, jobId }: { input: TtsInput; jobId: string },
+): Promise<{ input: TtsInput; fileIds: string[] }> {
   if (typeof input.reference_audio !== 'string') return { input, fileIds: [] };
   const stored = await storeInputAudio(options, call, {
     value: input.reference_audio,
@@ -81,12 +65,12 @@ async function prepare(
 }
 
 interface Work {
-  input: SpeechInput;
+  input: TtsInput;
   model: Model;
 }
 
 async function run(
-  options: SpeechKindOptions & { router: Router },
+  options: TtsKindOptions & { router: Router },
   context: JobContext,
   work: Work,
 ): Promise<JobOutcome> {
@@ -113,7 +97,7 @@ async function run(
 }
 
 async function speak(
-  options: SpeechKindOptions & { router: Router },
+  options: TtsKindOptions & { router: Router },
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
 ): Promise<Routed<SoundInFormat & SpeechKnown>> {
@@ -128,9 +112,9 @@ async function speak(
       : undefined;
   try {
     return await callEngine(options.router, model, {
-      kind: 'speech',
+      kind: 'tts',
       job: context,
-      check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
+      check: (target, { capabilities: can }) => checkTtsInput(input, { model: target, can }),
       ask: async (speech, orders) => {
         const made = await speech.doGenerate({
           orders,
@@ -163,7 +147,7 @@ interface SpeechKnown {
 function soundOf({
   audio,
   providerMetadata,
-}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade & SpeechKnown {
+}: Awaited<ReturnType<Engine<'tts'>['doGenerate']>>): SoundMade & SpeechKnown {
   const { durationSeconds, fingerprint, said } = providerMetadata?.['penstock'] ?? {};
   const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
   const isKnown = seconds !== null && typeof fingerprint === 'string' && typeof said === 'string';

@@ -1,36 +1,30 @@
-import type { Logger } from 'pino';
 import { invalid } from '../../contract/errors.js';
 import { fileReference } from '../../files/index.js';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { FileService } from '../../files/files.types.js';
 import { UnreadableImageError } from '../../imaging/index.js';
-import type { Imaging } from '../../imaging/index.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
-import type { ProviderRegistry, VideoCallOptions } from '../../providers/index.js';
+import type { VideoCallOptions } from '../../providers/index.js';
 import { UnreadableVideoError } from '../../video/index.js';
 import type { Video, VideoFacts } from '../../video/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { easeProgress } from '../image/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
 import { createRouter } from '../pipeline/routing.js';
 import type { Routed, Router } from '../pipeline/routing.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './input.js';
 import type { VideoInput } from './input.js';
+import { VIDEO } from './kind.js';
 import { storeSourceImage, storeSourceVideo } from './source.js';
 
-export interface VideoKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  imaging: Imaging;
-  video: Video;
-  logger: Logger;
-}
+export type VideoKindOptions = Pick<
+  JobKindOptions,
+  'models' | 'providers' | 'files' | 'inputs' | 'imaging' | 'video' | 'logger'
+>;
 
 /** Filming counts as this much of a job's progress. */
 const FILMING_SHARE = 95;
@@ -39,15 +33,7 @@ const FILMING_SHARE = 95;
 export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoInput> {
   const options = { ...given, router: createRouter(given) };
   return {
-    tool: 'video',
-    endpoint: 'video',
-    scope: 'video',
-    modelType: 'video',
-    // A minute of 4k at 60 frames a second is 3,600 large frames.
-    timeLimitMs: 3_600_000,
-    concurrency: 1,
-    exhaustedMessage: null,
-    failureMessage: 'Generation failed',
+    ...VIDEO,
     parse: (body, model) =>
       parseVideoInput(body, model, engineOf(given.providers, 'video', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),

@@ -1,4 +1,4 @@
-import type { KnownSpeech } from '../../providers/transcription.types.js';
+import type { KnownSpeech } from '../../providers/stt.types.js';
 import type { Samples } from '../../audio/index.js';
 import { levelsOf } from './envelope.js';
 import type { Envelope } from './envelope.js';

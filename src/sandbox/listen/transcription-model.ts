@@ -1,6 +1,6 @@
 import { UnreadableAudioError } from '../../audio/index.js';
 import { UpstreamError } from '../../providers/providers.types.js';
-import type { TranscriptionModel } from '../../providers/transcription.types.js';
+import type { SttModel } from '../../providers/stt.types.js';
 import { abortedError } from '../../providers/index.js';
 import type { Sound } from '../sound/sound.types.js';
 import { followDirective } from '../directive/follow-directive.js';
@@ -9,7 +9,7 @@ import { followDirective } from '../directive/follow-directive.js';
 const MAX_SECONDS = 24 * 3600;
 
 /** Transcription made here: segments and speakers are heard; words are known for the sandbox voice's own sound only. */
-export function createSandboxTranscription(sound: Sound): () => TranscriptionModel {
+export function createSandboxTranscription(sound: Sound): () => SttModel {
   return () => ({
     capabilities: {
       words: true,

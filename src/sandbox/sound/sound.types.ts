@@ -1,5 +1,5 @@
 import type { AudioFormat, MadeAudio } from '../../audio/index.js';
-import type { KnownSpeech } from '../../providers/transcription.types.js';
+import type { KnownSpeech } from '../../providers/stt.types.js';
 import type { PresetVoice, VoiceEngine } from '../voice/voices.js';
 
 export interface SpeakTask {

@@ -1,5 +1,5 @@
 import type { AudioFormat } from '../../audio/index.js';
-import type { SpeechModel } from '../../providers/speech.types.js';
+import type { TtsModel } from '../../providers/tts.types.js';
 import { abortedError } from '../../providers/index.js';
 import { findDirective } from '../directive/directive.js';
 import { followDirective } from '../directive/follow-directive.js';
@@ -9,7 +9,7 @@ import { PRESET_VOICES } from './voices.js';
 import type { VoiceEngine } from './voices.js';
 
 /** Speech made here: the same text, voice, speed and seed give the same sound. */
-export function createSandboxSpeech(sound: Sound): (modelId: string) => SpeechModel {
+export function createSandboxSpeech(sound: Sound): (modelId: string) => TtsModel {
   return (modelId) => ({
     specificationVersion: 'v4',
     provider: 'sandbox',
