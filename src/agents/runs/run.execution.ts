@@ -5,8 +5,8 @@ import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { actFor } from '../../processes/index.js';
-import type { Place } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
+import type { Permit } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { KnowledgeService, MemoryService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
@@ -49,9 +49,9 @@ export interface Workshop {
 }
 
 /** Where one run is worked on. */
-export interface RunPlace extends Workshop {
-  /** The worker's place that it holds. */
-  place: Place;
+export interface RunParts extends Workshop {
+  /** The permit that it holds. */
+  permit: Permit;
 }
 
 const TOOL_TIMEOUT_MS = 60_000;
@@ -73,16 +73,16 @@ export class RunExecution {
   constructor(
     private readonly options: ExecutionOptions,
     private readonly run: RunRow,
-    private readonly workshop: RunPlace,
+    private readonly workshop: RunParts,
   ) {
     this.hold = { workerId: workshop.workerId, orgId: run.org_id, id: run.id, fence: run.fence };
     this.observe = options.observe ?? UNOBSERVED;
-    this.ended = actFor(run.org_id, async () => await this.observed(), workshop.place);
+    this.ended = runForOrg(run.org_id, async () => await this.observed(), workshop.permit);
   }
 
-  /** It waits for time alone: its place is others' meanwhile. */
+  /** Whether it only waits for time to pass, without its permit. */
   get rests(): boolean {
-    return !this.workshop.place.held;
+    return !this.workshop.permit.held;
   }
 
   /** Stops at the next boundary of a round. */
@@ -232,7 +232,7 @@ export class RunExecution {
       const { org_id: orgId, agent_id: agentId, end_user: endUser, id: runId, input: text } = run;
       await options.memory.remember({ orgId, agentId, endUser, runId, text }).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error;
-        options.logger.warn({ err: error, runId }, 'a run could not be remembered');
+        options.logger.warn({ err: error, runId }, 'the memories of a run could not be stored');
       });
     }
     await session.end('completed', answer.text, { operations, tokens, steps });

@@ -11,7 +11,7 @@ import type { NewStep, PendingCall, RunState } from './run.types.js';
 import { markUntrusted } from './run.prompt.js';
 
 const RETRY_MS = 300;
-const PATIENCE_MS = 20_000;
+const RETRY_FOR_MS = 20_000;
 
 export interface SessionOptions {
   writer: RunWriter;
@@ -169,7 +169,7 @@ function toldOf(text: string, source: string | undefined): string {
  * answer may have been lost.
  */
 export async function persist(write: () => Promise<boolean>, logger: Logger): Promise<boolean> {
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + RETRY_FOR_MS;
   for (;;) {
     try {
       return await write();

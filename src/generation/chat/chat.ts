@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { actFor } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../../providers/index.js';
 import { createChatAdmission } from './admission.js';
@@ -72,7 +72,7 @@ function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
     const { chat: upstream } = provider;
-    return actFor(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+    return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
   });
   return answered.then(
     (found) => receive(parts, live, found),

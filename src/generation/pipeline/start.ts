@@ -1,6 +1,6 @@
 import { storageLimitOf } from '../../access/index.js';
 import { withinInputTime } from '../../files/index.js';
-import { actFor } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { endpointOf } from '../../contract/words.js';
@@ -206,6 +206,6 @@ export async function readInputs<T>(
   read: (reading: CallContext) => Promise<T>,
 ): Promise<T> {
   return await withinInputTime(call.signal, (signal) =>
-    actFor(call.principal.orgId, () => read({ ...call, signal })),
+    runForOrg(call.principal.orgId, () => read({ ...call, signal })),
   );
 }

@@ -99,7 +99,10 @@ export function createUpstreams({ models, providers, logger }: UpstreamsOptions)
           }
         } catch (error) {
           if (isRefusedElsewhere(error, { isFallback: target !== model })) {
-            logger.warn({ model: target.id, reason: (error as Error).message }, 'a fallback is passed over');
+            logger.warn(
+              { model: target.id, reason: (error as Error).message },
+              'a fallback model was skipped',
+            );
             continue;
           }
           if (!mayGoOn(error)) throw error;

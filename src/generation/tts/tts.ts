@@ -134,7 +134,7 @@ async function speak(
   }
 }
 
-/** What the sandbox tells of its voice is remembered, so that it is known again. */
+/** What a model tells of its speech so that a transcription recognises it (only the sandbox does). */
 interface SpeechKnown {
   known: KnownSpeech | null;
 }
@@ -143,12 +143,12 @@ function soundOf({
   audio,
   providerMetadata,
 }: Awaited<ReturnType<Engine<'tts'>['doGenerate']>>): SoundMade & SpeechKnown {
-  const { durationSeconds, soundPrint, said } = providerMetadata?.['penstock'] ?? {};
+  const { durationSeconds, fingerprint, said } = providerMetadata?.['penstock'] ?? {};
   const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
-  const isKnown = seconds !== null && typeof soundPrint === 'string' && typeof said === 'string';
+  const isKnown = seconds !== null && typeof fingerprint === 'string' && typeof said === 'string';
   return {
     bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
     durationSeconds: seconds,
-    known: isKnown ? { text: said, seconds, print: Buffer.from(soundPrint, 'base64') } : null,
+    known: isKnown ? { text: said, seconds, fingerprint: Buffer.from(fingerprint, 'base64') } : null,
   };
 }
