@@ -34,7 +34,7 @@ export async function readRequest(
   { request, call, face, convention, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
   const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-  const matched = face.router.match(method, path);
+  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
     const elsewhere = face.elsewhere(method, path);
