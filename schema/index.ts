@@ -8,6 +8,7 @@ export { ResponseInput } from './response/response.input.js';
 export { parseResponseEvent, responseBody } from './response/response.shape.js';
 export { ResponseEvent } from './response/response.type.js';
 export type { GraphqlContext } from './context.js';
+export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';
 export {
   enforce,

@@ -4,7 +4,6 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
-import type { Endpoint } from './mount.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
@@ -35,7 +34,7 @@ export async function readRequest(
   { request, call, face, convention, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
   const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-  const matched = face.router.match(method, path);
+  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
     const elsewhere = face.elsewhere(method, path);
@@ -141,8 +140,10 @@ async function receiveUpload(
   { request, call, incoming }: Pick<Incoming, 'request' | 'call' | 'incoming'>,
 ): Promise<Received> {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
-  if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
+  if (!isMultipart(contentType)) throw unsupported();
   if (limit === 'knowledge') {
+    // It goes to the disk as it comes; what is read whole is unpacked where the convention does so.
+    if (encoding !== 'identity') throw unsupported();
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
     // The file goes to the disk: only the fields are held.

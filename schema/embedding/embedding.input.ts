@@ -38,6 +38,6 @@ export class CreateEmbeddingsInput {
   @Field(() => String, { nullable: true, description: '`float`, or `base64` of little-endian float32.' })
   encodingFormat?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The caller's own end user." })
+  @Field(() => String, { nullable: true, description: "An id of the caller's end user." })
   user?: string | null;
 }

@@ -17,7 +17,7 @@ export class ModelResolver {
       | undefined,
     @Arg('provider', () => String, {
       nullable: true,
-      description: "Only one provider's models: what stands before the first `/` of their ids.",
+      description: 'Only models of this provider. The provider is the part of the id before the first `/`.',
     })
     provider: string | null | undefined,
     @Arg('tier', () => ModelTier, { nullable: true, description: 'Only models of one tier.' }) tier:
@@ -26,7 +26,7 @@ export class ModelResolver {
       | undefined,
     @Arg('available', () => Boolean, {
       nullable: true,
-      description: 'Only models whose provider is configured here (true) or is not (false).',
+      description: 'true: only models whose provider is configured here. false: only the other models.',
     })
     available: boolean | null | undefined,
   ): ModelObject[] {

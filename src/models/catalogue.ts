@@ -6,14 +6,9 @@ import type {
   ProviderRegistry,
   ProviderSettings,
 } from '../providers/index.js';
-import type { ModelType, Tier } from '../contract/words.js';
-import {
-  knownRows,
-  sandboxRows,
-  STANDARD_MODALITIES,
-  STANDARD_PRICING,
-  standardMultiplier,
-} from './model-rows.js';
+import { KIND, MODEL_TYPES } from '../contract/words.js';
+import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
+import { knownRows, sandboxRows, standardMultiplier } from './model-rows.js';
 import type { ModelRow } from './model-rows.js';
 import { createAliases } from './aliases.js';
 import type { Aliases } from './aliases.js';
@@ -24,19 +19,6 @@ const IMAGE_TOKENS = 1000;
 const DEFAULT_MUSIC_SECONDS = 47;
 const OTHER_SECONDS = 60;
 const SANDBOX_CREATED = Date.parse('2026-01-01') / 1000;
-
-const SANDBOX_DEFAULTS: Record<ModelType, Tier> = {
-  chat: 'basic',
-  embedding: 'basic',
-  image: 'standard',
-  image_edit: 'standard',
-  video: 'standard',
-  music: 'standard',
-  tts: 'standard',
-  stt: 'fast',
-};
-/** Edits that the sandbox's fast model does by default; the others go to its standard one (contract 4.3). */
-const FAST_OPERATIONS = new Set(['backgroundRemoval', 'superResolution', 'colorization']);
 
 const sandboxId = (type: ModelType, tier: Tier): string => `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
 const hundredths = (value: number): number => Math.round(value * 100);
@@ -53,10 +35,10 @@ function baseModel(row: ModelRow, created: number): Model {
     type: row.type,
     tier: row.tier,
     multiplier: hundredths(row.multiplier),
-    pricing: STANDARD_PRICING[row.type],
+    pricing: KIND[row.type].pricing,
     contextWindow: row.contextWindow ?? null,
     maxOutputTokens: row.maxOutputTokens ?? null,
-    modalities: row.modalities ?? STANDARD_MODALITIES[row.type],
+    modalities: row.modalities ?? KIND[row.type].modalities,
     imageTokens: IMAGE_TOKENS,
     default: false,
     available: false,
@@ -78,7 +60,7 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined, creat
     ownedBy: entry.ownedBy ?? base.ownedBy,
     tier: entry.tier,
     multiplier: hundredths(multiplier),
-    pricing: { ...STANDARD_PRICING[entry.type], ...entry.price },
+    pricing: { ...KIND[entry.type].pricing, ...entry.price },
     contextWindow: entry.contextWindow ?? base.contextWindow,
     maxOutputTokens: entry.maxOutputTokens ?? base.maxOutputTokens,
     modalities: entry.modalities ?? base.modalities,
@@ -123,8 +105,8 @@ function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]
   if (settings.sandbox) for (const model of sandbox) models.set(model.id, model);
   const faults: string[] = [];
   const defaults = new Map<ModelType, Model>();
-  for (const type of Object.keys(SANDBOX_DEFAULTS) as ModelType[]) {
-    const id = settings.defaults[type] ?? sandboxId(type, SANDBOX_DEFAULTS[type]);
+  for (const type of MODEL_TYPES) {
+    const id = settings.defaults[type] ?? sandboxId(type, KIND[type].sandbox.defaultTier);
     const model = models.get(id);
     if (model?.available && model.type === type) defaults.set(type, model);
     else if (settings.defaults[type] !== undefined)
@@ -265,12 +247,8 @@ class Catalogue implements ModelCatalogue {
 
   private defaultOf(type: ModelType, operation: string | undefined): Model {
     const { defaults, chosen, models } = this.snapshot;
-    if (
-      type === 'image_edit' &&
-      operation !== undefined &&
-      !chosen.has(type) &&
-      FAST_OPERATIONS.has(operation)
-    ) {
+    const { fastOperations }: KindDescriptor['sandbox'] = KIND[type].sandbox;
+    if (operation !== undefined && !chosen.has(type) && fastOperations?.includes(operation)) {
       const fast = models.get(sandboxId(type, 'fast'));
       if (fast) return fast;
     }

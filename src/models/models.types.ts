@@ -15,14 +15,15 @@ export interface Model {
   multiplier: number;
   /** Before the multiplier. Amounts in units with up to two decimals. */
   pricing: {
-    unit: '1k_tokens' | 'image' | 'edit' | 'second' | 'track' | 'character';
+    /** `second`, `track` …: that of the kind. */
+    unit: string;
     bucket: Bucket;
     amount: number;
     credits: number;
   };
   contextWindow: number | null;
   maxOutputTokens: number | null;
-  modalities: { input: string[]; output: string[] };
+  modalities: { input: readonly string[]; output: readonly string[] };
   /** Tokens that one image part counts as (chat). */
   imageTokens: number;
   /** The default of its type. */

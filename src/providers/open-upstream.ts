@@ -111,7 +111,7 @@ function openConvention(
     allowedTools: upstream.allowedTools ?? [],
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     takesTokenIds: native === null,
-    edit: (modelId) =>
+    image_edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },
         fields[modelId]?.inputs ?? {},
@@ -119,8 +119,8 @@ function openConvention(
     image:
       made?.image ??
       ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress, refused })),
-    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
-    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
+    tts: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
+    stt: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
     ...createProviderMedia({ upstream, native, outbound, headers, secrets }),
     close: async () => void (await Promise.all(parts.map((part) => part.close()))),
     retire: async () => void (await Promise.all(parts.map((part) => part.retire()))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
-import { MODEL_TYPES, TIERS } from '../contract/words.js';
+import { MODEL_TYPES, TIERS, tiersOf } from '../contract/words.js';
 import { NATIVE_DIALECTS } from './dialect.types.js';
 import type { NativeProvider } from './native/native-provider.types.js';
 import { omittableFields } from './native/omitted-fields.js';
@@ -21,9 +21,6 @@ import type { ConfiguredModel, ProviderSettings } from './providers.types.js';
 export const SANDBOX_ID = 'sandbox';
 
 const SUBSTITUTION = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-const MEDIA_TYPES = new Set(['tts', 'stt', 'image_edit']);
-const MEDIA_TIERS = new Set(['fast', 'standard', 'premium']);
-const GENERAL_TIERS = new Set(['basic', 'standard', 'powerful']);
 
 const id = z
   .string()
@@ -142,7 +139,7 @@ const model = z
     omit: omit.optional(),
     ...fieldsOfEntry,
   })
-  .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
+  .refine(({ type, tier }) => tiersOf(type).includes(tier), {
     message: 'is not a tier of this type',
     path: ['tier'],
   })

@@ -2,11 +2,11 @@ import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
 import type { DialectProvider, NativeDialect } from './dialect.types.js';
-import type { ImageEditor } from './image-edit.types.js';
+import type { ImageEditor, PixelEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
-import type { SpeechModel } from './speech.types.js';
-import type { TranscriptionModel } from './transcription.types.js';
+import type { TtsModel } from './tts.types.js';
+import type { SttModel } from './stt.types.js';
 import type { VideoModel } from './video.types.js';
 
 /** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
@@ -72,6 +72,14 @@ export interface RetryPolicy {
   backoffMs: number;
 }
 
+/** A generation whose work has not begun. */
+export interface DelayedJob {
+  inputParams: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+  /** 0 to 100. */
+  onProgress(percent: number): void;
+}
+
 /** One configured provider with what it is capable of. */
 export interface Provider {
   id: string;
@@ -82,14 +90,19 @@ export interface Provider {
   /** Makers' tools, by type, that the operator lets through to it although they cost money there. Default none. */
   allowedTools?: readonly string[];
   image?(modelId: string): ImageModel;
-  speech?(modelId: string): SpeechModel;
+  tts?(modelId: string): TtsModel;
   music?(modelId: string): MusicModel;
-  transcription?(modelId: string): TranscriptionModel;
+  stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
   /** Its embeddings take token ids: `providerOptions.penstock.input` goes in the place of the values. */
   takesTokenIds?: boolean;
-  edit?(modelId: string): ImageEditor;
+  image_edit?(modelId: string): ImageEditor | PixelEditor;
+  /**
+   * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
+   * Absent: no request asks for any.
+   */
+  afterDelay?<T>(job: DelayedJob, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

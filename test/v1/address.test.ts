@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { gzipSync, deflateRawSync, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -9,8 +11,17 @@ let key: string;
 
 beforeAll(async () => {
   server = await startPenstock({
-    providers: { aliases: { 'gpt-4o-mini': 'sandbox/chat-basic', 'claude-*': 'sandbox/chat-standard' } },
-    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
+    providers: {
+      aliases: {
+        'gpt-4o-mini': 'sandbox/chat-basic',
+        'claude-*': 'sandbox/chat-standard',
+        'claude-opus-*': 'sandbox/chat-powerful',
+      },
+    },
+    plans: {
+      endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } },
+      plans: { pro_monthly: { bodies: { heldMb: 2 } } },
+    },
   });
   v1 = at(server, '/v1');
   ({ key } = await server.createOrg({ plan: 'business_monthly' }));
@@ -81,6 +92,7 @@ describe('answers at /v1', () => {
       ['/v1', 'GET', '/quota', '/api/v1/quota'],
       ['/v1', 'POST', '/v1/chat/completions', '/v1/chat/completions'],
       ['/api/v1', 'GET', '/v1/models', '/api/v1/models'],
+      ['/api/v1', 'POST', '/completions', '/v1/completions'],
     ] as const;
     for (const [address, method, path, known] of cases) {
       const answer = await at(server, address)(method, path, {
@@ -98,6 +110,26 @@ describe('answers at /v1', () => {
     expect([other.status, other.headers['allow']]).toEqual([405, 'POST']);
     expect(other.body).toMatchObject({
       error: { type: 'invalid_request_error', code: 'method_not_allowed' },
+    });
+  });
+});
+
+describe('what is refused before any route at /v1', () => {
+  it('is refused in the convention, and at /api/v1 in the contract', async () => {
+    const refused = async (path: string, more = '') => {
+      const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+      socket.end(`GET ${path} HTTP/1.1\r\nConnection: close\r\n${more}\r\n`);
+      const text = await new Response(Readable.toWeb(socket) as ReadableStream).text();
+      return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as unknown;
+    };
+    const message = 'Host header is required';
+    expect(await refused('/api/v1/models')).toEqual({ error: message, code: 'invalid_request' });
+    const error = { message, type: 'invalid_request_error', param: null, code: 'invalid_request' };
+    expect(await refused('/v1/models')).toEqual({ error });
+    expect(await refused('/v1/models', 'anthropic-version: 2023-06-01\r\n')).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message },
+      request_id: expect.stringMatching(/^req_/),
     });
   });
 });
@@ -139,6 +171,25 @@ describe('bodies at /v1', () => {
     }
   });
 
+  it('count against the byte budget of their key as they unpack', async () => {
+    const { key: small } = await server.createOrg({ plan: 'pro_monthly' });
+    const body = gzipSync(Buffer.alloc(8 * 1024 * 1024, 0x20));
+    const answer = await v1('POST', '/chat/completions', {
+      body,
+      headers: { authorization: `Bearer ${small}`, 'content-encoding': 'gzip' },
+    });
+    expect([answer.status, answer.headers['retry-after']]).toEqual([429, '1']);
+    expect(answer.body).toMatchObject({
+      error: { message: 'Too many request bytes in progress', type: 'rate_limit_error' },
+    });
+    const json = JSON.stringify({ messages, max_tokens: 3 });
+    const next = await v1('POST', '/chat/completions', {
+      body: json,
+      headers: { authorization: `Bearer ${small}` },
+    });
+    expect(next.status).toBe(200);
+  });
+
   it('under one Idempotency-Key are equal where they are once they are unpacked and routed', async () => {
     const headers = { ...bearer(), 'idempotency-key': 'packed-1', 'content-type': 'application/json' };
     const first = await v1('POST', '/chat/completions', { body: json, headers });
@@ -166,6 +217,7 @@ describe('names of models', () => {
     for (const address of ['/v1', '/api/v1']) {
       expect(await modelOf(address, 'gpt-4o-mini')).toBe('sandbox/chat-basic');
       expect(await modelOf(address, 'claude-anything-20991231')).toBe('sandbox/chat-standard');
+      expect(await modelOf(address, 'claude-opus-9')).toBe('sandbox/chat-powerful');
     }
     expect(await modelOf('/v1', 'chat-standard')).toBe('sandbox/chat-standard');
     expect(await modelOf('/api/v1', 'chat-standard')).toBe('Unknown model: chat-standard');

@@ -74,6 +74,20 @@ describe('chat with the official client', () => {
     });
   });
 
+  it('refuses what the convention knows and the model cannot do', async () => {
+    for (const [param, value] of [
+      ['modalities', ['text', 'audio']],
+      ['audio', { voice: 'alloy', format: 'wav' }],
+      ['web_search_options', {}],
+    ] as const) {
+      const asked = client.chat.completions.create({ model: 'acme/chat', messages, [param]: value });
+      expect(await faultOf(asked)).toMatchObject({ status: 400, param, type: 'invalid_request_error' });
+    }
+    expect(upstream.requests).toEqual([]);
+    upstream.queue({ body: completion('Hi') });
+    await client.chat.completions.create({ model: 'acme/chat', messages, modalities: ['text'] });
+  });
+
   it('gives an answer without a cap as much as its model may say', async () => {
     for (const [model, cap] of [
       ['acme/small', 777],

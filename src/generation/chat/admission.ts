@@ -1,8 +1,9 @@
+import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import type { Search } from '../../search/index.js';
 import { admitCall } from '../pipeline/call-admission.js';
 import type { InputFetcher } from '../../files/files.types.js';
@@ -91,6 +92,20 @@ function measured(
   return typeof counted === 'number' ? checked(counted) : counted.then(checked);
 }
 
+/** At /v1 nothing that the convention knows and the model cannot do is passed over in silence (beyond 11.4). @throws ApiError */
+function refuseUndoable(
+  { modalities, audio, web_search_options: search }: Record<string, unknown>,
+  { id, upstream }: Model,
+): void {
+  const allows = (name: string): boolean => upstream?.allowedParameters.includes(name) === true;
+  const isSpoken = Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
+  if (isSpoken && !allows('modalities'))
+    throw invalid(`modalities: ${id} answers in text only`, 'modalities');
+  if (audio != null && !allows('audio')) throw invalid(`audio: ${id} answers in text only`, 'audio');
+  if (search != null && !allows('web_search_options'))
+    throw invalid('web_search_options is not supported: web_search is', 'web_search_options');
+}
+
 /** The answer's cap where a caller names none: the contract's (4.1), at /v1 the model's own (beyond 11.6). */
 function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): number {
   return dialect === undefined ? CONTRACT_TOKENS : (maxOutputTokens ?? LARGE_TOKENS);
@@ -100,6 +115,38 @@ const CONTRACT_TOKENS = 2048;
 const LARGE_TOKENS = 32_000;
 
 const needsFetching = ({ request }: CheckedChat): boolean => request.webSearch || request.files.length > 0;
+
+type Body = Record<string, unknown>;
+
+function checkChat(
+  options: ChatAdmissionOptions,
+  { call, body, more }: { call: CallContext; body: Body; more: readonly string[] },
+): CheckedChat | Promise<CheckedChat> {
+  const { models, tokenizer } = options;
+  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  if (call.dialect !== undefined) refuseUndoable(body, model);
+  const defaultTokens = defaultTokensOf(call, model);
+  const further = FurtherParts.of(call, model);
+  const read = (readImage: ImageReader) => {
+    const request = readChatRequest(body, { readImage, further, defaultTokens });
+    if (more.length > 0) request.texts.push(...more);
+    return measured(request, model, tokenizer);
+  };
+  const reader = createImageReader(call.principal.orgId, body['messages'], options);
+  return reader instanceof Promise ? reader.then(read) : read(reader);
+}
+
+async function withFiles(
+  options: ChatAdmissionOptions,
+  call: CallContext,
+  checked: CheckedChat,
+): Promise<CheckedChat> {
+  const { request, model } = checked;
+  if (request.files.length === 0) return checked;
+  const texts = await fillFiles(request.files, { call, model }, options);
+  const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
+  return await measured(filled, model, options.tokenizer);
+}
 
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
@@ -114,17 +161,7 @@ class Admissions implements ChatAdmission {
     body: Record<string, unknown>,
     more: readonly string[] = [],
   ): CheckedChat | Promise<CheckedChat> {
-    const { models, tokenizer } = this.options;
-    const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
-    const reader = createImageReader(call.principal.orgId, body['messages'], this.options);
-    const defaultTokens = defaultTokensOf(call, model);
-    const further = FurtherParts.of(call, model);
-    const read = (readImage: ImageReader) => {
-      const request = readChatRequest(body, { readImage, further, defaultTokens });
-      if (more.length > 0) request.texts.push(...more);
-      return measured(request, model, tokenizer);
-    };
-    return reader instanceof Promise ? reader.then(read) : read(reader);
+    return checkChat(this.options, { call, body, more });
   }
 
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat> {
@@ -191,19 +228,11 @@ class Admissions implements ChatAdmission {
     });
   }
 
-  private async withFiles(call: CallContext, checked: CheckedChat): Promise<CheckedChat> {
-    const { request, model } = checked;
-    if (request.files.length === 0) return checked;
-    const texts = await fillFiles(request.files, { call, model }, this.options);
-    const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
-    return await measured(filled, model, this.options.tokenizer);
-  }
-
   /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
   private async fetched(call: CallContext, checked: CheckedChat): Promise<AdmittedChat> {
     const { metering, search, tokenizer } = this.options;
     await admitCall(metering, call, { endpoint: 'chat' });
-    const filled = await this.withFiles(call, checked);
+    const filled = await withFiles(this.options, call, checked);
     if (!filled.request.webSearch) return this.reserve(call, filled, false);
     const { request, model } = filled;
     // With an Idempotency-Key the call finishes without its caller, its search too.

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { CallContext } from '../../metering/call-context.js';
-import { actFor } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider } from '../../providers/index.js';
 import type { AdmittedChat } from './admission.js';
@@ -16,7 +16,7 @@ import type { OpenAnswer } from './open.js';
 import { ChatStreamReader } from './stream.js';
 import { countTexts } from './tokens.js';
 import { chatUsage, tokenRate, wholeTokens } from './usage.js';
-import type { Routed } from '../pipeline/routing.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import type { ChatCompletion, ChatService, ChatStream } from '../generation.types.js';
 
 type Body = Record<string, unknown>;
@@ -31,17 +31,17 @@ interface Live {
 /** What is asked of an upstream, and what is made of its answer. */
 interface Work<T, R> {
   attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
-  receive(parts: ChatEngine, live: Live, answered: Routed<T>): R | Promise<R>;
+  receive(parts: ChatEngine, live: Live, answered: Answered<T>): R | Promise<R>;
 }
 
 /** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
 function routed<T, R>(parts: ChatEngine, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
-  const answered = parts.router.route(chat.model, caller, (provider, target) => {
+  const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
     const { chat: upstream } = provider;
-    return actFor(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+    return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
   });
   return answered.then(
     (found) => receive(parts, live, found),
@@ -73,7 +73,7 @@ async function complete(parts: ChatEngine, call: CallContext, body: Body): Promi
 async function finished(
   parts: ChatEngine,
   { chat, keepMade }: Live,
-  { value, model }: Routed<ChatAnswer>,
+  { value, model }: Answered<ChatAnswer>,
 ): Promise<ChatCompletion> {
   const { text, parsed } = value;
   const head = missingHead(parsed, 'chat.completion');

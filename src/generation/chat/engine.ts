@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Model } from '../../models/models.types.js';
 import type { ChatCall, ProviderRegistry } from '../../providers/index.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Router } from '../pipeline/routing.js';
+import { createUpstreams } from '../pipeline/upstreams.js';
+import type { Upstreams } from '../pipeline/upstreams.js';
 import { createChatAdmission } from './admission.js';
 import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './admission.js';
 import { ChatCallers } from './callers.js';
@@ -21,7 +21,7 @@ export interface ChatOptions extends ChatAdmissionOptions {
 export interface ChatEngine {
   options: ChatOptions;
   admission: ChatAdmission;
-  router: Router;
+  upstreams: Upstreams;
   settlement: ChatSettlement;
   callers: ChatCallers;
 }
@@ -30,7 +30,7 @@ export function createChatEngine(options: ChatOptions): ChatEngine {
   return {
     options,
     admission: createChatAdmission(options),
-    router: createRouter(options),
+    upstreams: createUpstreams(options),
     settlement: createChatSettlement(options),
     callers: new ChatCallers(),
   };

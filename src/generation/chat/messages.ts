@@ -62,9 +62,9 @@ class MessageReader {
     if (!ROLES.includes(message['role']) && message['role'] !== DEVELOPER) {
       throw invalid(`${where}.role must be one of system, user, assistant, tool`, 'messages');
     }
-    if (message['name'] != null && typeof message['name'] !== 'string') {
-      throw invalid(`${where}.name must be a string`, 'messages');
-    }
+    for (const field of ['name', 'refusal', 'tool_call_id'])
+      if (message[field] != null && typeof message[field] !== 'string')
+        throw invalid(`${where}.${field} must be a string`, 'messages');
     if (message['role'] === 'function' && !message['name'])
       throw invalid(`${where}.name is required`, 'messages');
     this.toolFields(message, where);
@@ -90,9 +90,6 @@ class MessageReader {
   }
 
   private toolFields(message: Fields, where: string): void {
-    const id = message['tool_call_id'];
-    if (id != null && typeof id !== 'string')
-      throw invalid(`${where}.tool_call_id must be a string`, 'messages');
     if (message['function_call'] != null) checkCall(message['function_call'], `${where}.function_call`);
     const calls = message['tool_calls'];
     if (calls == null) return;
@@ -101,6 +98,8 @@ class MessageReader {
     calls.forEach((call: unknown, index) => {
       const one = `${where}.tool_calls[${index}]`;
       if (!isFields(call)) throw invalid(`${one} must be an object`, 'messages');
+      if (call['id'] != null && typeof call['id'] !== 'string')
+        throw invalid(`${one}.id must be a string`, 'messages');
       if (call['type'] != null && call['type'] !== 'function')
         throw invalid(`${one}.type must be function`, 'messages');
       checkCall(call['function'], `${one}.function`);

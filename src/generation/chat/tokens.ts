@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { allowedTexts } from './request.js';
 import type { ChatRequest } from './request.js';
 

@@ -1,6 +1,6 @@
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { actFor } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { brokenAnswer, kindOfError, typeOfEvent, UpstreamError } from '../../providers/index.js';
 import type {
   ChatAnswer,
@@ -201,8 +201,8 @@ export class Turn {
   ): Promise<R> {
     const { chat, caller, engine } = this;
     const { orgId } = chat.call.principal;
-    return engine.router
-      .route(chat.model, caller, (provider, target) => actFor(orgId, () => attempt(provider, target)))
+    return engine.upstreams
+      .ask(chat.model, caller, (provider, target) => runForOrg(orgId, () => attempt(provider, target)))
       .then(
         ({ value }) => value,
         async (error: unknown) => {

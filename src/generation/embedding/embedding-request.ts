@@ -1,7 +1,7 @@
 import { invalid } from '../../contract/errors.js';
 import type { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { isTokenIds, readTokenIds } from './token-ids.js';
 
 const MAX_TEXTS = 2048;

@@ -1,14 +1,22 @@
 import { errorChunk } from '../convention/chunk.js';
+import { isFaultName } from '../convention/faults.js';
+import { mayTellUsage } from '../convention/usage.js';
 import type { ChatChunks } from '../providers.types.js';
+import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
 import { chunkOfAnswer } from './whole-answer.js';
 
 /** A streamed chat: its chunks as JSON texts. */
 export class ChunkExchange extends StreamExchange<string> implements ChatChunks {
+  /** The latest chunk. */
+  private last = '';
+
   protected onEvent(given: string, name: string): void {
-    const data = name === 'error' ? errorChunk(given) : given;
-    if (data.trim() === '[DONE]') this.finish();
-    else this.give(data);
+    const data = isFaultName(name) ? errorChunk(given) : given;
+    if (saysEnd(data)) return this.end();
+    if (this.isClosing && !mayTellUsage(data)) return;
+    this.last = data;
+    this.give(data);
   }
 
   protected onWhole(text: string): boolean {
@@ -16,5 +24,11 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     if (chunk === null) return false;
     this.give(chunk);
     return true;
+  }
+
+  /** Whoever told no usage yet may still do so behind the end. */
+  private end(): void {
+    if (mayTellUsage(this.last)) this.finish();
+    else this.finishSoon();
   }
 }

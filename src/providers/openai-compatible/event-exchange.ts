@@ -3,6 +3,7 @@ import { parseShallow } from '../../text/stored-json.js';
 import { isFields } from '../convention/said.js';
 import type { NativeEvent, NativeEvents } from '../dialect.types.js';
 import type { DialectWire } from './dialect-upstream.js';
+import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
 
 /** How nearly every event's data begins. */
@@ -34,7 +35,7 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
   }
 
   protected onEvent(given: string, name: string): void {
-    if (given.trim() === '[DONE]') return this.finish();
+    if (saysEnd(given)) return this.finish();
     // Line breaks are pretty printing: within JSON's strings none can stand.
     const event = { name, data: given.includes('\n') ? given.replaceAll('\n', ' ') : given };
     this.give(event);

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { UpstreamError } from '../providers.types.js';
+import { fromItsBeginning } from './answer-beginning.js';
 import { SseParser } from './sse-parser.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
@@ -11,8 +12,8 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 /** How JSON begins, and an event stream never does. */
 const OPENINGS: ReadonlySet<number | undefined> = new Set([...Buffer.from('{[')]);
-/** What may stand before either of them: a byte order mark, which the network may cut, and blanks. */
-const BEFORE_ANSWER = new Set([...Buffer.from('\ufeff\t\n\r ')]);
+/** How long what belongs to an answer is waited for behind its end; nearly all upstreams close it with that. */
+const CLOSING_MS = 200;
 
 interface Waiter<T> {
   resolve(item: T | null): void;
@@ -43,6 +44,8 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private status = 0;
   private retryAfter: string | string[] | undefined;
   private errorBody = '';
+  /** Runs from the word that the stream is whole, where something may still come. */
+  private closing: NodeJS.Timeout | null = null;
   /** Bytes so far. */
   private size = 0;
   /** The parts of an answer in one piece; null where it is a stream, as it should be. */
@@ -131,12 +134,14 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
     if (this.ended) return;
     if (this.whole !== null) return this.endWhole(this.whole);
     this.parser.end();
+    if (this.closing !== null) return this.finish();
     // A reader that has seen a finish reason may take this for the end; for all others the answer is cut off.
     this.fail(brokenAnswer('a stream without its end'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.ended) return;
+    if (this.closing !== null) return this.finish();
     this.fail(this.status >= 300 ? this.statusError() : errorOfConnection(error, this.status > 0));
   }
 
@@ -155,6 +160,15 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
     } else this.queue.push(item);
   }
 
+  /** The stream says that it is whole, but something that belongs to it may still come. */
+  protected finishSoon(): void {
+    if (!this.ended) this.closing ??= setTimeout(() => this.finish(), CLOSING_MS);
+  }
+
+  protected get isClosing(): boolean {
+    return this.closing !== null;
+  }
+
   private take(item: T): T {
     this.taken++;
     if (this.taken === this.queue.length) {
@@ -169,6 +183,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   protected finish(): void {
     if (this.ended) return;
     this.ended = true;
+    if (this.closing !== null) clearTimeout(this.closing);
     this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.resolve(null);
     this.waiter = null;
@@ -179,6 +194,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private fail(error: Error): void {
     if (this.ended) return;
     this.ended = true;
+    if (this.closing !== null) clearTimeout(this.closing);
     this.error = error;
     this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.reject(error);
@@ -194,10 +210,4 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
       secrets: this.secrets,
     });
   }
-}
-
-/** An answer's first bytes, once there are some. */
-function fromItsBeginning(bytes: Buffer): Buffer {
-  const at = bytes.findIndex((byte) => !BEFORE_ANSWER.has(byte));
-  return bytes.subarray(at === -1 ? bytes.length : at);
 }
