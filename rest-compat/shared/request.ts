@@ -140,8 +140,10 @@ async function receiveUpload(
   { request, call, incoming }: Pick<Incoming, 'request' | 'call' | 'incoming'>,
 ): Promise<Received> {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
-  if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
+  if (!isMultipart(contentType)) throw unsupported();
   if (limit === 'knowledge') {
+    // It goes to the disk as it comes; what is read whole is unpacked where the convention does so.
+    if (encoding !== 'identity') throw unsupported();
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
     // The file goes to the disk: only the fields are held.

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { gzipSync, deflateRawSync, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -108,6 +110,26 @@ describe('answers at /v1', () => {
     expect([other.status, other.headers['allow']]).toEqual([405, 'POST']);
     expect(other.body).toMatchObject({
       error: { type: 'invalid_request_error', code: 'method_not_allowed' },
+    });
+  });
+});
+
+describe('what is refused before any route at /v1', () => {
+  it('is refused in the convention, and at /api/v1 in the contract', async () => {
+    const refused = async (path: string, more = '') => {
+      const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+      socket.end(`GET ${path} HTTP/1.1\r\nConnection: close\r\n${more}\r\n`);
+      const text = await new Response(Readable.toWeb(socket) as ReadableStream).text();
+      return JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as unknown;
+    };
+    const message = 'Host header is required';
+    expect(await refused('/api/v1/models')).toEqual({ error: message, code: 'invalid_request' });
+    const error = { message, type: 'invalid_request_error', param: null, code: 'invalid_request' };
+    expect(await refused('/v1/models')).toEqual({ error });
+    expect(await refused('/v1/models', 'anthropic-version: 2023-06-01\r\n')).toEqual({
+      type: 'error',
+      error: { type: 'invalid_request_error', message },
+      request_id: expect.stringMatching(/^req_/),
     });
   });
 });

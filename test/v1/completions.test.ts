@@ -50,6 +50,26 @@ describe('a completion, as the official client asks for it', () => {
     }
   });
 
+  it('is given again, whole and streamed, to a retry with its Idempotency-Key', async () => {
+    for (const stream of [false, true]) {
+      const ask = () =>
+        server.raw('/v1/completions', {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${client.apiKey}`,
+            'content-type': 'application/json',
+            'idempotency-key': `again-${stream}`,
+          },
+          body: JSON.stringify({ model, prompt, stream }),
+        });
+      const [first, again] = [await ask(), await ask()];
+      const text = await first.body.text();
+      expect(text).toContain('text_completion');
+      expect(await again.body.text()).toBe(text);
+      expect(again.headers['idempotent-replayed']).toBe('true');
+    }
+  });
+
   it('refuses what cannot be done, by its name', async () => {
     const cases: [object, string, string][] = [
       [{}, 'prompt', 'prompt is required'],
