@@ -67,7 +67,7 @@ export const KEY_SCOPES = [
   },
   {
     "value": "image_edit",
-    "note": "Named by the contract; image edits ask for `image`"
+    "note": "Reserved by the contract. Image edits need the scope `image`"
   },
   {
     "value": "video",
@@ -91,7 +91,7 @@ export const KEY_SCOPES = [
   },
   {
     "value": "jobs",
-    "note": "Named by the contract; jobs ask for `usage`"
+    "note": "Reserved by the contract. Operations on jobs need the scope `usage`"
   },
   {
     "value": "agents",

@@ -47,7 +47,8 @@ export class WebhookType {
 
   @Field(() => String, {
     nullable: true,
-    description: 'The signing secret. Only the answers of createWebhook and rotateWebhookSecret show it.',
+    description:
+      'The signing secret. It is shown only when the webhook is created and when its secret is rotated.',
   })
   secret!: string | null;
 }

@@ -18,7 +18,7 @@ export function createUsageMarks(options: { sql: Sql; logger: Logger }) {
     try {
       await sql.query(MARK_USED, [ids]);
     } catch (error) {
-      logger.warn({ err: error }, 'could not note when keys were used');
+      logger.warn({ err: error }, 'the times at which keys were used could not be stored');
     }
   };
   return {

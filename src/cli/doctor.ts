@@ -44,7 +44,7 @@ async function lookAtDatabase(database: Database): Promise<string> {
 }
 
 async function lookAtKafka(config: Config, logger: Logger): Promise<string> {
-  if (config.kafka === null) return 'not configured: events stay in PostgreSQL';
+  if (config.kafka === null) return 'not configured; events stay in PostgreSQL';
   const admin = createKafkaClient(config.kafka, logger).admin();
   try {
     await admin.connect();
@@ -63,15 +63,15 @@ async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
   const address = `${origin}${pathname === '/' ? '' : pathname}`;
   const signal = AbortSignal.timeout(ANSWER_MS);
   const answer = await askUpstream(upstream, signal).catch((error: unknown) => {
-    const reason = signal.aborted ? `nothing came for ${ANSWER_MS / 1000} s` : reasonOf(error);
+    const reason = signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error);
     throw new Error(`${address} does not answer: ${reason}`, { cause: error });
   });
-  if (answer === null) return `${address} was not asked: its requests are signed`;
+  if (answer === null) return `${address} was not checked: its requests need a signature`;
   const { asked, status, refusesKey } = answer;
-  if (refusesKey) throw new Error(`${address} refuses the key (${status})`);
+  if (refusesKey) throw new Error(`${address} rejects the key (${status})`);
   return status < 300
     ? `${address} answers`
-    : `${address} answers (${status} to ${asked}, which tells nothing of the key)`;
+    : `${address} answers (${status} to ${asked}; that does not show whether the key is valid)`;
 }
 
 async function lookAtModels(config: Config, logger: Logger): Promise<string> {

@@ -12,13 +12,13 @@ import { createHints } from './hints.js';
 import { InstallationEntity } from './installation.entity.js';
 import { migrate } from './migrate.js';
 import { createEntityWork, createOrm } from './orm.js';
-import { createPool, patiently } from './pool.js';
+import { createPool, retryUntilAvailable } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
 import { createConnectionWatch } from './connection-watch.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
 
-export type { Database, DedicatedSql, EarlyRows, Sql, SqlValue, Statement } from './database.types.js';
+export type { Database, DedicatedSql, EarlyResults, Sql, SqlValue, Statement } from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
 export { InstallationEntity } from './installation.entity.js';
@@ -93,7 +93,7 @@ async function checkConnections(pool: Pool, role: string): Promise<void> {
     );
 }
 
-/** Readiness is asked for often and must not wait as patiently as calls do. */
+/** Readiness is asked for often and must not wait as retryUntilAvailable as calls do. */
 const HEALTHY_MS = 1000;
 
 /** A standby answers too, and can do none of our work. */
@@ -121,7 +121,7 @@ async function openSystem(
   reached: Reached,
 ): Promise<Omit<Database, keyof Entities>> {
   const { server } = reached;
-  await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
+  await retryUntilAvailable(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
   const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });

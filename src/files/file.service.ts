@@ -111,7 +111,7 @@ function createSaving(
 
 async function removeQuietly(removal: () => Promise<void>, logger: Logger): Promise<void> {
   await removal().catch((error: unknown) => {
-    logger.warn({ err: error }, 'files that nobody needs are left to the retention');
+    logger.warn({ err: error }, 'unneeded files could not be removed; the retention will remove them');
   });
 }
 
@@ -126,7 +126,10 @@ async function remove({ database, store, logger }: Stored, orgId: string, ids: s
       await store.remove(file);
       gone.push(file.id);
     } catch (error) {
-      logger.warn({ err: error, fileId: file.id }, 'the store did not give a file up; it is tried again');
+      logger.warn(
+        { err: error, fileId: file.id },
+        'the file store did not delete a file; it will be tried again',
+      );
     }
   };
   await Promise.all(rows.map((row) => removeOne(toStoredFile(row))));

@@ -36,7 +36,7 @@ export function createJobOrders({
       try {
         return await noteOrder(sql, { workerId, attempt: job, engine, reference });
       } catch (error) {
-        logger.warn({ err: error, jobId: job.id }, 'an order at an upstream could not be noted');
+        logger.warn({ err: error, jobId: job.id }, 'an order at an upstream could not be stored');
         return true;
       }
     },

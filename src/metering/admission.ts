@@ -19,7 +19,7 @@ export interface AdmissionOptions {
   /** Told of each statement: how many callers, how long. */
   onBatch?(size: number, seconds: number): void;
   /** The caller of this operation was refused, though it may be reserved. */
-  giveBack(operationId: string): void;
+  releaseReservation(operationId: string): void;
   /** Told of each caller's end. */
   admitted(request: AdmissionRequest, admission: Admission): void;
   refused(error: unknown): void;
@@ -31,7 +31,7 @@ export function createAdmission({
   connection,
   processId,
   refresh,
-  giveBack,
+  releaseReservation,
   admitted,
   refused,
   onBatch,
@@ -46,7 +46,7 @@ export function createAdmission({
       return decode(batch, JSON.parse(answer) as AdmissionAnswer);
     },
     abandoned({ request }) {
-      if (request.operation !== undefined) giveBack(request.operation.id);
+      if (request.operation !== undefined) releaseReservation(request.operation.id);
     },
   });
   const itemOf = (request: AdmissionRequest): AdmissionItem => ({

@@ -24,7 +24,7 @@ export function createLease({ database, processId, role, logger }: LeaseOptions)
   const sweep = async (): Promise<void> => {
     const [row] = await database.system.query<{ released: number }>(SWEEP, [LEASE_MS]);
     if (row !== undefined && row.released > 0) {
-      logger.warn({ released: row.released }, 'gave back reservations of lost processes');
+      logger.warn({ released: row.released }, 'released the reservations of lost processes');
     }
   };
   const guarded = (work: () => Promise<void>, what: string) => (): void => {

@@ -92,7 +92,10 @@ function coalesceEndings(
       takingBack
         .add(operationId)
         .catch((error: unknown) =>
-          logger.warn({ err: error, operationId }, 'a charge was not taken back yet'),
+          logger.warn(
+            { err: error, operationId },
+            'a charge could not be refunded yet; it will be tried again',
+          ),
         );
     },
   });

@@ -1,12 +1,12 @@
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** What is remembered of a speech, so that it is known again whatever container, codec and tags it comes in. */
+/** What is stored of generated speech, so that a transcription recognises it in any container, with any codec and tags. */
 export interface KnownSpeech {
   text: string;
-  /** Of the whole. */
+  /** Length of the whole speech. */
   seconds: number;
   /** Loudness of its first half minute, a byte for each step of the envelope. */
-  print: Uint8Array;
+  fingerprint: Uint8Array;
 }
 
 /** A transcription call, every option checked against the model's capabilities beforehand. */
@@ -62,7 +62,7 @@ export interface SttCapabilities {
   translation: boolean;
   /** It works in this server, on what is decoded here: recordings of other codecs are refused. Absent: no. */
   decodesHere?: boolean;
-  /** Whether it knows speech again that was made here. */
+  /** Whether it recognises speech that was generated here. */
   recognizes?: boolean;
   /** Names that it knows in `model_inputs`. */
   modelInputs: readonly string[];

@@ -10,7 +10,7 @@ export interface PassageKey {
 }
 
 /** Whose passages. */
-export interface Shelf {
+export interface PassageScope {
   orgId: string;
   agentId: string;
   /** Changes with every file that is added, finished or deleted. */
@@ -19,7 +19,7 @@ export interface Shelf {
 
 /** The passages nearest to a text by their vectors, best first. Both ways are exact: every passage of the agent is compared. */
 export interface NearestPassages {
-  nearest(shelf: Shelf, query: string, limit: number): Promise<PassageKey[]>;
+  nearest(scope: PassageScope, query: string, limit: number): Promise<PassageKey[]>;
 }
 
 /** By the database where it has pgvector (src/database/vectors.ts), else in this process. */
@@ -67,7 +67,7 @@ function createScan(sql: Sql): NearestPassages {
       forget(oldest);
     }
   };
-  const read = async ({ orgId, agentId, version }: Shelf): Promise<Cached> => {
+  const read = async ({ orgId, agentId, version }: PassageScope): Promise<Cached> => {
     const known = cache.get(agentId);
     if (known?.version === version) {
       cache.delete(agentId);
@@ -85,8 +85,8 @@ function createScan(sql: Sql): NearestPassages {
     return made;
   };
   return {
-    async nearest(shelf, query, limit) {
-      const { keys, table } = await read(shelf);
+    async nearest(scope, query, limit) {
+      const { keys, table } = await read(scope);
       const found = await table.nearest(vectorOf(query), limit);
       return found.flatMap(({ row }) => keys[row] ?? []);
     },

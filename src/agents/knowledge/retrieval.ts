@@ -42,21 +42,21 @@ export class Retrieval {
   }: Asked & { query: string; limit: number }): Promise<Passage[]> {
     const version = await this.versions.add({ agentId, agentOrgId: orgId });
     if (version === null) return [];
-    const shelf = { orgId, agentId, version };
+    const scope = { orgId, agentId, version };
     const [byWords, byVector] = await Promise.all([
-      this.fullText.search(shelf, query, CANDIDATES),
-      this.near(shelf, query),
+      this.fullText.search(scope, query, CANDIDATES),
+      this.near(scope, query),
     ]);
     const ranked = fuse([byWords, byVector]).slice(0, limit);
     return await this.passages(orgId, agentId, ranked);
   }
 
-  private async near(shelf: Parameters<NearestPassages['nearest']>[0], query: string): Promise<PassageKey[]> {
+  private async near(scope: Parameters<NearestPassages['nearest']>[0], query: string): Promise<PassageKey[]> {
     this.nearest ??= openNearest(this.database).catch((error: unknown) => {
       this.nearest = null;
       throw error;
     });
-    return await (await this.nearest).nearest(shelf, query, CANDIDATES);
+    return await (await this.nearest).nearest(scope, query, CANDIDATES);
   }
 
   private async readVersions(items: Asked[]): Promise<(string | null)[]> {

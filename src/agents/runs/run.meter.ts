@@ -58,7 +58,10 @@ export class RunMeter {
     try {
       await this.options.metering.release(id);
     } catch (error) {
-      this.options.logger.warn({ err: error, operationId: id }, 'not released; the sweep does it');
+      this.options.logger.warn(
+        { err: error, operationId: id },
+        'a reservation could not be released; the sweep will do it',
+      );
     }
   }
 

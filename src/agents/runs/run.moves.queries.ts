@@ -67,7 +67,7 @@ export async function renewRuns(
 }
 
 /** Another worker goes on from the stored state. */
-export async function giveBackRuns(sql: Sql, workerId: string, holds: Hold[]): Promise<void> {
+export async function requeueRuns(sql: Sql, workerId: string, holds: Hold[]): Promise<void> {
   if (holds.length === 0) return;
   await sql.query(GIVE_BACK, [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence)]);
 }

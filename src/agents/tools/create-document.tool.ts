@@ -5,7 +5,7 @@ import type { Point } from '../../text/numbers-in-text.js';
 import { titled } from '../../text/titles.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
-import { toldWhereRefused } from './refused-work.js';
+import { refusalAsToolError } from './refused-work.js';
 import { storeMade } from './stored-file.js';
 import { ToolError } from './tool.types.js';
 
@@ -66,7 +66,7 @@ async function textOf(
     throw new ToolError('Invalid input: content is required');
   const markdown = /^#\s/m.test(content) ? content : `# ${title}\n\n${content}`;
   if (format === 'markdown') return Buffer.from(markdown);
-  return await toldWhereRefused(work.pdf({ title, markdown }, signal));
+  return await refusalAsToolError(work.pdf({ title, markdown }, signal));
 }
 
 type Value = string | number | boolean | null;

@@ -4,7 +4,7 @@ import { hasSeries, pointsIn } from '../../text/numbers-in-text.js';
 import type { Point } from '../../text/numbers-in-text.js';
 import { titled } from '../../text/titles.js';
 import { defineTool } from './define-tool.js';
-import { toldWhereRefused } from './refused-work.js';
+import { refusalAsToolError } from './refused-work.js';
 import { CHART } from './request-words.js';
 import { storeMade } from './stored-file.js';
 
@@ -56,7 +56,7 @@ export const generateChart = defineTool({
   async run({ type, title, x_label: xLabel, y_label: yLabel, data }, context, { files, imaging, work }) {
     const points = data.map(({ series, ...point }) => (series === undefined ? point : { ...point, series }));
     const chart = { type, title, xLabel, yLabel, data: points };
-    const drawing = await toldWhereRefused(work.chart(chart, context.signal));
+    const drawing = await refusalAsToolError(work.chart(chart, context.signal));
     const scale = Math.min(SCALE, MAX_SIDE / Math.max(drawing.width, drawing.height));
     const size = { width: Math.round(drawing.width * scale), height: Math.round(drawing.height * scale) };
     const { bytes, width, height } = await imaging.render(drawing.svg, size, context.signal);

@@ -16,7 +16,7 @@ interface Row {
 /** Scrapes within this time of each other share one look. */
 const FRESH_MS = 1_000;
 /** A scrape must answer while PostgreSQL is away. */
-const PATIENCE_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 2_000;
 
 /** What only the database knows, read when somebody scrapes. */
 export function watchDatabase(
@@ -74,7 +74,7 @@ export function watchDatabase(
 async function within(rows: Promise<Row[]>): Promise<Row> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), ANSWER_TIMEOUT_MS);
   });
   try {
     const [row] = await Promise.race([rows, late]);

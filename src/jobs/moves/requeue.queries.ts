@@ -14,7 +14,7 @@ const SWEEP = {
 export const MAX_ATTEMPTS = 3;
 
 /** processing → pending without counting the attempt (a worker that stops). Answers the ids that moved. */
-export async function giveBack(sql: Sql, workerId: string, attempts: Attempt[]): Promise<string[]> {
+export async function requeueJobs(sql: Sql, workerId: string, attempts: Attempt[]): Promise<string[]> {
   if (attempts.length === 0) return [];
   const ids = attempts.map(({ id }) => id);
   const rows = await sql.query<{ id: string }>(GIVE_BACK, [

@@ -1,22 +1,22 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { atRest } from '../../processes/index.js';
+import { withoutPermit } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/providers.types.js';
 import type { DelayedJob } from '../../providers/providers.types.js';
 import { findDirective } from './directive.js';
 import { pause, REST_MS } from './pause.js';
 
-/** A directive's delay counts as this much of the whole. */
+/** The delay's share of the progress, in percent. */
 const DELAY_SHARE = 80;
 const TICK_MS = 100;
 const NEVER = new AbortController().signal;
 
-/** The delay is over that the words of this work ask for. */
+/** Whether this work has waited for its delay already. */
 const waited = new AsyncLocalStorage<boolean>();
 
 export interface Directed {
   /** The text without its directive. */
   rest: string;
-  /** Takes the real work's 0 to 100 to the place that the delay left. */
+  /** Reports the work's progress, 0 to 100, as the part that follows the delay. */
   report(percent: number): void;
 }
 
@@ -78,5 +78,5 @@ async function waitFor(
       await pause(Math.min(left, Math.max(TICK_MS, delayMs / 50)), signal);
     }
   };
-  await (delayMs < REST_MS ? wait() : atRest(wait, signal));
+  await (delayMs < REST_MS ? wait() : withoutPermit(wait, signal));
 }

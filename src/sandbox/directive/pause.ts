@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
-import { atRest } from '../../processes/index.js';
+import { withoutPermit } from '../../processes/index.js';
 import { abortedError } from '../../providers/index.js';
 
-/** Longer waits leave a worker's place to others; to give it up and take it again for less costs more than it brings. */
+/** Longer waits release the worker's permit. For shorter ones the release costs more than it brings. */
 export const REST_MS = 250;
 
 /** Waits, unless the caller goes. @throws UpstreamError aborted */
@@ -14,7 +14,7 @@ export async function pause(ms: number, gone: LightAbortSignal): Promise<void> {
   const signal = abortSignalOf(gone);
   const wait = (): Promise<void> => sleep(ms, undefined, { signal });
   try {
-    await (ms < REST_MS ? wait() : atRest(wait, signal));
+    await (ms < REST_MS ? wait() : withoutPermit(wait, signal));
   } catch (error) {
     throw signal.aborted ? abortedError() : error;
   }

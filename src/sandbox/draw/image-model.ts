@@ -45,14 +45,14 @@ interface Drawing {
 
 async function draw({ options, prompt, signal, report, imaging }: Drawing): Promise<Uint8Array[]> {
   const [width = 1024, height = 1024] = (options.size ?? '1024x1024').split('x').map(Number);
-  const wishes = options.providerOptions['penstock'] ?? {};
+  const extras = options.providerOptions['penstock'] ?? {};
   const seed = options.seed ?? randomInt(2 ** 31);
   const images: Uint8Array[] = [];
   for (let index = 0; index < options.n; index++) {
     const svg = drawArt({
       prompt,
-      negativePrompt: typeof wishes['negative_prompt'] === 'string' ? wishes['negative_prompt'] : '',
-      style: wishes['style'] === 'natural' ? 'natural' : 'vivid',
+      negativePrompt: typeof extras['negative_prompt'] === 'string' ? extras['negative_prompt'] : '',
+      style: extras['style'] === 'natural' ? 'natural' : 'vivid',
       seed,
       index,
       width,

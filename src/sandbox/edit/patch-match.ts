@@ -95,11 +95,11 @@ function improve(search: Search, field: Field, forward: boolean): void {
   for (let index = 0; index < targets.length; index++) {
     const at = targets[forward ? index : targets.length - 1 - index] as number;
     let best = field[at] as number;
-    let likeness = distance(at, best, Number.POSITIVE_INFINITY);
+    let bestDistance = distance(at, best, Number.POSITIVE_INFINITY);
     const consider = (source: number): void => {
       if (isSource[source] !== 1) return;
-      const found = distance(at, source, likeness);
-      if (found < likeness) [best, likeness] = [source, found];
+      const found = distance(at, source, bestDistance);
+      if (found < bestDistance) [best, bestDistance] = [source, found];
     };
     for (const step of [back, back * width]) {
       const neighbour = field[at + step] ?? -1;

@@ -77,13 +77,13 @@ interface Making {
   signal: AbortSignal;
 }
 
-interface Wishes {
+interface Extras {
   negativePrompt: string;
   loop: boolean;
   optimized: boolean;
 }
 
-function wishesOf({ providerOptions }: VideoCallOptions): Wishes {
+function extrasOf({ providerOptions }: VideoCallOptions): Extras {
   const given = providerOptions['penstock'] ?? {};
   const negative = given['negative_prompt'];
   return {
@@ -96,13 +96,13 @@ function wishesOf({ providerOptions }: VideoCallOptions): Wishes {
 const even = (value: number) => Math.round(value / 2) * 2;
 
 async function prepare(tools: Tools, { options, prompt: given, signal }: Making): Promise<FilmTask> {
-  const wishes = wishesOf(options);
+  const extras = extrasOf(options);
   const [width = 1280, height = 720] = (options.resolution ?? '1280x720').split('x').map(Number);
   const fps = options.fps ?? 30;
   const seed = options.seed ?? randomInt(2 ** 31);
-  const prompt = wishes.optimized ? optimizePrompt(given) : given;
-  const key = JSON.stringify([prompt, wishes.negativePrompt, seed]);
-  const details = [`video`, ...(wishes.loop ? ['loop'] : []), `seed ${seed}`].join(' · ');
+  const prompt = extras.optimized ? optimizePrompt(given) : given;
+  const key = JSON.stringify([prompt, extras.negativePrompt, seed]);
+  const details = [`video`, ...(extras.loop ? ['loop'] : []), `seed ${seed}`].join(' · ');
   const caption = drawCaption({ width: Math.min(width, MAX_STILL), prompt, details });
   const source = bytesOf(options.inputReferences?.[0]);
   return {
@@ -112,14 +112,14 @@ async function prepare(tools: Tools, { options, prompt: given, signal }: Making)
     frames: Math.max(1, Math.round((options.duration ?? 5) * fps)),
     still:
       source === null
-        ? await still(tools.imaging, { options, width, height, prompt, seed, wishes, signal })
+        ? await still(tools.imaging, { options, width, height, prompt, seed, extras, signal })
         : null,
     source,
     caption: (await tools.imaging.render(caption.svg, caption.size, signal)).bytes,
     seed: key,
-    loop: wishes.loop,
-    lights: wishes.optimized ? MORE_LIGHTS : LIGHTS,
-    hue: hueOf(prompt, wishes.negativePrompt) ?? createRandom(key).int(360),
+    loop: extras.loop,
+    lights: extras.optimized ? MORE_LIGHTS : LIGHTS,
+    hue: hueOf(prompt, extras.negativePrompt) ?? createRandom(key).int(360),
   };
 }
 
@@ -129,20 +129,20 @@ interface Still {
   height: number;
   prompt: string;
   seed: number;
-  wishes: Wishes;
+  extras: Extras;
   signal: AbortSignal;
 }
 
 /** What the camera moves over: the source image, or a picture drawn of the prompt. */
 async function still(imaging: Imaging, wanted: Still): Promise<Uint8Array> {
-  const { width, height, prompt, seed, wishes, signal } = wanted;
+  const { width, height, prompt, seed, extras, signal } = wanted;
   const image = bytesOf(wanted.options.image);
   if (image !== null)
     return (await imaging.fit(image, { width: even(width * FIELD), height: even(height * FIELD) }, signal))
       .bytes;
   const shrink = Math.min(1, MAX_STILL / (Math.max(width, height) * FIELD));
   const size = { width: even(width * FIELD * shrink), height: even(height * FIELD * shrink) };
-  const { negativePrompt } = wishes;
+  const { negativePrompt } = extras;
   const svg = drawArt({ prompt, negativePrompt, style: 'vivid', seed, index: 0, ...size, labelled: false });
   return (await imaging.render(svg, size, signal)).bytes;
 }

@@ -51,9 +51,9 @@ const likeTo = (centre: number, voice: readonly number[]): number =>
 function speakerOf(centres: readonly number[], voice: readonly number[]): number {
   const nearest = nearestOf(centres, median(voice) ?? 0);
   if (voice.length >= STEADY) return nearest;
-  const likeness = centres.map((centre) => likeTo(centre, voice));
-  const most = Math.max(...likeness);
-  return likeness[nearest] === most ? nearest : likeness.indexOf(most);
+  const similarities = centres.map((centre) => likeTo(centre, voice));
+  const most = Math.max(...similarities);
+  return similarities[nearest] === most ? nearest : similarities.indexOf(most);
 }
 
 /** Where the median of what follows is another voice than that of what was before, for a while on both sides. */

@@ -73,7 +73,7 @@ interface Candidate {
 
 /** Where a known speech begins to be heard, found as in the recording itself. */
 function candidateOf(speech: KnownSpeech): Candidate[] {
-  const levels = Array.from(speech.print, (level) => (level / 255) ** 2);
+  const levels = Array.from(speech.fingerprint, (level) => (level / 255) ** 2);
   const [first] = speechSpans({ levels, pitches: [], seconds: speech.seconds }, ANCHOR_PAUSE_SECONDS);
   const onset = first === undefined ? levels.length : Math.round(first.start * STEPS_PER_SECOND);
   return levels.length - onset < LEAST_STEPS ? [] : [{ speech, onset }];
@@ -87,7 +87,7 @@ interface Hit {
   /** What it was compared with, and from where. */
   levels: Float32Array;
   from: number;
-  likeness: number;
+  similarity: number;
 }
 
 const endOf = ({ speech, at }: Hit): number => at + speech.seconds * STEPS_PER_SECOND;
@@ -107,34 +107,35 @@ function bestAt(heard: Heard, anchor: number, candidates: readonly Candidate[]):
 }
 
 function hitAt(heard: Heard, anchor: number, { speech, onset }: Candidate): Hit | null {
-  const { print, seconds } = speech;
+  const { fingerprint, seconds } = speech;
   const first = anchor - onset;
-  const sure = print.length < FEW_STEPS ? SURE_OF_FEW : SURE;
+  const sure = fingerprint.length < FEW_STEPS ? SURE_OF_FEW : SURE;
   let best: Hit | null = null;
   for (const [shift, levels] of heard)
     for (let from = first - SLACK_STEPS; from <= first + SLACK_STEPS; from++) {
       // What was cut short is not all that was said.
       if (from + onset < 0 || from + seconds * STEPS_PER_SECOND > levels.length + SLACK_STEPS) continue;
-      if (correlation(levels, from, print.subarray(0, onset + GLANCE_STEPS)) < GLANCE) continue;
-      const likeness = correlation(levels, from, print);
-      if (likeness > (best?.likeness ?? sure)) best = { speech, at: from + shift, levels, from, likeness };
+      if (correlation(levels, from, fingerprint.subarray(0, onset + GLANCE_STEPS)) < GLANCE) continue;
+      const similarity = correlation(levels, from, fingerprint);
+      if (similarity > (best?.similarity ?? sure))
+        best = { speech, at: from + shift, levels, from, similarity };
     }
   return best;
 }
 
 /** Whether a speech that ends later than another one is rather what was said: by the whole of it, or by what it has more. */
-function isMeant({ speech, at, levels, from, likeness }: Hit, other: Hit): boolean {
-  if (likeness > other.likeness) return true;
+function isMeant({ speech, at, levels, from, similarity }: Hit, other: Hit): boolean {
+  if (similarity > other.similarity) return true;
   const more = Math.max(0, Math.round(endOf(other) - at));
-  return correlation(levels, from + more, speech.print.subarray(more)) > GOES_ON;
+  return correlation(levels, from + more, speech.fingerprint.subarray(more)) > GOES_ON;
 }
 
-/** Pearson's, of the print with the levels from there on: loudness as such does not count. */
-function correlation(levels: Float32Array, from: number, print: Uint8Array): number {
+/** Pearson's, of the fingerprint with the levels from there on: loudness as such does not count. */
+function correlation(levels: Float32Array, from: number, fingerprint: Uint8Array): number {
   let [count, sumA, sumB, squareA, squareB, product] = [0, 0, 0, 0, 0, 0];
-  for (let index = Math.max(0, -from); index < print.length && from + index < levels.length; index++) {
+  for (let index = Math.max(0, -from); index < fingerprint.length && from + index < levels.length; index++) {
     const a = levels[from + index] ?? 0;
-    const b = (print[index] ?? 0) / 255;
+    const b = (fingerprint[index] ?? 0) / 255;
     count++;
     sumA += a;
     sumB += b;

@@ -30,7 +30,7 @@ async function runSpeak(task: SpeakTask, onProgress: Progress) {
   return {
     bytes,
     durationSeconds: samples.pcm.length / samples.sampleRate,
-    print: fingerprintOfSpeech(samples),
+    fingerprint: fingerprintOfSpeech(samples),
   };
 }
 

@@ -67,8 +67,8 @@ export interface ComposeTask {
 export type SoundTask = SpeakTask | TranscribeTask | ComposeTask;
 
 export interface MadeSpeech extends MadeAudio {
-  /** By which it is known again: {@link TranscribeTask.known}. */
-  print: Uint8Array;
+  /** By which it is recognised: {@link TranscribeTask.known}. */
+  fingerprint: Uint8Array;
 }
 
 export interface SoundOptions {

@@ -46,12 +46,12 @@ export function createSandboxSpeech(sound: Sound): (modelId: string) => TtsModel
         format: (outputFormat ?? 'mp3') as AudioFormat,
       };
       try {
-        const { bytes, durationSeconds, print } = await sound.speak(task, {
+        const { bytes, durationSeconds, ...made } = await sound.speak(task, {
           signal: abortSignal,
           onProgress: report,
         });
-        const soundPrint = Buffer.from(print).toString('base64');
-        const providerMetadata = { penstock: { durationSeconds, soundPrint, said: rest } };
+        const fingerprint = Buffer.from(made.fingerprint).toString('base64');
+        const providerMetadata = { penstock: { durationSeconds, fingerprint, said: rest } };
         return { audio: bytes, warnings: [], providerMetadata, response: { timestamp: new Date(), modelId } };
       } catch (error) {
         throw abortSignal?.aborted === true ? abortedError() : error;

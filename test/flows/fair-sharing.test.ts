@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAgentWork } from '../../src/agents/index.js';
 import { createAudio } from '../../src/audio/index.js';
-import { actFor } from '../../src/processes/index.js';
+import { runForOrg } from '../../src/processes/index.js';
 import { makeAgent, runAgent } from '../support/agents.js';
 import { waveOf } from '../support/audio.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
@@ -206,8 +206,8 @@ describe("another organisation's work is done beside", () => {
 /** Does the crowd's work and, a moment later, one piece of another's: how much of the crowd's was done when that was. */
 async function doneBefore(crowd: (() => Promise<unknown>)[], other: () => Promise<unknown>): Promise<number> {
   let done = 0;
-  const all = crowd.map((work) => actFor('crowd', work).then(() => done++));
-  await actFor('other', other);
+  const all = crowd.map((work) => runForOrg('crowd', work).then(() => done++));
+  await runForOrg('other', other);
   const before = done;
   await Promise.all(all);
   return before;
@@ -236,9 +236,9 @@ describe('places of processes and threads', () => {
       const crowd = Array.from({ length: 24 }, () => () => draw());
       expect(await doneBefore(crowd, () => draw())).toBeLessThan(12);
       // One that is given up while it waits goes at once.
-      const few = actFor('crowd', () => Array.from({ length: 6 }, () => draw()));
+      const few = runForOrg('crowd', () => Array.from({ length: 6 }, () => draw()));
       const gone = new AbortController();
-      const last = actFor('crowd', () => draw(gone.signal));
+      const last = runForOrg('crowd', () => draw(gone.signal));
       gone.abort(new Error('gone'));
       await expect(last).rejects.toThrow('gone');
       await Promise.all(few);

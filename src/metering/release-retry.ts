@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 
 const RETRY_MS = 1_000;
 
-export interface GiveBackOptions {
+export interface ReleaseRetryOptions {
   release(operationId: string): Promise<void>;
   logger: Logger;
 }
 
 /** Reservations of work that could not be stored. The sweep is for dead processes: a living one gives back what it holds by itself. */
-export function createGiveBack({ release, logger }: GiveBackOptions) {
+export function createReleaseRetry({ release, logger }: ReleaseRetryOptions) {
   const closing = new AbortController();
   const attempt = async (operationId: string, isStored: () => Promise<boolean>): Promise<boolean> => {
     if (await isStored()) return false;
@@ -24,7 +24,11 @@ export function createGiveBack({ release, logger }: GiveBackOptions) {
         await attempt(operationId, isStored);
         return;
       } catch (error) {
-        if (!closing.signal.aborted) logger.warn({ err: error, operationId }, 'not given back yet');
+        if (!closing.signal.aborted)
+          logger.warn(
+            { err: error, operationId },
+            'a reservation could not be released yet; it will be tried again',
+          );
       }
     }
   };
@@ -34,7 +38,10 @@ export function createGiveBack({ release, logger }: GiveBackOptions) {
       try {
         return await attempt(operationId, isStored);
       } catch (error) {
-        logger.warn({ err: error, operationId }, 'a reservation could not be given back; it is tried on');
+        logger.warn(
+          { err: error, operationId },
+          'a reservation could not be released; it will be tried again',
+        );
         void goOn(operationId, isStored);
         return false;
       }

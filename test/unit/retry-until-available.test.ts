@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { patiently } from '../../src/database/pool.js';
+import { retryUntilAvailable } from '../../src/database/pool.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -16,7 +16,7 @@ function setClock(byMs: number): void {
 
 test('a clock that is set back makes no call wait longer for PostgreSQL', async () => {
   const began = performance.now();
-  const call = patiently(server, () => {
+  const call = retryUntilAvailable(server, () => {
     if (!vi.isMockFunction(Date.now)) setClock(-HOUR_MS);
     return Promise.reject(away);
   });
@@ -24,9 +24,9 @@ test('a clock that is set back makes no call wait longer for PostgreSQL', async 
   expect(performance.now() - began).toBeLessThan(6000);
 }, 10_000);
 
-test('a clock that is set forward takes no patience from a call', async () => {
+test('a clock that is set forward does not shorten the time for which a call retries', async () => {
   let attempts = 0;
-  const call = patiently(server, () => {
+  const call = retryUntilAvailable(server, () => {
     attempts += 1;
     if (attempts === 1) setClock(HOUR_MS);
     return attempts < 5 ? Promise.reject(away) : Promise.resolve('there');
