@@ -1,6 +1,6 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import { errorHeaders, visibleError } from '../../src/http/index.js';
+import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
 
@@ -20,12 +20,14 @@ export function errorAnswer(fault: unknown): HttpAnswer {
 /** Runs the row's document; chat's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context } = rest;
+  const { turns } = options.edge;
   if (endpoint.route.raw === 'chat') {
     const { text } = await options.completeChat(rest.call, rest.body ?? {});
     return { status: 200, headers: JSON_HEADERS, body: text };
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
+  if (!endpoint.route.respond)
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
@@ -36,7 +38,7 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   return {
     status: 200,
     headers: shown.headers ? { ...JSON_HEADERS, ...shown.headers } : JSON_HEADERS,
-    body: Buffer.isBuffer(shown.body) ? shown.body : JSON.stringify(shown.body),
+    body: Buffer.isBuffer(shown.body) ? shown.body : await writeJson(shown.body, turns),
   };
 }
 

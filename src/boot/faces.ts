@@ -27,7 +27,8 @@ import { createIdempotency } from '../idempotency/index.js';
 import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { createByteBudget, Turns, type ByteBudget, type HttpEdge } from '../http/index.js';
+import { Turns } from '../collections/turns.js';
+import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
@@ -81,6 +82,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
+    turns: edge.turns,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();

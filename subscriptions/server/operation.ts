@@ -9,11 +9,12 @@ import {
 } from 'graphql';
 import { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
+import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import { SharedScope } from './shared-results.js';
-import type { SharedResults } from './shared-results.js';
+import type { SharedResults, Written } from './shared-results.js';
 
 export interface OperationRun {
   engine: OperationEngine;
@@ -46,7 +47,8 @@ export async function runOperation(run: OperationRun): Promise<void> {
     const operation = getOperationAST(args.document, args.operationName);
     if (!operation) return fail(run, [new GraphQLError('Unknown operation')]);
     if (operation.operation === 'subscription') return await stream(run, args);
-    await run.sink.next(Buffer.from(toJson(run, await execute(args))));
+    const written = await toJson(run, await execute(args));
+    await run.sink.next(typeof written === 'string' ? Buffer.from(written) : written);
     run.sink.complete();
   } catch (error) {
     // Work that was given up because its reader left is no failure, and there is nobody to tell.
@@ -115,7 +117,7 @@ async function deliver(run: OperationRun, reading: Reading, scope: SharedScope):
   sink.complete();
 }
 
-function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | string {
+function executed(run: OperationRun, args: ExecutionArgs): Written | Promise<Written> {
   const result = execute(args);
   return 'then' in result ? result.then((whole) => toJson(run, whole)) : toJson(run, result);
 }
@@ -145,9 +147,9 @@ function shareKey({ request, call }: OperationRun): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
-function toJson({ engine }: OperationRun, result: ExecutionResult): string {
-  if (!result.errors) return JSON.stringify(result);
-  return JSON.stringify({ ...result, errors: result.errors.map((error) => engine.present(error)) });
+function toJson({ engine }: OperationRun, result: ExecutionResult): Written | Promise<Written> {
+  if (!result.errors) return writeJson(result, engine.turns);
+  return writeJson({ ...result, errors: result.errors.map((error) => engine.present(error)) }, engine.turns);
 }
 
 function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): void {
