@@ -47,7 +47,7 @@ interface Row extends LoopHold, Told {
 const isLong = ({ worstMs, worstWorkMs }: LoopHold): boolean =>
   worstWorkMs > LIMIT_MS || worstMs > LIMIT_WITH_GARBAGE_MS;
 
-/** As it stands in the table that LOOP_TABLE=1 shows. */
+/** As it stands in the table that LOOP_TABLE=1 shows; LOOP_FIELD=<part of a name> picks attacks, LOOP_PROFILE=<folder> keeps a profile. */
 const lineOf = ({ attack, status, error = '', worstMs, worstWorkMs, p99Ms, worstWallMs }: Row): string =>
   [
     worstMs.toFixed(0),
@@ -66,12 +66,10 @@ beforeAll(async () => {
   const upstream = await startFakeUpstream();
   const providers = { providers: [acme(upstream.baseUrl)] };
   installation = await createInstallation({ plans: ENDLESS, providers });
-  const server = await spawnPenstock(installation, {
-    probe: true,
-    env: process.env['LOOP_PROFILE']
-      ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env['LOOP_PROFILE']}` }
-      : {},
-  });
+  const profile = process.env['LOOP_PROFILE'];
+  const env: Record<string, string> =
+    profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const server = await spawnPenstock(installation, { probe: true, env });
   const { key } = await installation.createOrg({ plan: 'business_monthly' });
   const agentId = await makeAgent(server, key, { memory_enabled: true });
   const acmeAgentId = await makeAgent(server, key, { model: 'acme/chat' });

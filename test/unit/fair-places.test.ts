@@ -64,7 +64,10 @@ describe('fair places', () => {
         else if (action === 2 && mine !== undefined)
           void mine.place?.rest(() => new Promise<void>((wake) => resting.push(wake)));
         else if (action === 3) resting.splice(below(resting.length || 1), 1)[0]?.();
-        else if (action === 4) held().find(({ org }) => org !== 'hostile')?.place?.release();
+        else if (action === 4)
+          held()
+            .find(({ org }) => org !== 'hostile')
+            ?.place?.release();
         else if (held().filter(({ org }) => org !== 'hostile').length < reserve) {
           const other = ask(`other ${step}`);
           await settled();
