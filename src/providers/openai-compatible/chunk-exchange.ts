@@ -61,7 +61,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   }
 
   /** Sends the request and waits for the first chunk. @throws UpstreamError */
-  async open(transport: Transport, path: string, body: string): Promise<ChatChunks> {
+  async open(transport: Transport, path: string, body: string | Buffer): Promise<ChatChunks> {
     if (this.signal.aborted) this.fail(abortedError());
     else transport.dispatch(path, body, this);
     const first = await this.next();
