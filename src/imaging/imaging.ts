@@ -5,12 +5,11 @@ import type { ProcessPoolOptions } from '../processes/index.js';
 import { writeFontConfig } from './fonts.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
-import type { PictureFacts } from './look/look.js';
 
 const HEAP_MB = 256;
 const DRAWING_TIMEOUT_MS = 60_000;
-/** An edit of the largest picture takes a minute and more where others use the machine. */
-const EDITING_TIMEOUT_MS = 300_000;
+/** The largest picture takes a minute and more where others use the machine. */
+const CHANGING_TIMEOUT_MS = 300_000;
 /** So that callers of the server feel little of it. */
 const NICENESS = 5;
 /** Callers wait for it: 30 s in all (decisions 1). */
@@ -26,7 +25,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     pools.push(pool);
     return pool;
   };
-  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: EDITING_TIMEOUT_MS, args: ['photos'] });
+  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: CHANGING_TIMEOUT_MS, args: ['photos'] });
   // Callers wait for these before their job exists: they do not queue behind the making.
   const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;
@@ -46,8 +45,6 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
       const { width, height } = await run(readers, { kind: 'inspect', bytes, maxPixels }, signal);
       return { width, height };
     },
-    look: async (bytes, signal) => await ask<PictureFacts>(readers, { kind: 'look', bytes }, signal),
-    edit: async (task, signal) => await run(photos, { kind: 'edit', task }, signal),
     cutOut: async (task, signal) => await run(photos, { kind: 'cutOut', ...task }, signal),
     maskOf: async (bytes, signal) => await run(photos, { kind: 'maskOf', bytes }, signal),
     finishEdit: async (task, signal) => await run(photos, { kind: 'finishEdit', ...task }, signal),
@@ -57,24 +54,16 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
   };
 }
 
+/** @throws UnreadableImageError */
 async function run(
   pool: ProcessPool,
   task: ImagingTask,
   signal: AbortSignal | undefined,
 ): Promise<RasterImage> {
-  const image = await ask<Omit<RasterImage, 'bytes'> & { bytes: Uint8Array }>(pool, task, signal);
-  const { buffer, byteOffset, byteLength } = image.bytes;
-  return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
-}
-
-/** @throws UnreadableImageError */
-async function ask<Answer>(
-  pool: ProcessPool,
-  task: ImagingTask,
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
   try {
-    return (await pool.run(task, { signal })) as Answer;
+    const image = (await pool.run(task, { signal })) as RasterImage;
+    const { buffer, byteOffset, byteLength } = image.bytes;
+    return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
   } catch (error) {
     if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
       throw new UnreadableImageError(error.message);

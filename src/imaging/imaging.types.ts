@@ -1,14 +1,9 @@
-import type { EditedImage, EditTask } from './edits/edit.js';
-import type { PictureFacts } from './look/look.js';
-
 /** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
 export type ImagingTask =
   | { kind: 'render'; svg: string; width: number; height: number; madeFor?: string }
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
   /** Size from the header; decoded once, to nothing, where it is within the limit. */
   | { kind: 'inspect'; bytes: Uint8Array; maxPixels: number }
-  | { kind: 'look'; bytes: Uint8Array }
-  | { kind: 'edit'; task: EditTask }
   | ({ kind: 'cutOut' } & CutOut)
   | { kind: 'maskOf'; bytes: Uint8Array }
   | ({ kind: 'finishEdit' } & FinishEdit);
@@ -41,6 +36,13 @@ export interface RasterImage {
   height: number;
 }
 
+/** The result of an edit: JPEG, or PNG where it is transparent. */
+export interface EditedImage {
+  bytes: Buffer;
+  width: number;
+  height: number;
+}
+
 /** The input is no image that can be read (JPEG, PNG and WebP can), or has too many pixels. */
 export class UnreadableImageError extends Error {
   constructor(message: string) {
@@ -54,7 +56,7 @@ export interface Imaging {
   /** Draws our own SVG, exactly of this size, as PNG. */
   render(
     svg: string,
-    /** `madeFor`: the prompt, which the file then tells (see {@link PictureFacts}). */
+    /** `madeFor`: the prompt that the sandbox drew it for, which the file then tells. */
     options: { width: number; height: number; madeFor?: string },
     signal?: AbortSignal,
   ): Promise<RasterImage>;
@@ -72,10 +74,6 @@ export interface Imaging {
     bytes: Uint8Array,
     options: { maxPixels: number; signal?: AbortSignal },
   ): Promise<{ width: number; height: number }>;
-  /** What can be measured of a picture. @throws UnreadableImageError */
-  look(bytes: Uint8Array, signal?: AbortSignal): Promise<PictureFacts>;
-  /** One operation of contract 4.3. @throws UnreadableImageError */
-  edit(task: EditTask, signal?: AbortSignal): Promise<EditedImage>;
   /** As PNG. @throws UnreadableImageError */
   cutOut(task: CutOut, signal?: AbortSignal): Promise<RasterImage>;
   /** A {@link CutOut}'s hole in the other common form: white on black, PNG. @throws UnreadableImageError */

@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
-import { actingFor } from './acting-for.js';
-import { FairPlaces } from './fair-places.js';
+import { currentOrgId } from './org-context.js';
+import { FairSemaphore } from './fair-semaphore.js';
 import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
 const IDLE_MS = 20_000;
 /** Tasks of an organisation that may wait: each may hold a file in memory. */
-const WAITING_OF_ONE = 100;
+const MAX_WAITING_PER_ORG = 100;
 
 export interface ProcessPoolOptions {
   /** The bundled file that the processes run; it calls `answerTasks`. */
@@ -60,16 +60,16 @@ interface Worker {
  * organisations that the tasks are done for; aborting a task kills the process that runs it.
  */
 export class ProcessPool {
-  /** Tasks that have a place, for which a process has yet to end. */
+  /** Tasks that have a permit, for which a process has yet to end. */
   private readonly waiting: Waiting[] = [];
-  private readonly places: FairPlaces;
+  private readonly permits: FairSemaphore;
   private readonly resting: Worker[] = [];
   private readonly workers = new Set<Worker>();
   private closed = false;
   private nextId = 1;
 
   constructor(private readonly options: ProcessPoolOptions) {
-    this.places = new FairPlaces({ places: options.size, waitingOfOne: WAITING_OF_ONE });
+    this.permits = new FairSemaphore({ permits: options.size, maxWaitingPerOrg: MAX_WAITING_PER_ORG });
   }
 
   /**
@@ -79,12 +79,12 @@ export class ProcessPool {
    * ApiError unavailable where too many tasks of the organisation wait already
    */
   async run(task: object, options: TaskOptions = {}): Promise<unknown> {
-    const place = await this.places.acquire(actingFor(), options.signal);
+    const permit = await this.permits.acquire(currentOrgId(), options.signal);
     try {
       options.signal?.throwIfAborted();
       return await this.placed(task, options);
     } finally {
-      place.release();
+      permit.release();
     }
   }
 
@@ -108,7 +108,7 @@ export class ProcessPool {
   close(): void {
     this.closed = true;
     const reason = new Error('The process pool is closed');
-    this.places.close(reason);
+    this.permits.close(reason);
     for (const { reject } of this.waiting.splice(0)) reject(reason);
     for (const worker of this.workers) this.end(worker, 'SIGKILL');
   }
@@ -123,7 +123,7 @@ export class ProcessPool {
 
   private next(): void {
     while (this.waiting.length > 0) {
-      const worker = this.resting.pop() ?? (this.workers.size < this.places.most ? this.start() : undefined);
+      const worker = this.resting.pop() ?? (this.workers.size < this.permits.most ? this.start() : undefined);
       if (worker === undefined) return;
       this.work(worker, this.waiting.shift()!);
     }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAudio, withTrueSizes } from '../../src/audio/index.js';
+import { createSound } from '../../src/sandbox/sound/sound.js';
 import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
 import { hurried, lyingWave, mp3Claiming, oggEndingAt, patched, riffChunk } from '../support/lying-sound.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -9,6 +10,7 @@ const MAX_SIZE = 0xffff_ffff;
 const RATE = 16_000;
 
 const audio = createAudio();
+const sandbox = createSound();
 const spoken = new Map<string, Buffer>();
 let samples: Int16Array;
 let seconds: number;
@@ -20,7 +22,7 @@ beforeAll(async () => {
   server = await startPenstock({ plans: { endpointLimits: { tts: window, stt: window } } });
   org = await server.createOrg({ plan: 'business_monthly' });
   for (const format of ['wav', 'mp3', 'opus', 'aac'] as const) {
-    const made = await audio.speak({
+    const made = await sandbox.speak({
       text: TEXT,
       voice: 'nova',
       engine: 'quick',
@@ -36,6 +38,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   audio.close();
+  sandbox.close();
   await server?.close();
 });
 

@@ -317,7 +317,7 @@ test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one wh
   await eventually(async () => (await limit()) === '20', { everyMs: 200 });
   await writeFile(file, '{"plans": {"nonsense": {}}}');
   server.process.kill('SIGHUP');
-  await eventually(() => server.output().includes('the old one stays in force'));
+  await eventually(() => server.output().includes('the previous version stays in force'));
   expect(await limit()).toBe('20');
 
   const chat = () =>

@@ -30,7 +30,7 @@ test('a transcription goes without what nobody asked for and its maker refuses, 
     [true, false],
     [true, false, false],
   ]) {
-    expect(await provider.transcription!('nova-3').transcribe(listening(plain))).toMatchObject({
+    expect(await provider.stt!('nova-3').transcribe(listening(plain))).toMatchObject({
       text: 'Hello',
     });
     expect(told()).toEqual(asked);
@@ -43,7 +43,7 @@ test('a transcription whose words were asked for is refused where its maker refu
   upstream.on('/listen', listen);
   const { provider, registry } = await openNative('deepgram', { origin: upstream.origin });
   const call = listening({ words: true, diarization: false });
-  await expect(provider.transcription!('nova-3').transcribe(call)).rejects.toMatchObject({
+  await expect(provider.stt!('nova-3').transcribe(call)).rejects.toMatchObject({
     fault: 'rejected',
   });
   expect(upstream.requests).toHaveLength(1);
@@ -83,7 +83,7 @@ test('an order that is refused for such a field is placed once more, from its be
   const { provider, registry } = await openNative('assemblyai', { origin: upstream.origin });
   const orders = orderLog();
   const call = listening({ ...plain, orders });
-  expect(await provider.transcription!('best').transcribe(call)).toMatchObject({ text: 'Hello' });
+  expect(await provider.stt!('best').transcribe(call)).toMatchObject({ text: 'Hello' });
   const posted = upstream.requests.filter(({ method }) => method === 'POST');
   expect(posted.map(({ path }) => path)).toEqual([
     '/v2/upload',
@@ -136,7 +136,7 @@ test.each(SPEAKERS)(
       [true, false],
       [true, false, false],
     ]) {
-      const { audio } = await provider.speech!(model).doGenerate({ ...speaking, voice: 'nova' });
+      const { audio } = await provider.tts!(model).doGenerate({ ...speaking, voice: 'nova' });
       expect(Buffer.from(audio as Uint8Array).toString()).toBe('RIFF');
       expect(upstream.requests.map(told)).toEqual(asked);
     }

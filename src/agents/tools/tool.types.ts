@@ -1,6 +1,31 @@
-import type { Model } from '../../models/models.types.js';
+import type { Egress } from '../../egress/index.js';
+import type { FileService, InputFetcher } from '../../files/index.js';
+import type { Upstreams } from '../../generation/index.js';
+import type { Imaging } from '../../imaging/index.js';
+import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { Search } from '../../search/index.js';
+import type { KnowledgeService } from '../agents.types.js';
+import type { ModelCaller } from '../model/model-caller.js';
+import type { AgentWork } from '../work/work-pool.js';
 import type { RunMeter } from '../runs/run.meter.js';
-import type { EndedOperation } from '../runs/run.moves.js';
+import type { EndedOperation } from '../runs/run.moves.queries.js';
+
+/** What the tools work with. */
+export interface ToolParts {
+  search: Search;
+  egress: Egress;
+  inputs: InputFetcher;
+  files: FileService;
+  /** Reads documents in a process of its own. */
+  knowledge: Pick<KnowledgeService, 'extract'>;
+  imaging: Imaging;
+  models: ModelCatalogue;
+  /** Asks models and their fallbacks. */
+  upstreams: Upstreams;
+  /** Asks chat models in the name of a run. */
+  caller: ModelCaller;
+  work: AgentWork;
+}
 
 /** What a tool knows of the run that calls it. */
 export interface ToolContext {

@@ -3,7 +3,7 @@ import type { McpServerSettings } from './mcp-file.js';
 import type { AgentTool, Toolbox } from './tool.types.js';
 
 export interface ToolboxOptions {
-  /** The contract's seven. */
+  /** The contract's. */
   tools: AgentTool[];
   /** By name, as MCP_FILE lists them. */
   servers: Record<string, McpServerSettings>;

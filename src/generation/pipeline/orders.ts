@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JobOrders } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
+import type { Tool } from '../../contract/words.js';
 import type { OrderLog, Ordering, Provider, ProviderRegistry } from '../../providers/index.js';
 
 /**
@@ -29,7 +30,7 @@ const WITHDRAW_MS = 5000;
 /** What takes an order back by the name of its engine; an engine that is not configured any more cannot. */
 export function createWithdrawal(
   providers: ProviderRegistry,
-  kind: 'image' | 'video' | 'music' | 'edit' | 'transcription',
+  kind: Exclude<Tool, 'tts'>,
 ): (engine: string, reference: string) => Promise<void> {
   return async (engine, reference) => {
     const [providerId = '', ...modelId] = engine.split(' ');

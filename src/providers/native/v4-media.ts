@@ -1,7 +1,7 @@
 import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
-import type { SpeechModel } from '../speech.types.js';
-import type { TranscriptionModel } from '../transcription.types.js';
+import type { TtsModel } from '../tts.types.js';
+import type { SttModel } from '../stt.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
 import { refuseDropped } from './dropped.js';
@@ -17,8 +17,8 @@ import type { V4MediaOptions } from './v4.types.js';
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;
   image(modelId: string): ImageModel;
-  speech(modelId: string): SpeechModel;
-  transcription(modelId: string): TranscriptionModel;
+  tts(modelId: string): TtsModel;
+  stt(modelId: string): SttModel;
 }
 
 function embeddingOptions(
@@ -34,7 +34,7 @@ function embeddingOptions(
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, native, secrets, during, held, load, refused } = options;
-  const { speech = {} } = native;
+  const { tts = {} } = native;
   const guarded: Guarded = async (call, work) =>
     await during(() =>
       held.during(call, async () => {
@@ -61,20 +61,20 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         }),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
-    speech: (modelId) => ({
+    tts: (modelId) => ({
       ...base(modelId),
-      capabilities: speechCapabilities(speech, modelId),
+      capabilities: speechCapabilities(tts, modelId),
       doGenerate: (options) =>
         refused.send({ path: 'speech', modelId, optional: () => SPEECH_WORDS }, (without) =>
           guarded({ signal: options.abortSignal }, async () => {
             const model = await load((provider) => provider.speechModel?.(modelId));
-            const made = await model.doGenerate(speechCallOf(speech, modelId, { ...options, without }));
+            const made = await model.doGenerate(speechCallOf(tts, modelId, { ...options, without }));
             refuseDropped(made.warnings, { modelId });
             return made;
           }),
         ),
     }),
-    transcription: (modelId) =>
+    stt: (modelId) =>
       createV4Transcription({
         native,
         modelId,
