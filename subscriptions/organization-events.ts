@@ -1,6 +1,5 @@
-import type { Logger } from 'pino';
 import { BoundedQueue } from './bounded-queue.js';
-import type { EventChannel, Sequenced } from './event-channel.js';
+import type { Sequenced } from './event-channel.js';
 import type { EventHub } from './event-hub.js';
 
 /** How far an entity is, and whose it is. */

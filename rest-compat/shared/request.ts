@@ -4,7 +4,6 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
-import type { Endpoint } from './mount.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
@@ -35,7 +34,7 @@ export async function readRequest(
   { request, call, face, convention, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
   const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-  const matched = face.router.match(method, path);
+  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
     const elsewhere = face.elsewhere(method, path);

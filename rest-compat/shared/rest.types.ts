@@ -5,7 +5,7 @@ import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../../src
 import type { Convention, Face } from './convention.types.js';
 import type { Endpoint } from './mount.js';
 import type { DialectCall } from './route.types.js';
-import type { Router } from './router.js';
+import type { PathTable } from './path-table.js';
 
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
@@ -58,7 +58,7 @@ export interface RestOptions {
 
 /** An address with its rows compiled. */
 export interface MountedFace extends Face {
-  router: Router<Endpoint>;
+  paths: PathTable<Endpoint>;
   openapi: Buffer;
   /** Where a path that this address does not know is known: the whole address, or null. */
   elsewhere(method: string, path: string): string | null;

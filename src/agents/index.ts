@@ -5,7 +5,7 @@ export { TEMPLATE_CATEGORIES } from './agents.types.js';
 export { createModelCaller } from './model/model-caller.js';
 export type { ModelCaller } from './model/model-caller.js';
 export { createRunService } from './runs/run.service.js';
-export type { RunObserver } from './runs/run.observer.js';
+export type { RunObserver } from './runs/run.types.js';
 export { createRunWorker } from './runs/run.worker.js';
 export type { RunWorker, RunWorkerOptions } from './runs/run.worker.js';
 export { installTemplates } from './templates.js';

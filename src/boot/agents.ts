@@ -7,7 +7,7 @@ import {
   installTemplates,
   openToolbox,
 } from '../agents/index.js';
-import { createRouter } from '../generation/index.js';
+import { createUpstreams } from '../generation/index.js';
 import type { KnowledgeService, MemoryService, RunWorkerOptions } from '../agents/index.js';
 import type { Egress } from '../egress/index.js';
 import type { InputFetcher } from '../files/index.js';
@@ -52,7 +52,7 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
     knowledge,
     imaging,
     models,
-    router: createRouter({ models, providers, logger }),
+    upstreams: createUpstreams({ models, providers, logger }),
     caller,
     work,
   };

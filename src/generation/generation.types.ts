@@ -5,10 +5,11 @@ import type { Imaging } from '../imaging/index.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { ProviderRegistry } from '../providers/index.js';
 import type { Video } from '../video/index.js';
+import type { Upstreams } from './pipeline/upstreams.js';
 import type { SpokenTexts } from './tts/spoken-texts.queries.js';
 import type { Amounts, Bucket, Tool } from '../contract/words.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
-import type { Model, ModelCatalogue } from '../models/models.types.js';
+import type { Model } from '../models/models.types.js';
 import type { KindDescriptor, KindJob } from './kind.types.js';
 
 /** What a generation call answers on either face; files in `data` are signed already. */
@@ -62,8 +63,8 @@ export interface GenerationKind<Input> extends KindDescriptor {
 
 /** What the kinds do their work with; each takes of it what it needs. */
 export interface JobKindOptions {
-  models: ModelCatalogue;
   providers: ProviderRegistry;
+  upstreams: Upstreams;
   files: FileService;
   inputs: InputFetcher;
   audio: Audio;

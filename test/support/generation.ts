@@ -13,7 +13,12 @@ import {
 } from '../../src/access/index.js';
 import { createStorage, openFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
-import { createGenerationService, createImageKind, jobHandlersOf } from '../../src/generation/index.js';
+import {
+  createGenerationService,
+  createImageKind,
+  createUpstreams,
+  jobHandlersOf,
+} from '../../src/generation/index.js';
 import type { GenerationKind, GenerationService } from '../../src/generation/index.js';
 import { createImaging } from '../../src/imaging/index.js';
 import { createJobService, createJobWorker } from '../../src/jobs/index.js';
@@ -88,7 +93,13 @@ export async function createGenerationEngine(
   });
   const models = createModelCatalogue({ providers });
   const jobs = createJobService({ database, files: files.service, logger });
-  const image = createImageKind({ models, providers, files: files.service, imaging, logger });
+  const image = createImageKind({
+    providers,
+    upstreams: createUpstreams({ models, providers, logger }),
+    files: files.service,
+    imaging,
+    logger,
+  });
   const kinds = [options.adapt?.(image, files) ?? image];
   const draining = new AbortController();
   const generation = createGenerationService({

@@ -27,11 +27,11 @@ export const generateImage = defineTool({
     heading: 'Picture',
     made: 'I made the picture:',
   },
-  async run({ prompt, size }, context, { models, router, files, imaging }) {
+  async run({ prompt, size }, context, { models, upstreams, files, imaging }) {
     const model = models.resolve('image', null);
     const [width = 1024, height = 1024] = size.split('x').map(Number);
     try {
-      const made = await makeImages(router, model, {
+      const made = await makeImages(upstreams, model, {
         prompt,
         n: 1,
         size,

@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/index.js';
 import type { FileService, InputFetcher } from '../../files/index.js';
-import type { Router } from '../../generation/index.js';
+import type { Upstreams } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import type { Search } from '../../search/index.js';
@@ -21,7 +21,7 @@ export interface ToolParts {
   imaging: Imaging;
   models: ModelCatalogue;
   /** Asks models and their fallbacks. */
-  router: Router;
+  upstreams: Upstreams;
   /** Asks chat models in the name of a run. */
   caller: ModelCaller;
   work: AgentWork;

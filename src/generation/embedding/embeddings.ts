@@ -17,7 +17,7 @@ import type { EmbeddingRequest } from './embedding-request.js';
 import { decodeTokenIds } from './token-ids.js';
 import type { EmbeddingService } from '../generation.types.js';
 import { modelFor } from '../pipeline/checks.js';
-import { createRouter } from '../pipeline/routing.js';
+import { createUpstreams } from '../pipeline/upstreams.js';
 
 export interface EmbeddingOptions {
   models: ModelCatalogue;
@@ -135,7 +135,7 @@ async function admit(
 /** Embeddings (decisions 6): charged as chat is, not a job. */
 export function createEmbeddingService(options: EmbeddingOptions): EmbeddingService {
   const { metering, logger } = options;
-  const router = createRouter(options);
+  const upstreams = createUpstreams(options);
   const never = new AbortController().signal;
   return {
     async create(call, body) {
@@ -143,8 +143,8 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
       if (before) return before;
       const { request, model: asked, tokens: counted, operationId } = await admit(options, call, body);
       const signal = call.idempotencyKey === null ? call.signal : never;
-      const { value, model } = await router
-        .route(asked, signal, (provider, target) => embed(provider, target, { request, signal }))
+      const { value, model } = await upstreams
+        .ask(asked, signal, (provider, target) => embed(provider, target, { request, signal }))
         .catch(async (error: unknown) => {
           await metering.release(operationId);
           if (!(error instanceof UpstreamError)) logger.error({ err: error }, 'embeddings failed');

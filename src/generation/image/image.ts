@@ -8,16 +8,17 @@ import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
 import type { ImageInput } from './input.js';
 import { IMAGE } from './kind.js';
-import { asUpstreamMade } from '../pipeline/upstream-made.js';
+import { asUpstreamMade } from '../pipeline/upstreams.js';
 import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
-import { easeProgress } from './progress.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/no-tokens.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Router } from '../pipeline/routing.js';
+import { NO_TOKENS } from '../pipeline/charges.js';
 
-export type ImageKindOptions = Pick<JobKindOptions, 'models' | 'providers' | 'files' | 'imaging' | 'logger'>;
+export type ImageKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'imaging' | 'logger' | 'upstreams'
+>;
 
 /** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
 const MAKING_SHARE = 90;
@@ -31,18 +32,17 @@ interface ImageItem {
 }
 
 /** POST /images/generations (contract 4.2). */
-export function createImageKind(given: ImageKindOptions): GenerationKind<ImageInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createImageKind(options: ImageKindOptions): GenerationKind<ImageInput> {
   return {
     ...IMAGE,
     parse: (body, model) => {
       const input = parseImageInput(body);
-      checkImageInput(input, { model, can: engineOf(given.providers, 'image', model)?.capabilities });
+      checkImageInput(input, { model, can: engineOf(options.providers, 'image', model)?.capabilities });
       return input;
     },
     price: priceOfImages,
     inputParams: (input, model) => ({ model: model.id, ...input }),
-    withdraw: createWithdrawal(given.providers, 'image'),
+    withdraw: createWithdrawal(options.providers, 'image'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageInput, model }),
     present: async (job, data) =>
@@ -58,14 +58,14 @@ export function createImageKind(given: ImageKindOptions): GenerationKind<ImageIn
 }
 
 async function run(
-  options: ImageKindOptions & { router: Router },
+  options: ImageKindOptions,
   context: JobContext,
   { input, model }: { input: ImageInput; model: Model },
 ): Promise<JobOutcome> {
   const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
   let made: ImagesMade;
   try {
-    made = await makeImages(options.router, model, {
+    made = await makeImages(options.upstreams, model, {
       ...callOf(input),
       abortSignal: context.signal,
       jobOrders: context.orders,

@@ -15,15 +15,13 @@ import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/no-tokens.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
-import { callUpstream } from '../pipeline/upstream-call.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
+import type { Answered } from '../pipeline/upstreams.js';
+import { callUpstream } from '../pipeline/upstreams.js';
 
 export type ImageEditKindOptions = Pick<
   JobKindOptions,
-  'models' | 'providers' | 'files' | 'inputs' | 'imaging' | 'logger'
+  'providers' | 'files' | 'inputs' | 'imaging' | 'logger' | 'upstreams'
 >;
 
 /** Images and masks that callers give (decisions 6, "Generations"). */
@@ -37,17 +35,16 @@ const ENLARGERS: Partial<Record<string, string>> = { outpainting: 'expand_pixels
 const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
 
 /** POST /images/edits (contract 4.3). */
-export function createImageEditKind(given: ImageEditKindOptions): GenerationKind<ImageEditInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createImageEditKind(options: ImageEditKindOptions): GenerationKind<ImageEditInput> {
   return {
     ...IMAGE_EDIT,
-    parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(given.providers, model)),
+    parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(options.providers, model)),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageEditInput, model }),
-    withdraw: createWithdrawal(given.providers, 'image_edit'),
+    withdraw: createWithdrawal(options.providers, 'image_edit'),
     usage: (charged, remaining, job) => ({
       edits_used: (charged.image_edits ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -150,11 +147,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: ImageEditKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: ImageEditKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, signal, progress } = context;
   const { value: made, model } = await editImage(options, context, work);
   progress(90);
@@ -185,15 +178,15 @@ async function readReference(files: FileService, orgId: string, reference: unkno
 }
 
 async function editImage(
-  options: ImageEditKindOptions & { router: Router },
+  options: ImageEditKindOptions,
   { job, signal, progress, orders }: JobContext,
   { input, model }: Work,
-): Promise<Routed<EditedImage>> {
-  const { files, imaging, router } = options;
+): Promise<Answered<EditedImage>> {
+  const { files, imaging, upstreams } = options;
   const image = await readReference(files, job.orgId, input.image);
   const mask = input.mask === undefined ? undefined : await readReference(files, job.orgId, input.mask);
   try {
-    return await callUpstream(router, model, {
+    return await callUpstream(upstreams, model, {
       signal,
       attempt: async (provider, target) => {
         const can = capabilitiesOf(options.providers, target);

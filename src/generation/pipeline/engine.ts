@@ -6,8 +6,8 @@ import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { OrderLog, Provider, ProviderRegistry } from '../../providers/index.js';
 import { engineName, orderLogOf } from './orders.js';
-import type { Routed, Router } from './routing.js';
-import { callUpstream } from './upstream-call.js';
+import type { Answered, Upstreams } from './upstreams.js';
+import { callUpstream } from './upstreams.js';
 
 export type Engine<Kind extends Tool> = ReturnType<NonNullable<Provider[Kind]>>;
 
@@ -44,11 +44,11 @@ interface EngineCall<Kind extends Tool, T> {
  * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
  */
 export async function callEngine<Kind extends Tool, T>(
-  router: Router,
+  upstreams: Upstreams,
   model: Model,
   { kind, job: { signal, orders }, check, ask }: EngineCall<Kind, T>,
-): Promise<Routed<T>> {
-  return await callUpstream(router, model, {
+): Promise<Answered<T>> {
+  return await callUpstream(upstreams, model, {
     signal,
     attempt: async (provider, target) => {
       const engine = engineAt(provider, kind, target);

@@ -1,4 +1,6 @@
 import { storageLimitOf } from '../../access/index.js';
+import { withinInputTime } from '../../files/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { endpointOf } from '../../contract/words.js';
@@ -9,9 +11,8 @@ import type { OperationRequest } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from '../generation.types.js';
-import type { GenerationOptions } from './pipeline.types.js';
+import type { GenerationOptions } from './pipeline.js';
 import { checkRequest } from './checks.js';
-import { readInputs } from './input-reading.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
@@ -197,4 +198,14 @@ async function removeInputs(
   { kind, jobId }: Draft,
 ): Promise<void> {
   if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+}
+
+/** Reads what a call gives, in the turns of its organisation and within the time that its caller waits. @throws ApiError */
+export async function readInputs<T>(
+  call: CallContext,
+  read: (reading: CallContext) => Promise<T>,
+): Promise<T> {
+  return await withinInputTime(call.signal, (signal) =>
+    runForOrg(call.principal.orgId, () => read({ ...call, signal })),
+  );
 }

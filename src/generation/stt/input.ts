@@ -1,9 +1,8 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { SttCapabilities } from '../../providers/index.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 /** `verbose_json` is another name of json (decisions 6). */
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;

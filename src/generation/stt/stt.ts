@@ -5,21 +5,25 @@ import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { withinSound } from './heard-times.js';
-import { easeProgress } from '../image/progress.js';
-import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
-import type { InputAudio } from './input-audio.js';
+import { easeProgress } from '../pipeline/progress.js';
+import {
+  measureInputAudio,
+  readInputAudio,
+  SOUND_FORMATS,
+  storeInputAudio,
+} from '../pipeline/input-audio.js';
+import type { InputAudio } from '../pipeline/input-audio.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkSttInput, parseSttInput } from './input.js';
 import type { SttInput } from './input.js';
 import { STT } from './kind.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
 export type SttKindOptions = Pick<
   JobKindOptions,
-  'models' | 'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger'
+  'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
 >;
 
 /** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
@@ -27,11 +31,11 @@ const MAX_SECONDS = 14_400;
 const LISTENING_SHARE = 95;
 
 /** POST /audio/transcriptions (contract 4.7). */
-export function createSttKind(given: SttKindOptions): GenerationKind<SttInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createSttKind(options: SttKindOptions): GenerationKind<SttInput> {
   return {
     ...STT,
-    parse: (body, model) => parseSttInput(body, model, engineOf(given.providers, 'stt', model)?.capabilities),
+    parse: (body, model) =>
+      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     measure: async (call, input) => {
       const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
@@ -39,7 +43,7 @@ export function createSttKind(given: SttKindOptions): GenerationKind<SttInput> {
     },
     price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
     inputParams: ({ seconds: _, reader: __, ...input }, model) => ({ model: model.id, ...input }),
-    withdraw: createWithdrawal(given.providers, 'stt'),
+    withdraw: createWithdrawal(options.providers, 'stt'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as SttInput, model }),
     usage: (charged, remaining, job) => ({
@@ -78,11 +82,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: SttKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: SttKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, progress } = context;
   const { input, model } = work;
   const sound = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
@@ -112,12 +112,12 @@ interface Listening extends Work {
 }
 
 async function listen(
-  options: SttKindOptions & { router: Router },
+  options: SttKindOptions,
   context: JobContext,
   { input, model, sound, report }: Listening,
-): Promise<Routed<Transcription>> {
+): Promise<Answered<Transcription>> {
   const { job, signal } = context;
-  return await callEngine(options.router, model, {
+  return await callEngine(options.upstreams, model, {
     kind: 'stt',
     job: context,
     check: (target, { capabilities: can }) => checkSttInput(input, { model: target, can }),

@@ -2,9 +2,8 @@ import { isLonger } from '../../text/characters.js';
 import { invalid } from '../../contract/errors.js';
 import type { TtsCapabilities } from '../../providers/index.js';
 import type { Model } from '../../models/models.types.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
 const MAX_CHARACTERS = 10_000;

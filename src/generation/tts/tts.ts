@@ -4,24 +4,23 @@ import { invalid } from '../../contract/errors.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import type { KnownSpeech, ProviderRegistry } from '../../providers/index.js';
+import type { KnownSpeech } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
-import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import { easeProgress } from '../pipeline/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
 import { checkTtsInput, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
 export type TtsKindOptions = Pick<
   JobKindOptions,
-  'models' | 'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger'
+  'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
 >;
 
 const MAX_SAMPLE_SECONDS = 600;
@@ -29,11 +28,11 @@ const MAX_SAMPLE_SECONDS = 600;
 const SPEAKING_SHARE = 90;
 
 /** POST /audio/speech (contract 4.6). */
-export function createTtsKind(given: TtsKindOptions): GenerationKind<TtsInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput> {
   return {
     ...TTS,
-    parse: (body, model) => parseTtsInput(body, model, engineOf(given.providers, 'tts', model)?.capabilities),
+    parse: (body, model) =>
+      parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
@@ -69,11 +68,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: TtsKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: TtsKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { progress } = context;
   const { input, model } = work;
   const easing = easeProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
@@ -97,10 +92,10 @@ async function run(
 }
 
 async function speak(
-  options: TtsKindOptions & { router: Router },
+  options: TtsKindOptions,
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<SoundInFormat & SpeechKnown>> {
+): Promise<Answered<SoundInFormat & SpeechKnown>> {
   const { job, signal } = context;
   const sample = input.reference_audio;
   const reference =
@@ -111,7 +106,7 @@ async function speak(
         }
       : undefined;
   try {
-    return await callEngine(options.router, model, {
+    return await callEngine(options.upstreams, model, {
       kind: 'tts',
       job: context,
       check: (target, { capabilities: can }) => checkTtsInput(input, { model: target, can }),

@@ -12,10 +12,9 @@ import type { Video, VideoFacts } from '../../video/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './input.js';
 import type { VideoInput } from './input.js';
 import { VIDEO } from './kind.js';
@@ -23,25 +22,24 @@ import { storeSourceImage, storeSourceVideo } from './source.js';
 
 export type VideoKindOptions = Pick<
   JobKindOptions,
-  'models' | 'providers' | 'files' | 'inputs' | 'imaging' | 'video' | 'logger'
+  'providers' | 'files' | 'inputs' | 'imaging' | 'video' | 'logger' | 'upstreams'
 >;
 
 /** Filming counts as this much of a job's progress. */
 const FILMING_SHARE = 95;
 
 /** POST /videos/generations (contract 4.4). */
-export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createVideoKind(options: VideoKindOptions): GenerationKind<VideoInput> {
   return {
     ...VIDEO,
     parse: (body, model) =>
-      parseVideoInput(body, model, engineOf(given.providers, 'video', model)?.capabilities),
+      parseVideoInput(body, model, engineOf(options.providers, 'video', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: priceOfVideo,
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as VideoInput, model }),
-    withdraw: createWithdrawal(given.providers, 'video'),
+    withdraw: createWithdrawal(options.providers, 'video'),
     usage: (charged, remaining) => ({
       credits_used: (charged.credits ?? 0) / 100,
       seconds_used: (charged.video_seconds ?? 0) / 100,
@@ -73,11 +71,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: VideoKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: VideoKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, signal, progress } = context;
   const easing = easeProgress((percent) => progress((percent * FILMING_SHARE) / 100));
   try {
@@ -151,14 +145,14 @@ async function callOptions(files: FileService, orgId: string, input: VideoInput)
 }
 
 async function make(
-  { files, video, router }: VideoKindOptions & { router: Router },
+  { files, video, upstreams }: VideoKindOptions,
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<FilmMade>> {
+): Promise<Answered<FilmMade>> {
   const { signal } = context;
   const options = await callOptions(files, context.job.orgId, input);
   try {
-    return await callEngine(router, model, {
+    return await callEngine(upstreams, model, {
       kind: 'video',
       job: context,
       check: (target, { capabilities: can }) => checkVideoInput(input, { model: target, can }),

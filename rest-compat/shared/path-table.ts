@@ -19,13 +19,13 @@ const isParameter = (segment: string): boolean => segment.startsWith('{');
 const isRest = (segment: string): boolean => segment.endsWith('+}');
 const nameOf = (segment: string): string => segment.replace(/^\{|\+?\}$/g, '');
 
-export interface Router<Target> {
+export interface PathTable<Target> {
   add(method: Route['method'], path: string, target: Target): void;
   /** @param path below /api/v1, as sent (percent-encoded) */
   match(method: string, path: string): Matched<Target>;
 }
 
-export function createRouter<Target>(): Router<Target> {
+export function createPathTable<Target>(): PathTable<Target> {
   const byPath = new Map<string, PathEntry<Target>>();
 
   return {

@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
+import { UnreadableAudioError } from '../../audio/index.js';
+import { ApiError } from '../../contract/errors.js';
+import { UnreadableImageError } from '../../imaging/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { abortedError, UpstreamError } from '../../providers/index.js';
 import type { Provider, ProviderRegistry } from '../../providers/index.js';
@@ -10,21 +13,21 @@ import type { Provider, ProviderRegistry } from '../../providers/index.js';
 export type Attempt<T> = (provider: Provider, target: Model) => Promise<T>;
 
 /** What answered, and the model that it was. */
-export interface Routed<T> {
+export interface Answered<T> {
   value: T;
   model: Model;
 }
 
-export interface Router {
+export interface Upstreams {
   /**
    * Tries the model's provider, again where that makes sense, then its fallbacks (decisions 6, "Upstreams"). Those that refuse the request are
    * passed over.
    * @throws UpstreamError the last failure
    */
-  route<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Routed<T>>;
+  ask<T>(model: Model, signal: LightAbortSignal, attempt: Attempt<T>): Promise<Answered<T>>;
 }
 
-interface RouterOptions {
+interface UpstreamsOptions {
   models: ModelCatalogue;
   providers: ProviderRegistry;
   logger: Logger;
@@ -51,7 +54,7 @@ function isRefusedElsewhere(error: unknown, { isFallback }: { isFallback: boolea
 const unknownProvider = (): UpstreamError =>
   new UpstreamError('No provider for this model', { status: null, retryable: false });
 
-export function createRouter({ models, providers, logger }: RouterOptions): Router {
+export function createUpstreams({ models, providers, logger }: UpstreamsOptions): Upstreams {
   /** Waits before another attempt. @throws the error, where there is none */
   async function again(
     error: unknown,
@@ -80,7 +83,7 @@ export function createRouter({ models, providers, logger }: RouterOptions): Rout
   }
 
   return {
-    async route(model, signal, attempt) {
+    async ask(model, signal, attempt) {
       let last: UpstreamError | null = null;
       for (const target of [model, ...models.fallbacks(model.id)]) {
         try {
@@ -109,4 +112,35 @@ export function createRouter({ models, providers, logger }: RouterOptions): Rout
       throw last ?? unknownProvider();
     },
   };
+}
+
+/**
+ * Asks the model's provider, again where that may help, then its fallbacks.
+ * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
+ */
+export async function callUpstream<T>(
+  upstreams: Upstreams,
+  model: Model,
+  { signal, attempt }: { signal: AbortSignal; attempt: Attempt<T> },
+): Promise<Answered<T>> {
+  try {
+    return await upstreams.ask(model, signal, attempt);
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
+    throw new ApiError('invalid_request', error.message, { cause: error });
+  }
+}
+
+/** Reads what an upstream made, which is no fault of the caller's. @throws UpstreamError where it cannot be read: then the fallbacks are asked */
+export async function asUpstreamMade<T>(what: 'image' | 'audio', read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof UnreadableImageError || error instanceof UnreadableAudioError)) throw error;
+    throw new UpstreamError(`Upstream made no readable ${what}`, {
+      status: null,
+      retryable: false,
+      cause: error,
+    });
+  }
 }

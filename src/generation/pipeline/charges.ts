@@ -10,3 +10,6 @@ export function priceOfUnits(units: number, { pricing, multiplier }: Model): Amo
   const credits = Math.ceil((Math.round(pricing.credits * 100) * units * multiplier) / 10_000) * 100;
   return { [pricing.bucket]: amount, ...(credits === 0 ? {} : { credits }) };
 }
+
+/** The convention's fields of an image's usage: images are charged by the piece, and clients read these. */
+export const NO_TOKENS = { input_tokens: 0, output_tokens: 0, total_tokens: 0 } as const;
