@@ -25,8 +25,7 @@ export class RequestBody {
   constructor(
     private readonly request: IncomingMessage,
     private readonly principal: Principal,
-    private readonly means: { budget: ByteBudget; turns: Turns },
-    private readonly rules?: BodyRules,
+    private readonly means: { budget: ByteBudget; turns: Turns; rules?: BodyRules | undefined },
   ) {}
 
   /** What the request holds. */
@@ -45,7 +44,10 @@ export class RequestBody {
   }
 
   private reading(limitBytes: number): BodyReading {
-    const { holding, rules } = this;
+    const {
+      holding,
+      means: { rules },
+    } = this;
     return rules === undefined ? { limitBytes, holding } : { limitBytes, holding, rules };
   }
 

@@ -77,6 +77,19 @@ describe('the seconds of a WAV are those of its sound', () => {
     expect(withTrueSizes(stored)).toBe(stored);
   });
 
+  it.each([1, 2, 3, 7, 59])('and whole where they are: %i', async (whole) => {
+    for (const rate of [8000, 16_000, 44_100, 48_000, 96_000]) {
+      const file = lyingWave(new Int16Array(whole * rate), {
+        format: [
+          [4, rate & 0xffff],
+          [6, rate >>> 16],
+        ],
+        dataSize: 4,
+      });
+      expect((await audio.probe(file)).durationSeconds).toBe(whole);
+    }
+  });
+
   it('in every part, where there are several', async () => {
     const pcm = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
     const { durationSeconds } = await audio.probe(

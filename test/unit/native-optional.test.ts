@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { OrderLog } from '../../src/providers/order.types.js';
-import { drawing, listening, openNative } from '../support/native-provider.js';
+import { drawing, listening, openNative, signal } from '../support/native-provider.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeReply, NativeRequest, NativeUpstream } from '../support/native-upstream.js';
 
@@ -113,3 +113,33 @@ test('a picture is drawn without the shape that its maker refuses, as it is brou
   }
   await registry.close();
 });
+
+const speaking = { text: 'Hello', outputFormat: 'wav', abortSignal: signal };
+/** Where each maker speaks, and its word for the format in what it is sent. */
+const SPEAKERS = [
+  ['elevenlabs', 'eleven_v3', '/text-to-speech', /output_format=mp3/],
+  ['deepgram', 'aura-2-thalia-en', '/speak', /encoding=mp3/],
+] as const;
+
+test.each(SPEAKERS)(
+  'speech of %s comes in the maker’s own format where it refuses the one that is told, and that is not told again',
+  async (id, model, path, word) => {
+    const told = ({ path: sent }: NativeRequest): boolean => word.test(sent);
+    const [, name = ''] = /(\w+)=/.exec(word.source) ?? [];
+    upstream.on(path, (request) =>
+      told(request)
+        ? refusal(`Invalid value for "${name}"`)
+        : { headers: { 'content-type': 'audio/wav' }, body: Buffer.from('RIFF') },
+    );
+    const { provider, registry } = await openNative(id, { origin: upstream.origin });
+    for (const asked of [
+      [true, false],
+      [true, false, false],
+    ]) {
+      const { audio } = await provider.tts!(model).doGenerate({ ...speaking, voice: 'nova' });
+      expect(Buffer.from(audio as Uint8Array).toString()).toBe('RIFF');
+      expect(upstream.requests.map(told)).toEqual(asked);
+    }
+    await registry.close();
+  },
+);

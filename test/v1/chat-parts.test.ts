@@ -70,7 +70,8 @@ const refusal = (asked: Promise<unknown>) =>
     (error: unknown) => error,
   );
 /** The content of the message as the upstream got it. */
-const sent = () => (upstream.requests.at(-1)?.body['messages'] as { content: object[] }[])[0]?.content;
+const sent = () =>
+  (upstream.requests.at(-1)?.body['messages'] as { content: object[] }[] | undefined)?.[0]?.content;
 
 describe('files in a chat at /v1', () => {
   it('reach a model that takes files as they are', async () => {

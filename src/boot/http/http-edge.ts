@@ -74,7 +74,8 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         return refuse(error);
       }
     },
-    body: (request, { principal }, rules) => new RequestBody(request, principal, dependencies, rules),
+    body: (request, { principal }, rules) =>
+      new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
     requestId: (request) => observed(request).requestId,
     dress,
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),

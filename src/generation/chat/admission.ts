@@ -93,20 +93,39 @@ const LARGE_TOKENS = 32_000;
 
 const needsFetching = ({ request }: CheckedChat): boolean => request.webSearch || request.files.length > 0;
 
+type Body = Record<string, unknown>;
+
+function checkChat(
+  options: ChatAdmissionOptions,
+  call: CallContext,
+  body: Body,
+): CheckedChat | Promise<CheckedChat> {
+  const { models, tokenizer } = options;
+  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  if (call.dialect !== undefined) refuseUndoable(body, model);
+  const defaultTokens = defaultTokensOf(call, model);
+  const further = FurtherParts.of(call, model);
+  const read = (readImage: ImageReader) =>
+    measured(readChatRequest(body, { readImage, further, defaultTokens }), model, tokenizer);
+  const reader = createImageReader(call.principal.orgId, body['messages'], options);
+  return reader instanceof Promise ? reader.then(read) : read(reader);
+}
+
+async function withFiles(
+  options: ChatAdmissionOptions,
+  call: CallContext,
+  checked: CheckedChat,
+): Promise<CheckedChat> {
+  const { request, model } = checked;
+  if (request.files.length === 0) return checked;
+  const texts = await fillFiles(request.files, { call, model }, options);
+  const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
+  return await measured(filled, model, options.tokenizer);
+}
+
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
-  const { models, metering, tokenizer, search } = options;
-
-  const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
-    const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
-    const reader = createImageReader(call.principal.orgId, body['messages'], options);
-    const defaultTokens = defaultTokensOf(call, model);
-    if (call.dialect !== undefined) refuseUndoable(body, model);
-    const further = FurtherParts.of(call, model);
-    const read = (readImage: ImageReader) =>
-      measured(readChatRequest(body, { readImage, further, defaultTokens }), model, tokenizer);
-    return reader instanceof Promise ? reader.then(read) : read(reader);
-  };
+  const { metering, tokenizer, search } = options;
 
   const reserve = (call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> => {
     const operationId = newId('op');
@@ -138,18 +157,10 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     throw fault;
   };
 
-  const withFiles = async (call: CallContext, checked: CheckedChat): Promise<CheckedChat> => {
-    const { request, model } = checked;
-    if (request.files.length === 0) return checked;
-    const texts = await fillFiles(request.files, { call, model }, options);
-    const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
-    return await measured(filled, model, tokenizer);
-  };
-
   /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
   const fetched = async (call: CallContext, checked: CheckedChat): Promise<AdmittedChat> => {
     await admitCall(metering, call, { endpoint: 'chat' });
-    const filled = await withFiles(call, checked);
+    const filled = await withFiles(options, call, checked);
     if (!filled.request.webSearch) return reserve(call, filled, false);
     const { request, model } = filled;
     // With an Idempotency-Key the call finishes without its caller, its search too.
@@ -160,13 +171,13 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
   };
 
   return {
-    check,
+    check: (call, body) => checkChat(options, call, body),
     admit(call, body) {
       const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
         needsFetching(checked) ? fetched(call, checked) : reserve(call, checked, true);
       let found: CheckedChat | Promise<CheckedChat>;
       try {
-        found = check(call, body);
+        found = checkChat(options, call, body);
       } catch (fault) {
         return refuse(call, fault);
       }

@@ -98,6 +98,8 @@ class MessageReader {
     calls.forEach((call: unknown, index) => {
       const one = `${where}.tool_calls[${index}]`;
       if (!isFields(call)) throw invalid(`${one} must be an object`, 'messages');
+      if (call['id'] != null && typeof call['id'] !== 'string')
+        throw invalid(`${one}.id must be a string`, 'messages');
       if (call['type'] != null && call['type'] !== 'function')
         throw invalid(`${one}.type must be function`, 'messages');
       checkCall(call['function'], `${one}.function`);

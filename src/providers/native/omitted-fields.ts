@@ -24,6 +24,19 @@ export const IMAGE_WORDS: OptionalFields = {
   size: ['aspect_ratio', 'aspectRatio', 'image_size', 'imageSize', 'width', 'height'],
 };
 
+/** Sounds are brought to their format here. */
+export const SPEECH_WORDS: OptionalFields = {
+  response_format: [
+    'output_format',
+    'outputFormat',
+    'encoding',
+    'container',
+    'sample_rate',
+    'bit_rate',
+    'audio_format',
+  ],
+};
+
 type Settings = ReturnType<NonNullable<SttWays['settings']>>;
 
 /** Names of a package's options as requests have them. */
@@ -79,6 +92,7 @@ export function omittableFields({ package: made, stt }: NativeProvider, type: Mo
   const does = new Set(made?.does ?? []);
   if (type === 'chat' && does.has('chat')) return Object.keys(CHAT_WORDS);
   if (type === 'image' && does.has('image')) return Object.keys(IMAGE_WORDS);
+  if (type === 'tts' && does.has('tts')) return Object.keys(SPEECH_WORDS);
   if (type !== 'stt' || stt?.settings === undefined) return [];
   const [plain, speakers] = [PLAIN_CALL, { ...PLAIN_CALL, diarization: true, language: 'en' }].map((call) =>
     Object.keys(stt.settings!(call)),

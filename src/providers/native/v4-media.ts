@@ -6,6 +6,7 @@ import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeProvider } from './native-provider.types.js';
+import { SPEECH_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { speechCallOf, speechCapabilities } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
@@ -64,12 +65,14 @@ export function createV4Media(options: V4MediaOptions): V4Media {
       ...base(modelId),
       capabilities: speechCapabilities(tts, modelId),
       doGenerate: (options) =>
-        guarded({ signal: options.abortSignal }, async () => {
-          const model = await load((provider) => provider.speechModel?.(modelId));
-          const made = await model.doGenerate(speechCallOf(tts, modelId, options));
-          refuseDropped(made.warnings, { modelId });
-          return made;
-        }),
+        refused.send({ path: 'speech', modelId, optional: () => SPEECH_WORDS }, (without) =>
+          guarded({ signal: options.abortSignal }, async () => {
+            const model = await load((provider) => provider.speechModel?.(modelId));
+            const made = await model.doGenerate(speechCallOf(tts, modelId, { ...options, without }));
+            refuseDropped(made.warnings, { modelId });
+            return made;
+          }),
+        ),
     }),
     stt: (modelId) =>
       createV4Transcription({

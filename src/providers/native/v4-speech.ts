@@ -1,5 +1,6 @@
 import type { SpeechModelV4CallOptions } from '@ai-sdk/provider';
 import type { SpeechCallOptions, TtsModel } from '../tts.types.js';
+import type { LeftOut } from '../openai-compatible/optional-fields.js';
 import type { TtsWays } from './native-provider.types.js';
 
 /** What a model can be asked for. */
@@ -29,12 +30,13 @@ function voiceOf({ presets = {} }: TtsWays, asked: string): string {
 export function speechCallOf(
   ways: TtsWays,
   modelId: string,
-  { text, voice: asked, speed, language, abortSignal }: SpeechCallOptions,
+  { text, voice: asked, speed, language, abortSignal, without }: SpeechCallOptions & { without: LeftOut },
 ): SpeechModelV4CallOptions {
   const voice = asked === undefined || ways.isVoice?.(modelId) === true ? undefined : voiceOf(ways, asked);
   return {
     text,
-    outputFormat: 'mp3',
+    // Packages have a format of their own where they are given none, and send none where it is empty.
+    outputFormat: without.has('response_format') ? '' : 'mp3',
     ...(voice === undefined ? {} : { voice }),
     ...(speed === undefined || speed === 1 ? {} : { speed }),
     ...(language === undefined ? {} : { language }),
