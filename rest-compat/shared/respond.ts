@@ -1,6 +1,7 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import { errorHeaders, visibleError } from '../../src/http/index.js';
+import type { Turns } from '../../src/collections/turns.js';
+import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
@@ -27,16 +28,18 @@ export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknow
 /** Runs the row's document; a chat's or a response's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context, asked } = rest;
+  const { turns } = options.edge;
   const { raw } = endpoint.route;
   if (raw === 'chat' || raw === 'response') {
     const complete = raw === 'chat' ? options.completeChat : options.completeResponse;
     const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    return written(await asked.whole(text));
+    return await written(await asked.whole(text), turns);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return written(await asked.whole(result));
-  if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
+  if (asked !== undefined) return await written(await asked.whole(result), turns);
+  if (!endpoint.route.respond)
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
@@ -46,14 +49,14 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     query: rest.query,
     readFile,
   });
-  return written(shown);
+  return await written(shown, turns);
 }
 
-function written({ body, headers }: RouteAnswer): HttpAnswer {
+async function written({ body, headers }: RouteAnswer, turns: Turns): Promise<HttpAnswer> {
   return {
     status: 200,
     headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,
-    body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    body: Buffer.isBuffer(body) ? body : await writeJson(body, turns),
   };
 }
 

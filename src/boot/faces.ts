@@ -28,7 +28,8 @@ import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { createByteBudget, Turns, type ByteBudget, type HttpEdge } from '../http/index.js';
+import { Turns } from '../collections/turns.js';
+import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
@@ -82,6 +83,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
+    turns: edge.turns,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
