@@ -90,6 +90,16 @@ function without({ body, addedIncludes = [] }: NativeCall, left: LeftOut): Recor
   return asked.length === 0 ? rest : { ...rest, include: asked };
 }
 
+/** All dialects that an upstream speaks. */
+export function dialectsOf(
+  { transport, refused }: { transport: Transport; refused: RefusedFields },
+  spoken: readonly NativeDialect[],
+): Partial<Record<NativeDialect, DialectProvider>> {
+  return Object.fromEntries(
+    spoken.map((dialect) => [dialect, createDialectProvider(transport, dialect, refused)] as const),
+  );
+}
+
 /** A dialect at an upstream that speaks it: its bytes pass, read once. */
 export function createDialectProvider(
   transport: Transport,
