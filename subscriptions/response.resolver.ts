@@ -20,7 +20,7 @@ async function streamResponse({ args, context }: Subscribing): Promise<AsyncIter
 
 @Resolver()
 export class ResponseSubscriptionResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Subscription(() => ResponseEvent, {
     subscribe: streamResponse,
     description:

@@ -9,7 +9,7 @@ const THE_ID = { description: 'Its id.' };
 
 @Resolver()
 export class ResponseResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Mutation(() => Response, {
     description:
       'Answers in the form of the Responses convention, in one piece; `responseStream` streams it.',
