@@ -1,5 +1,5 @@
-export { createRestHandler } from './shared/handler.js';
-export type { RestHandler } from './shared/handler.js';
+export { createRestTable } from './shared/handler.js';
+export type { RestHandler, RestTable } from './shared/handler.js';
 export { BASE_PATH } from './shared/request.js';
 export type { RestOptions } from './shared/rest.types.js';
 export { describeApi, printApi } from './shared/openapi/openapi.js';

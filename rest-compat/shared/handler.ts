@@ -12,9 +12,11 @@ import {
 import type { RequestBody } from '../../src/http/index.js';
 import { mount } from './mount.js';
 import type { Endpoint } from './mount.js';
-import { nameSource, readRequest, refuseMethod, splitUrl } from './request.js';
+import { nameSource, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
-import type { Call, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, Matched, RestOptions, RestRequest } from './rest.types.js';
+import type { Route } from './route.types.js';
+import type { PathValues } from './router.js';
 import { routes } from '../contract/index.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
@@ -22,31 +24,71 @@ import { isStreaming, streamChat, streamOperation } from './streams.js';
 /** The one public document below the base path. */
 const OPENAPI_PATH = '/openapi.json';
 
-/** Serves /api/v1 on plain node:http. Never rejects. */
-export type RestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Answers a request that its path and method lead to. Never rejects. */
+export type RestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  values: PathValues,
+) => Promise<void> | void;
+
+/** A path below the base path, in Express' words (`/jobs/:jobId`). */
+export interface RestPath {
+  pattern: string;
+  methods: ReadonlyMap<Route['method'], RestHandler>;
+  /** For its other methods. */
+  others: RestHandler;
+}
+
+/** The REST API, for a router to mount: of two paths that match the earlier one is meant. */
+export interface RestTable {
+  paths: readonly RestPath[];
+  /** For what is none of them. */
+  unknown: RestHandler;
+}
 
 /** @throws Error where a stored document no longer fits the schema */
-export function createRestHandler(options: RestOptions): RestHandler {
-  const { edge } = options;
-  const router = mount(options.schema, routes);
-  const openapi = Buffer.from(options.openapi);
+export function createRestTable(options: RestOptions): RestTable {
+  const handle = createHandler(options);
+  const paths = mount(options.schema, routes).map(({ pattern, targets, allow }): RestPath => {
+    const handlers = [...targets].map(([method, target]): [Route['method'], RestHandler] => [
+      method,
+      (request, response, values) => handle(request, response, { target, values }),
+    ]);
+    const others: RestHandler = (request, response) => handle(request, response, { allow });
+    return { pattern, methods: new Map(handlers), others };
+  });
+  const description: RestPath = {
+    pattern: OPENAPI_PATH,
+    methods: new Map([['GET', createDescription(options)]]),
+    others: (request, response) => handle(request, response, { allow: 'GET, HEAD' }),
+  };
+  return { paths: [description, ...paths], unknown: (request, response) => handle(request, response, null) };
+}
 
-  return async function handle(request, response) {
+/** Needs no key. */
+function createDescription({ edge, openapi }: RestOptions): RestHandler {
+  const body = Buffer.from(openapi);
+  return (request, response) => {
+    edge.dress(response);
+    setRate(response, edge.strangerRate(request));
+    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body });
+  };
+}
+
+function createHandler(
+  options: RestOptions,
+): (request: IncomingMessage, response: ServerResponse, matched: Matched) => Promise<void> {
+  const { edge } = options;
+  return async function handle(request, response, matched) {
     const { path, query } = splitUrl(request.url ?? '/');
-    if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
-      edge.dress(response);
-      setRate(response, edge.strangerRate(request));
-      return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: openapi });
-    }
     let call: Call | null = null;
     let rest: RestRequest | null = null;
     let incoming: RequestBody | null = null;
     try {
       const opened = edge.open(request, response);
       call = opened instanceof Promise ? await opened : opened;
-      if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET, HEAD');
       incoming = edge.body(request, call);
-      rest = await readRequest(options, router, { request, call, path, query, incoming });
+      rest = await readRequest(options, { request, call, matched, path, query, incoming });
       await serve(options, rest, response);
     } catch (cause) {
       const fault = rest === null ? cause : nameSource(cause, rest);

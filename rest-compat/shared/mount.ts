@@ -4,8 +4,8 @@ import { bindParameter } from './bind.js';
 import type { CompiledOperation } from './compile.js';
 import { compile } from './compile.js';
 import type { Route } from './route.types.js';
-import type { Router } from './router.js';
-import { createRouter } from './router.js';
+import { pathsOf } from './router.js';
+import type { TablePath } from './router.js';
 
 /** A row with its documents compiled. */
 export interface Endpoint {
@@ -35,8 +35,7 @@ export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   };
 }
 
-export function mount(schema: GraphQLSchema, table: readonly Route[]): Router<Endpoint> {
-  const router = createRouter<Endpoint>();
-  for (const route of table) router.add(route.method, route.path, mountRoute(schema, route));
-  return router;
+/** @throws Error as {@link mountRoute} */
+export function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoint>[] {
+  return pathsOf(table.map((route) => mountRoute(schema, route)));
 }

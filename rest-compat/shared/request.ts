@@ -4,11 +4,10 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
-import type { Endpoint } from './mount.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
-import type { Router } from './router.js';
+import { segmentsOf } from './router.js';
 
 /** The path of the REST API. */
 export const BASE_PATH = '/api/v1';
@@ -35,17 +34,15 @@ export function splitUrl(url: string): { path: string; query: string } {
  */
 export async function readRequest(
   options: RestOptions,
-  router: Router<Endpoint>,
-  { request, call, path, query, incoming }: Incoming,
+  { request, call, matched, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
-  const method = request.method ?? 'GET';
-  const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
     throw new ApiError('not_found', 'Not found');
   }
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
-  const { target: endpoint, segments } = matched;
+  const { target: endpoint, values } = matched;
+  const segments = segmentsOf(endpoint.route.path, values);
   options.onRoute?.(request, BASE_PATH + endpoint.route.path);
   const { route } = endpoint;
   const { 'content-type': contentType = '' } = request.headers;

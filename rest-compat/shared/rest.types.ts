@@ -3,6 +3,7 @@ import type { GraphQLField, GraphQLSchema } from 'graphql';
 import type { ApiError } from '../../src/contract/errors.js';
 import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../../src/http/index.js';
 import type { Endpoint } from './mount.js';
+import type { PathValues } from './router.js';
 
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
@@ -49,10 +50,14 @@ export interface RestOptions {
   openapi: string;
 }
 
+/** Where a request's path leads: to a row, to others of its methods, or nowhere. */
+export type Matched = { target: Endpoint; values: PathValues } | { allow: string } | null;
+
 /** A request as it came, its caller known. */
 export interface Incoming {
   request: IncomingMessage;
   call: Call;
+  matched: Matched;
   /** Below /api/v1, percent-encoded. */
   path: string;
   /** Without its `?`. */

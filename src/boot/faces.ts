@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { createRestHandler, printApi } from '../../rest-compat/index.js';
+import { BASE_PATH, createRestTable, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
   createDocuments,
@@ -89,7 +89,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const stream = createOperationStream(streaming);
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
-  const rest = createRestHandler({
+  const rest = createRestTable({
     schema,
     edge,
     context: (call, extra) => ({ ...contextOf(call), ...extra }),
@@ -114,7 +114,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const ws = openWebSocket({ ...options, ...strangers, budget, engine, shared });
   return {
     api: {
-      rest,
+      rest: new Map([[BASE_PATH, rest]]),
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
       signIn: openSignIn(options, strangers),
