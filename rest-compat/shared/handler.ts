@@ -10,18 +10,18 @@ import {
   visibleError,
 } from '../../src/http/index.js';
 import type { RequestBody } from '../../src/http/index.js';
-import { mount } from './mount.js';
+import type { Face } from './convention.types.js';
+import { mountFaces } from './mount.js';
 import type { Endpoint } from './mount.js';
-import { nameSource, readRequest, splitUrl } from './request.js';
+import type { PathValues } from './path-table.js';
+import { nameSource, readDialect, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
-import type { Call, Matched, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, Matched, MountedFace, RestOptions, RestRequest } from './rest.types.js';
 import type { Route } from './route.types.js';
-import type { PathValues } from './router.js';
-import { routes } from '../contract/index.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
-/** The one public document below the base path. */
+/** The one public document below a face's path. */
 const OPENAPI_PATH = '/openapi.json';
 
 /** Answers a request that its path and method lead to. Never rejects. */
@@ -31,7 +31,7 @@ export type RestHandler = (
   values: PathValues,
 ) => Promise<void> | void;
 
-/** A path below the base path, in Express' words (`/jobs/:jobId`). */
+/** A path below the face's, in Express' words (`/jobs/:jobId`). */
 export interface RestPath {
   pattern: string;
   methods: ReadonlyMap<Route['method'], RestHandler>;
@@ -39,79 +39,104 @@ export interface RestPath {
   others: RestHandler;
 }
 
-/** The REST API, for a router to mount: of two paths that match the earlier one is meant. */
+/** An address of the REST API, for a router to mount: of two paths that match the earlier one is meant. */
 export interface RestTable {
   paths: readonly RestPath[];
   /** For what is none of them. */
   unknown: RestHandler;
 }
 
-/** @throws Error where a stored document no longer fits the schema */
-export function createRestTable(options: RestOptions): RestTable {
-  const handle = createHandler(options);
-  const paths = mount(options.schema, routes).map(({ pattern, targets, allow }): RestPath => {
+/**
+ * One table for each face, by its path.
+ * @throws Error where a stored document no longer fits the schema
+ */
+export function createRestTables(
+  options: RestOptions,
+  faces: readonly Face[],
+): ReadonlyMap<string, RestTable> {
+  return new Map(mountFaces(options, faces).map((face) => [face.path, createTable(options, face)]));
+}
+
+function createTable(options: RestOptions, face: MountedFace): RestTable {
+  const reach =
+    (matched: Matched): RestHandler =>
+    (request, response) =>
+      handle(options, face, { request, response, matched });
+  const paths = face.paths.map(({ pattern, targets, allow }): RestPath => {
     const handlers = [...targets].map(([method, target]): [Route['method'], RestHandler] => [
       method,
-      (request, response, values) => handle(request, response, { target, values }),
+      (request, response, values) =>
+        handle(options, face, { request, response, matched: { target, values } }),
     ]);
-    const others: RestHandler = (request, response) => handle(request, response, { allow });
-    return { pattern, methods: new Map(handlers), others };
+    return { pattern, methods: new Map(handlers), others: reach({ allow }) };
   });
   const description: RestPath = {
     pattern: OPENAPI_PATH,
-    methods: new Map([['GET', createDescription(options)]]),
-    others: (request, response) => handle(request, response, { allow: 'GET, HEAD' }),
+    methods: new Map([['GET', createDescription(options, face)]]),
+    others: reach({ allow: 'GET, HEAD' }),
   };
-  return { paths: [description, ...paths], unknown: (request, response) => handle(request, response, null) };
+  return { paths: [description, ...paths], unknown: reach(null) };
 }
 
 /** Needs no key. */
-function createDescription({ edge, openapi }: RestOptions): RestHandler {
-  const body = Buffer.from(openapi);
+function createDescription({ edge }: RestOptions, face: MountedFace): RestHandler {
   return (request, response) => {
+    const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
+    for (const name in headers) response.setHeader(name, headers[name] ?? '');
     edge.dress(response);
     setRate(response, edge.strangerRate(request));
-    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body });
+    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
   };
 }
 
-function createHandler(
+/** A request on its way to its answer. */
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  matched: Matched;
+}
+
+async function handle(
   options: RestOptions,
-): (request: IncomingMessage, response: ServerResponse, matched: Matched) => Promise<void> {
+  face: MountedFace,
+  { request, response, matched }: Exchange,
+): Promise<void> {
   const { edge } = options;
-  return async function handle(request, response, matched) {
-    const { path, query } = splitUrl(request.url ?? '/');
-    let call: Call | null = null;
-    let rest: RestRequest | null = null;
-    let incoming: RequestBody | null = null;
-    try {
-      const opened = edge.open(request, response);
-      call = opened instanceof Promise ? await opened : opened;
-      incoming = edge.body(request, call);
-      rest = await readRequest(options, { request, call, matched, path, query, incoming });
-      await serve(options, rest, response);
-    } catch (cause) {
-      const fault = rest === null ? cause : nameSource(cause, rest);
-      const error = visibleError(edge, fault, call?.requestId ?? '');
-      if (call !== null) await returnIfRefused(edge, call, error.status);
-      discardBody(request);
-      if (response.headersSent) response.destroy();
-      else {
-        edge.dress(response);
-        // Without the database the key's window is unknown: the address's stands in for it.
-        setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
-        sendAnswer(response, errorAnswer(error));
-      }
-    } finally {
-      incoming?.release();
-      if (rest?.release) await rest.release();
+  const { path, query } = splitUrl(request.url ?? '/', face.path);
+  const convention = face.conventionOf(request, path);
+  const requestId = edge.requestId(request);
+  const headers = convention.headers?.(requestId);
+  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  let call: Call | null = null;
+  let rest: RestRequest | null = null;
+  let incoming: RequestBody | null = null;
+  try {
+    const opened = edge.open(request, response, convention.readKey);
+    call = opened instanceof Promise ? await opened : opened;
+    incoming = edge.body(request, call, convention.bodies);
+    rest = await readRequest(options, { request, call, face, convention, matched, path, query, incoming });
+    await serve(options, rest, response);
+  } catch (cause) {
+    const fault = rest === null ? cause : nameSource(cause, rest);
+    const error = visibleError(edge, fault, requestId);
+    if (call !== null) await returnIfRefused(edge, call, error.status);
+    discardBody(request);
+    if (response.headersSent) response.destroy();
+    else {
+      edge.dress(response);
+      // Without the database the key's window is unknown: the address's stands in for it.
+      setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
+      sendAnswer(response, errorAnswer(error, convention, requestId));
     }
-  };
+  } finally {
+    incoming?.release();
+    if (rest?.release) await rest.release();
+  }
 }
 
 /** Steps 3 to 8 of decisions 1. @throws ApiError while no byte of the answer was sent */
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
-  const { call, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
+  const { call, face, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;
   const passing = options.guard(endpoint.document.field, rest.context);
   const early = passing && isReadBeside(rest) ? answerOf(options, rest) : null;
@@ -121,9 +146,13 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
     await options.takeSlots(endpoint.document.field, rest);
     throw rest.fault;
   }
+  const { method, read, dialect } = endpoint.route;
+  if (dialect !== undefined) call.dialect = dialect;
+  if (read) await readDialect(options, rest);
+  const routed = face.keyPrefix + path;
   const idempotent =
-    endpoint.route.method === 'POST' && fingerprint && key !== undefined
-      ? { call, key, method: endpoint.route.method, path, query, body: fingerprint, singleEffect: true }
+    method === 'POST' && fingerprint && key !== undefined
+      ? { call, key, method, path: routed, query, body: fingerprint, singleEffect: true }
       : null;
   const asked = isStreaming(options, rest);
   const streams = typeof asked === 'boolean' ? asked : await asked;

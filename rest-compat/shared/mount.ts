@@ -3,9 +3,11 @@ import type { BoundParameter } from './bind.js';
 import { bindParameter } from './bind.js';
 import type { CompiledOperation } from './compile.js';
 import { compile } from './compile.js';
+import type { Face } from './convention.types.js';
+import type { MountedFace, RestOptions } from './rest.types.js';
 import type { Route } from './route.types.js';
-import { pathsOf } from './router.js';
-import type { TablePath } from './router.js';
+import { isKnown, pathsOf } from './path-table.js';
+import type { TablePath } from './path-table.js';
 
 /** A row with its documents compiled. */
 export interface Endpoint {
@@ -35,7 +37,26 @@ export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   };
 }
 
-/** @throws Error as {@link mountRoute} */
-export function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoint>[] {
+function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoint>[] {
   return pathsOf(table.map((route) => mountRoute(schema, route)));
+}
+
+/** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
+const DOUBLED_BASE = /^(?:\/api)?\/v1(?=\/)/;
+
+/** @throws Error as {@link mountRoute} */
+export function mountFaces(options: RestOptions, faces: readonly Face[]): MountedFace[] {
+  const mounted = faces.map((face) => ({ face, paths: mount(options.schema, face.routes) }));
+  return mounted.map(({ face, paths }) => ({
+    ...face,
+    paths,
+    openapi: Buffer.from(options.openapi[face.path] ?? ''),
+    elsewhere(path) {
+      const bare = path.replace(DOUBLED_BASE, '');
+      // Its own address first: a path that was doubled was meant for it.
+      const ordered = [{ face, paths }, ...mounted.filter((other) => other.face !== face)];
+      const known = ordered.find((other) => isKnown(other.paths, bare));
+      return known === undefined ? null : options.publicUrl + known.face.path + bare;
+    },
+  }));
 }

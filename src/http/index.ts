@@ -1,10 +1,11 @@
 export { discardBody, readJsonBody, requireJson, whenBodyIsWanted } from './body.js';
+export type { BodyRules } from './body.js';
 export { createByteBudget } from './byte-budget.js';
 export type { ByteBudget, Holding } from './byte-budget.js';
 export { checkJson, checkText, parseJson } from './json-text.js';
 export { RequestBody } from './request-body.js';
-export { Turns } from './turns.js';
 export { eventStreamPreference } from './event-stream-preference.js';
+export { writeJson } from '../text/write-json.js';
 export { checkShape, hasMoreMembers } from './json-shape.js';
 export { sendFault, writeFault } from './bare-answer.js';
 export type { BareFault } from './bare-answer.js';
@@ -29,7 +30,7 @@ export { isMultipart, parseMultipart, repeated } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';
 export { spoolMultipart } from './spool.js';
 export type { SpooledFile } from './spool.js';
-export type { HttpAnswer, HttpEdge } from './http.types.js';
+export type { HttpAnswer, HttpEdge, KeyReader } from './http.types.js';
 export type {
   AnswerPart,
   AnswerRecorder,

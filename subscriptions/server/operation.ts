@@ -10,11 +10,12 @@ import {
 } from 'graphql';
 import { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
+import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import { SharedScope } from './shared-results.js';
-import type { SharedResults } from './shared-results.js';
+import type { SharedResults, Written } from './shared-results.js';
 
 /** An operation that a caller asked for. */
 export interface AskedOperation {
@@ -45,7 +46,10 @@ export async function runOperation(run: OperationRun): Promise<void> {
       const subscription = await openSubscription(run, args);
       if (isErrors(subscription)) return fail(run, subscription);
       await subscription.deliver((result) => sink.next(result));
-    } else await sink.next(Buffer.from(toJson(engine, await execute(args))));
+    } else {
+      const written = await toJson(engine, await execute(args));
+      await sink.next(typeof written === 'string' ? Buffer.from(written) : written);
+    }
     sink.complete();
   } catch (error) {
     // Work that was given up because its reader left is no failure, and there is nobody to tell.
@@ -170,7 +174,7 @@ async function deliver(
   }
 }
 
-function executed(engine: OperationEngine, args: ExecutionArgs): Promise<string> | string {
+function executed(engine: OperationEngine, args: ExecutionArgs): Written | Promise<Written> {
   const result = execute(args);
   return 'then' in result ? result.then((whole) => toJson(engine, whole)) : toJson(engine, result);
 }
@@ -206,8 +210,8 @@ export function presented(engine: OperationEngine, result: ExecutionResult): For
   return errors === undefined ? rest : { ...rest, errors: errors.map((error) => engine.present(error)) };
 }
 
-function toJson(engine: OperationEngine, result: ExecutionResult): string {
-  return JSON.stringify(result.errors ? presented(engine, result) : result);
+function toJson(engine: OperationEngine, result: ExecutionResult): Written | Promise<Written> {
+  return writeJson(result.errors ? presented(engine, result) : result, engine.turns);
 }
 
 function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): void {

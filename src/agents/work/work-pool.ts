@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { actingFor, FairPlaces } from '../../processes/index.js';
+import { currentOrgId, FairSemaphore } from '../../processes/index.js';
 import { WorkRefusal } from './work-refusal.js';
 import type { ChartDrawing, ChartInput, ReadablePage, WorkReply, WorkTask } from './work.types.js';
 
@@ -25,7 +25,7 @@ export class WorkError extends Error {
 
 /** One more comes for an organisation that has none of them. */
 const MAX_THREADS = 2;
-const WAITING_OF_ONE = 100;
+const MAX_WAITING_PER_ORG = 100;
 const DEADLINE_MS = 15_000;
 const IDLE_MS = 30_000;
 const MEMORY_MB = 256;
@@ -66,14 +66,17 @@ function faultOf(reply: WorkReply): Error {
   return new WorkError('failed' in reply ? reply.failed : 'failed');
 }
 
-/** The threads are piscina's, with a task in each; who has one next is decided by fair places. */
+/** The threads are piscina's, with a task in each; who has one next is decided by the fair semaphore. */
 class Pool {
-  private readonly places = new FairPlaces({ places: MAX_THREADS, waitingOfOne: WAITING_OF_ONE });
+  private readonly permits = new FairSemaphore({
+    permits: MAX_THREADS,
+    maxWaitingPerOrg: MAX_WAITING_PER_ORG,
+  });
   private readonly threads = new Piscina({
     filename: entry(),
     name: 'work',
     minThreads: 0,
-    maxThreads: this.places.most,
+    maxThreads: this.permits.most,
     idleTimeout: IDLE_MS,
     concurrentTasksPerWorker: 1,
     env: {},
@@ -86,7 +89,7 @@ class Pool {
   }
 
   async run(task: WorkTask, signal: AbortSignal): Promise<WorkReply> {
-    const place = await this.places.acquire(actingFor(), signal);
+    const permit = await this.permits.acquire(currentOrgId(), signal);
     const late = new AbortController();
     const deadline = setTimeout(() => late.abort(), DEADLINE_MS);
     try {
@@ -97,12 +100,12 @@ class Pool {
       throw new WorkError('it took too long or too much memory');
     } finally {
       clearTimeout(deadline);
-      place.release();
+      permit.release();
     }
   }
 
   async close(): Promise<void> {
-    this.places.close(new WorkError('stopping'));
+    this.permits.close(new WorkError('stopping'));
     await this.threads.destroy();
   }
 }

@@ -31,7 +31,7 @@ export interface RouterOptions {
 }
 
 export interface ApiFaces {
-  /** By the path that each lies at. */
+  /** By the path of the address: `/api/v1` and `/v1`. */
   rest: ReadonlyMap<string, RestTable>;
   graphql: Handler;
   graphqlSse: Handler;
@@ -168,9 +168,9 @@ function restOf(api: ApiFaces | null, { url = '' }: IncomingMessage): RestTable 
 }
 
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
-/** The REST API's, with slashes that come of putting addresses together. */
-const REST_BASE = /^\/{1,64}api\/{1,64}v1(?=[/?]|$)/;
-const REST_PATH = /^\/api\/v1(?=[/?]|$)/;
+/** The addresses of the REST API, with slashes that come of putting addresses together. */
+const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
+const REST_PATH = /^\/(?:api\/)?v1(?=[/?]|$)/;
 
 function isRest(url: string): boolean {
   return REST_PATH.test(url);
@@ -179,7 +179,9 @@ function isRest(url: string): boolean {
 /** A proxy's absolute form names the same resource. So does a REST path with doubled slashes, or one at its end. */
 function plainUrl(given: string): string {
   const url = given.startsWith('http') ? given.replace(ORIGIN, '') || '/' : given;
-  const based = url.startsWith('/api/v1') ? url : url.replace(REST_BASE, '/api/v1');
+  const based = isRest(url)
+    ? url
+    : url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
   if (!isRest(based)) return based;
   const path = pathOf(based);
   if (!path.includes('//') && !path.endsWith('/')) return based;
