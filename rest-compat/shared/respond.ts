@@ -24,11 +24,13 @@ export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknow
   return errorAnswer(visibleError(options.edge, fault, requestId), rest.convention, requestId);
 }
 
-/** Runs the row's document; chat's answer is written once, not through a document. @throws ApiError */
+/** Runs the row's document; a chat's or a response's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context, asked } = rest;
-  if (endpoint.route.raw === 'chat') {
-    const { text } = await options.completeChat(rest.call, rest.body ?? {});
+  const { raw } = endpoint.route;
+  if (raw === 'chat' || raw === 'response') {
+    const complete = raw === 'chat' ? options.completeChat : options.completeResponse;
+    const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
     return await written(await asked.whole(text), options.edge);
   }
