@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Effort } from './chat.js';
 import type { Plan, Principal } from '../src/access/access.types.js';
 import { gather } from '../src/metering/admission-batch.js';
-import { encode } from '../src/metering/admission-rows.js';
+import { encode } from '../src/metering/admission.queries.js';
 import { keyRule } from '../src/metering/rates.js';
 import { RATE, type Field, type Places } from './contenders.js';
 import { figuresOf, measure, warmUp, type Sample } from './measure.js';

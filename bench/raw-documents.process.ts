@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { useEmbeddedPostgres } from '../src/database/index.js';
 import { queryAsOrg } from '../src/database/org-query.js';
 import { createAttempt } from '../src/database/pool.js';
-import { ADMIT } from '../src/metering/admission-rows.js';
+import { ADMIT } from '../src/metering/admission.queries.js';
 import { JOB_COLUMNS, type JobRow } from '../src/jobs/job.row.js';
 
 const { PORT, DATA_DIR = '', ORG_ID = '', ADMISSION = '[]', ANSWER = '{}' } = process.env;

@@ -1,5 +1,6 @@
-export { createRestHandler } from './shared/handler.js';
+export { createRestHandlers } from './shared/handler.js';
 export type { RestHandler } from './shared/handler.js';
-export { BASE_PATH } from './shared/request.js';
+export { contractFace } from './contract/convention.js';
+export { conventionsFace } from './conventions/index.js';
 export type { RestOptions } from './shared/rest.types.js';
 export { describeApi, printApi } from './shared/openapi/openapi.js';

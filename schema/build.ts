@@ -91,11 +91,10 @@ function build({ resolvers = [] }: SchemaOptions): GraphQLSchema {
 
 /** type-graphql makes the root types itself, without a word on them. */
 const ROOTS = {
-  Query: 'What can be read. Every operation needs a key, most fields a scope that it holds.',
-  Mutation:
-    'What changes something. Mutations of one operation run one after the other, and each is charged.',
+  Query: 'Reads data. Every operation needs an API key or a session; most fields also need a scope.',
+  Mutation: 'Changes data. The mutations of one operation run one after the other, and each is charged.',
   Subscription:
-    'What is told live, over WebSocket (graphql-transport-ws) or Server-Sent Events (graphql-sse) at the same address.',
+    'Live updates, over WebSocket (graphql-transport-ws) or Server-Sent Events (graphql-sse) at the same address.',
 };
 
 /** The executable Federation 2 subgraph: holds no service (they come with each operation's {@link GraphqlContext}). */

@@ -4,17 +4,20 @@ import { invalid } from '../src/contract/errors.js';
 
 // Practically every subgraph has this type: none of them could be composed with one that did not share it.
 @Directive('@shareable')
-@ObjectType({ simpleResolvers: true, description: 'Where a page begins and ends.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The cursors of a page, and whether there are other pages.',
+})
 export class PageInfo {
-  @Field(() => Boolean, { description: 'Whether there are more.' })
+  @Field(() => Boolean, { description: 'Whether there is a next page.' })
   hasNextPage!: boolean;
 
-  @Field(() => Boolean, { description: 'Whether it came after another: true where `after` was given.' })
+  @Field(() => Boolean, { description: 'Whether there is a previous page: true if `after` was given.' })
   hasPreviousPage!: boolean;
 
   @Field(() => String, {
     nullable: true,
-    description: 'The cursor of its first item; null where it has none.',
+    description: 'The cursor of the first item; null if the page is empty.',
   })
   startCursor!: string | null;
 
@@ -36,29 +39,29 @@ export interface Connection<Node> {
 
 /** The GraphQL type `<Name>Connection {nodes, edges {cursor node}, pageInfo, nextCursor}` of a growing list (decisions 8). */
 export function connectionType<Node extends object>(name: string, node: () => ClassType<Node>) {
-  @ObjectType(`${name}Edge`, { simpleResolvers: true, description: 'One of the list, with its place in it.' })
+  @ObjectType(`${name}Edge`, { simpleResolvers: true, description: 'An item of the list with its cursor.' })
   class EdgeType implements Edge<Node> {
-    @Field(() => String, { description: 'Pass it as `after` to read what follows.' })
+    @Field(() => String, { description: 'Pass it as `after` to read the items after this one.' })
     cursor!: string;
 
-    @Field(node, { description: 'What stands there.' })
+    @Field(node, { description: 'The item.' })
     node!: Node;
   }
 
   @ObjectType(`${name}Connection`, { simpleResolvers: true, description: 'A page of a list.' })
   class ConnectionType implements Connection<Node> {
-    @Field(() => [node()], { description: 'What the page holds.' })
+    @Field(() => [node()], { description: 'The items of the page.' })
     nodes!: Node[];
 
-    @Field(() => [EdgeType], { description: 'The same, each with its cursor.' })
+    @Field(() => [EdgeType], { description: 'The items with their cursors.' })
     edges!: EdgeType[];
 
-    @Field(() => PageInfo, { description: 'Whether and where it goes on.' })
+    @Field(() => PageInfo, { description: 'The cursors of the page, and whether there are other pages.' })
     pageInfo!: PageInfo;
 
     @Field(() => String, {
       nullable: true,
-      description: 'What the next page is asked for with; null on the last.',
+      description: 'Pass it as `after` to read the next page; null on the last page.',
     })
     nextCursor!: string | null;
   }
@@ -100,7 +103,7 @@ export const First = (defaultValue = 20) =>
 export const After = () =>
   Arg('after', () => String, {
     nullable: true,
-    description: 'The cursor after which the page begins: `nextCursor` of the page before.',
+    description: '`nextCursor` of the previous page: the page starts after that item.',
   });
 
 /** A page's size; null is 20. @throws ApiError invalid_request unless 1 ≤ first ≤ 100 */

@@ -1,8 +1,12 @@
 import { registerEnumType } from 'type-graphql';
 import { TEMPLATE_CATEGORIES } from '../src/agents/agents.types.js';
+import { BUCKET_ROWS } from '../src/contract/buckets.js';
 import {
   BUCKETS,
+  JOB_KINDS,
   JOB_STATUSES,
+  KINDS,
+  LIMITED_KINDS,
   MEMBER_ROLES,
   MODEL_TYPES,
   PLAN_CODES,
@@ -10,6 +14,7 @@ import {
   TIERS,
   TOOLS,
 } from '../src/contract/words.js';
+import type { Scope } from '../src/contract/words.js';
 
 /** The contract's words as a GraphQL enum whose names and values are the words themselves (decisions 8). */
 function words<Word extends string>(
@@ -26,42 +31,39 @@ function words<Word extends string>(
   return entries;
 }
 
-export const BucketName = words('BucketName', BUCKETS, 'A quota bucket.', {
-  credits: 'Credits: a thousand tokens are one, before the multiplier.',
-  chat_tokens: 'The credits as tokens; it is never charged itself.',
-  image_generations: 'Images.',
-  image_edits: 'Image edits.',
-  video_seconds: 'Seconds of video.',
-  stt_seconds: 'Seconds of transcribed sound.',
-  tts_chars: 'Characters of speech.',
-  music_tracks: 'Pieces of music.',
-  agent_runs: 'Runs of agents.',
+/** The meanings of words by their rows, as {@link words} takes them. */
+function meaningsOf<Word extends string, Row extends { name: Word }>(
+  rows: readonly Row[],
+  meaning: (row: Row) => string,
+): Record<Word, string> {
+  return Object.fromEntries(rows.map((row) => [row.name, meaning(row)])) as Record<Word, string>;
+}
+
+export const BucketName = words(
+  'BucketName',
+  BUCKETS,
+  'A quota bucket.',
+  meaningsOf(BUCKET_ROWS, ({ description }) => description),
+);
+export const JobTool = words(
+  'JobTool',
+  TOOLS,
+  'What a job makes.',
+  meaningsOf(JOB_KINDS, ({ job }) => job.description),
+);
+export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.', {
+  pending: 'The job waits for a worker.',
+  processing: 'A worker is processing the job.',
+  completed: 'The job is done; `outputData` is set.',
+  failed: 'The job failed; `errorMessage` says why. Nothing was charged.',
+  cancelled: 'The job was cancelled before its end. Nothing was charged.',
 });
-export const JobTool = words('JobTool', TOOLS, 'What a job makes.', {
-  image: 'Images from text.',
-  image_edit: 'An edited image.',
-  video: 'A video.',
-  music: 'Music.',
-  tts: 'Speech from text.',
-  stt: 'Text from speech.',
-});
-export const JobStatus = words('JobStatus', JOB_STATUSES, 'Where a job stands.', {
-  pending: 'Waits for a worker.',
-  processing: 'A worker is at it.',
-  completed: 'Done: `outputData` is set.',
-  failed: 'Failed: `errorMessage` says why, and nothing was charged.',
-  cancelled: 'Cancelled before its end; nothing was charged.',
-});
-export const ModelType = words('ModelType', MODEL_TYPES, 'What a model does.', {
-  chat: 'Answers conversations.',
-  embedding: 'Turns texts into vectors.',
-  image: 'Makes images.',
-  image_edit: 'Edits images.',
-  video: 'Makes videos.',
-  music: 'Makes music.',
-  tts: 'Says a text.',
-  stt: 'Writes down speech.',
-});
+export const ModelType = words(
+  'ModelType',
+  MODEL_TYPES,
+  'What a model does.',
+  meaningsOf(KINDS, ({ descriptions }) => descriptions.model),
+);
 export const ModelTier = words(
   'ModelTier',
   TIERS,
@@ -81,39 +83,40 @@ export const PlanCode = words('PlanCode', PLAN_CODES, 'A plan.', {
   cli_pro: 'CLI Pro.',
   cli_team: 'CLI Team.',
 });
-export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', {
-  chat: 'Chat completions and embeddings.',
-  image: 'Image generations and image edits.',
-  image_edit: 'Named by the contract; image edits ask for `image`.',
-  video: 'Video generations.',
-  music: 'Music generations.',
-  tts: 'Speech.',
-  stt: 'Transcriptions.',
+/** What each scope opens. */
+export const SCOPE_MEANINGS: Record<Scope, string> = {
+  ...meaningsOf(LIMITED_KINDS, ({ descriptions }) => descriptions.scope),
   usage: 'Quota, usage records and all operations on jobs.',
-  jobs: 'Named by the contract; jobs ask for `usage`.',
+  jobs: 'Reserved by the contract. Operations on jobs need the scope `usage`.',
   agents: 'Agents, their runs, knowledge and memories.',
   webhooks: 'Webhooks and their deliveries.',
-});
+};
+export const KeyScope = words('KeyScope', SCOPES, 'What a key may do.', SCOPE_MEANINGS);
 export const MemberRole = words('MemberRole', MEMBER_ROLES, 'What a person may do in an organisation.', {
-  owner: 'Everything.',
-  admin: 'Everything but what concerns owners.',
-  member: 'All work; no keys, webhooks, members or plan.',
-  viewer: 'Looking on.',
+  owner: 'May do everything.',
+  admin: 'May do everything except to change owners.',
+  member: 'May use everything, but may not manage keys, webhooks, members or the plan.',
+  viewer: 'May only read.',
 });
-export const ImageStyle = words('ImageStyle', ['vivid', 'natural'] as const, 'Look of a generated image.', {
-  vivid: 'Strong colours and contrasts.',
-  natural: 'As a photograph would be.',
-});
+export const ImageStyle = words(
+  'ImageStyle',
+  ['vivid', 'natural'] as const,
+  'The style of a generated image.',
+  {
+    vivid: 'Strong colours and contrasts.',
+    natural: 'Like a photograph.',
+  },
+);
 export const ImageResponseFormat = words(
   'ImageResponseFormat',
   ['url', 'b64_json'] as const,
   'Whether images come as signed URLs or as base64.',
-  { url: 'A signed URL that opens for seven days.', b64_json: 'The file itself as base64.' },
+  { url: 'A signed URL that is valid for seven days.', b64_json: 'The file itself as base64.' },
 );
 export const VideoMode = words(
   'VideoMode',
   ['text_to_video', 'image_to_video', 'video_to_video'] as const,
-  'What a video is made from.',
+  'The source of a generated video.',
   {
     text_to_video: 'From the prompt alone.',
     image_to_video: 'From `sourceImage`.',
@@ -123,13 +126,13 @@ export const VideoMode = words(
 export const SpeechFormat = words(
   'SpeechFormat',
   ['mp3', 'wav', 'opus', 'aac'] as const,
-  'Container of generated speech.',
+  'The file format of generated speech.',
   { mp3: 'MP3.', wav: 'WAV, PCM of 16 bits.', opus: 'Opus in Ogg.', aac: 'AAC.' },
 );
 export const TranscriptionFormat = words(
   'TranscriptionFormat',
   ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const,
-  'Form of a transcript; verbose_json is another name of json.',
+  'The format of a transcript. verbose_json is the same as json.',
   {
     json: 'Text, segments and duration as data.',
     text: 'The text alone.',
@@ -141,27 +144,32 @@ export const TranscriptionFormat = words(
 export const TimestampGranularity = words(
   'TimestampGranularity',
   ['segment', 'word'] as const,
-  'Of what a transcript tells the times.',
+  'The parts of a transcript that have times.',
   { segment: 'Times of segments.', word: 'Times of words too.' },
 );
 export const MusicMode = words(
   'MusicMode',
   ['text_to_music', 'audio_to_audio'] as const,
-  'What music is made from.',
+  'The source of generated music.',
   { text_to_music: 'From the prompt alone.', audio_to_audio: 'From `sourceAudio`.' },
 );
-export const MusicFormat = words('MusicFormat', ['mp3', 'wav'] as const, 'Container of generated music.', {
-  mp3: 'MP3.',
-  wav: 'WAV, PCM of 16 bits.',
-});
+export const MusicFormat = words(
+  'MusicFormat',
+  ['mp3', 'wav'] as const,
+  'The file format of generated music.',
+  {
+    mp3: 'MP3.',
+    wav: 'WAV, PCM of 16 bits.',
+  },
+);
 export const WebhookDeliveryStatus = words(
   'WebhookDeliveryStatus',
   ['pending', 'succeeded', 'failed'] as const,
-  'Where a webhook delivery stands.',
+  'The status of a webhook delivery.',
   {
-    pending: 'Waits for its next attempt.',
-    succeeded: 'Acknowledged with a 2xx.',
-    failed: 'Given up; retryWebhookDelivery or recoverWebhook sends it again.',
+    pending: 'The delivery waits for its next attempt.',
+    succeeded: 'The receiver acknowledged it with a 2xx status.',
+    failed: 'The last attempt failed. retryWebhookDelivery or recoverWebhook sends it again.',
   },
 );
 export const AgentTemplateCategory = words(
@@ -180,22 +188,22 @@ export const AgentTemplateCategory = words(
 export const AgentRunStatus = words(
   'AgentRunStatus',
   ['running', 'completed', 'failed', 'cancelled'] as const,
-  'Where a run stands.',
+  'The status of a run.',
   {
-    running: 'Waits or works.',
-    completed: 'Done: `output` is set.',
-    failed: 'Failed: `errorMessage` says why; it is charged for what it did.',
-    cancelled: 'Stopped; it is charged for what it did.',
+    running: 'The run waits for a worker or is being executed.',
+    completed: 'The run is done; `output` is set.',
+    failed: 'The run failed; `errorMessage` says why. What it used until then is charged.',
+    cancelled: 'The run was cancelled. What it used until then is charged.',
   },
 );
 export const AgentStepType = words(
   'AgentStepType',
   ['thinking', 'tool_call', 'tool_result', 'response', 'error'] as const,
-  'What a step of a run is.',
+  'The type of a step.',
   {
-    thinking: 'What the model considered, or was given to know.',
-    tool_call: 'A tool was asked for.',
-    tool_result: 'What the tool gave.',
+    thinking: 'What the model considered, or information that it was given.',
+    tool_call: 'The model called a tool.',
+    tool_result: 'The result of a tool call.',
     response: 'The answer.',
     error: 'Why the run failed.',
   },
@@ -203,18 +211,18 @@ export const AgentStepType = words(
 export const KnowledgeStatus = words(
   'KnowledgeStatus',
   ['pending', 'processing', 'completed', 'failed'] as const,
-  'Whether a knowledge file can be searched yet.',
+  'The status of a knowledge file.',
   {
-    pending: 'Uploaded, waits to be read.',
-    processing: 'Being read.',
-    completed: 'Ready: runs use it.',
-    failed: 'Could not be read: `errorMessage` says why.',
+    pending: 'The file was uploaded and waits to be read.',
+    processing: 'The file is being read.',
+    completed: 'The file is ready; runs use it.',
+    failed: 'The file could not be read; `errorMessage` says why.',
   },
 );
 export const EditDirection = words(
   'EditDirection',
   ['left', 'right', 'top', 'bottom', 'all'] as const,
-  'Where outpainting extends an image.',
+  'The side on which outpainting extends an image.',
   {
     left: 'To the left.',
     right: 'To the right.',

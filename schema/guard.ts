@@ -6,7 +6,8 @@ import { ApiError } from '../src/contract/errors.js';
 import { admitCall, modelFor } from '../src/generation/index.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
-import type { LimitedEndpoint, MemberRole, Scope as ScopeName } from '../src/contract/words.js';
+import { endpointOf, KIND } from '../src/contract/words.js';
+import type { MemberRole, ModelType, Scope as ScopeName } from '../src/contract/words.js';
 import type { GraphqlContext } from './context.js';
 
 /**
@@ -16,8 +17,8 @@ import type { GraphqlContext } from './context.js';
 export interface FieldGuard {
   /** Null: any valid key. */
   scope: ScopeName | null;
-  /** The endpoint's own window, which the service's admission takes together with the key's. */
-  endpoint?: LimitedEndpoint;
+  /** The kind of generation: its window, where it has one, is taken together with the key's. */
+  kind?: ModelType;
   /** The least role of a signed-in person; default: member where something is changed or charged, else viewer. */
   role?: MemberRole;
   /** True where keys are refused: people only. */
@@ -41,11 +42,16 @@ export function People(role: MemberRole): MethodDecorator {
   });
 }
 
-/** Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions 1. */
-export function Metered(scope: ScopeName, endpoint?: LimitedEndpoint): MethodDecorator {
-  return Extensions({
-    penstock: { scope, ...(endpoint ? { endpoint } : {}), admittedByService: true } satisfies FieldGuard,
-  });
+/**
+ * Declares a root field whose service admits the call: windows, plan, validation and reservation in the order of decisions 1. A kind of
+ * generation says its scope and its window itself; an agent's run has neither a window nor a kind.
+ */
+export function Metered(what: ModelType | 'agents'): MethodDecorator {
+  const guard: FieldGuard =
+    what === 'agents'
+      ? { scope: what, admittedByService: true }
+      : { scope: KIND[what].scope, kind: what, admittedByService: true };
+  return Extensions({ penstock: guard });
 }
 
 /** The guard of a root field of the built schema. */
@@ -123,11 +129,12 @@ export async function takeFieldSlots(
   { call, body }: { call: CallContext; body: Record<string, unknown> | null },
   guard: FieldGuard,
 ): Promise<void> {
-  if (guard.endpoint === undefined) await takeKeySlot(services, call);
-  else await admitCall(services.metering, call, { endpoint: guard.endpoint });
+  const endpoint = guard.kind === undefined ? undefined : endpointOf(guard.kind);
+  if (endpoint === undefined) await takeKeySlot(services, call);
+  else await admitCall(services.metering, call, { endpoint });
   if (guard.scope === 'agents') requireAgents(call);
   if (guard.scope === 'webhooks') requireWebhooks(call);
   const { models } = services;
-  if (guard.endpoint !== undefined && body !== null)
-    modelFor(body, { models, plan: call.principal.plan, type: guard.endpoint });
+  if (endpoint !== undefined && body !== null)
+    modelFor(body, { models, plan: call.principal.plan, type: endpoint });
 }

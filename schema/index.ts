@@ -5,6 +5,7 @@ export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape
 export { ChatCompletionInput } from './chat/chat.input.js';
 export { ChatCompletionChunk } from './chat/chat.type.js';
 export type { GraphqlContext } from './context.js';
+export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';
 export {
   enforce,

@@ -1,3 +1,4 @@
+import { AGENT_TOOLS as TOOLS } from '../src/agents/index.js';
 import { WEBHOOK_EVENT_TYPES } from '../src/webhooks/webhook.types.js';
 
 // JSON Schema keywords for what GraphQL's types do not tell: inputs name them in `@Extensions({ jsonSchema })` for the OpenAPI description.
@@ -30,15 +31,7 @@ export const AGENT_TOOLS = {
     type: 'string',
     anyOf: [
       {
-        enum: [
-          'web_search',
-          'web_fetch',
-          'generate_text',
-          'generate_image',
-          'analyze_image',
-          'generate_chart',
-          'create_document',
-        ],
+        enum: [...TOOLS],
       },
       { pattern: '^mcp:[^/]+/.+$' },
     ],

@@ -39,7 +39,7 @@ export const ImageUpscale = word(
 export const ChatRole = word(
   'ChatRole',
   ['system', 'user', 'assistant', 'tool', 'function'],
-  'Who speaks; `function` is the older form of `tool`.',
+  "The role of a message's author; `function` is the older form of `tool`.",
 );
 export const VideoResolution = word(
   'VideoResolution',

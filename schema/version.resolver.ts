@@ -8,7 +8,7 @@ export class ApiVersion {
 
 @Resolver()
 export class VersionResolver {
-  @Query(() => ApiVersion, { description: 'Which version of the API answers.' })
+  @Query(() => ApiVersion, { description: 'The version of the API.' })
   version(): ApiVersion {
     return { api: 'v1' };
   }

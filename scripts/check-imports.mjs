@@ -1,6 +1,7 @@
 /**
  * Holds the layout of docs/architecture.md: imports run one way, modules of the engine meet only through their `index.ts` or a `*.types.ts`,
- * the environment is read in one file, and nothing opens a connection to the outside but the rooms made for it.
+ * the environment is read in one file, only the composition root knows the sandbox, and nothing opens a connection to the outside but the
+ * modules made for it.
  *
  * Works on the import statements alone (no compiler): comments and template text are removed first.
  */
@@ -19,6 +20,7 @@ const ENGINE = [
   ['events'],
   ['egress', 'imaging', 'audio', 'video'],
   ['files', 'providers', 'search'],
+  ['sandbox'],
   ['models'],
   ['access'],
   ['metering'],
@@ -47,12 +49,20 @@ const DRAWERS = /^src\/(collections|contract|crypto|disk|media|text)\//;
 const EXCEPTIONS = [
   { from: 'src/database/', to: 'src/events/events.types', why: 'the database carries LISTEN/NOTIFY hints' },
   { from: 'src/database/', to: 'migrations/', why: 'it runs them' },
+  {
+    from: 'src/contract/',
+    to: 'src/generation/kind',
+    why: 'its words are derived from the kinds, which are data',
+  },
   { from: 'src/boot/', to: '', why: 'the composition root knows all' },
   { from: 'src/main', to: '', why: 'starts the composition root' },
   { from: 'src/cli', to: '', why: 'a composition root of its own' },
 ];
 /** Rooms that may open connections: callers' addresses (egress) and the operator's own upstreams (providers). */
 const CONNECTING = ['src/egress/', 'src/providers/'];
+/** The sandbox is a provider like any other: the engine knows it by that interface, and only the composition root makes it. */
+const SANDBOX = 'src/sandbox/';
+const SANDBOX_MAKERS = /^src\/(sandbox|boot)\//;
 /** What runs in a visitor's browser. */
 const BROWSER = ['src/boot/pages/', 'dashboard/', 'graphiql/'];
 /** All that the dashboard takes of packages: whatever else it took, every visitor would load. */
@@ -63,6 +73,8 @@ const DASHBOARD_TYPES = /^(react|gql\.tada)$/;
 const HARMLESS =
   /^(createServer|STATUS_CODES|METHODS|IncomingMessage|ServerResponse|Server|isIP|isIPv4|isIPv6|BlockList|SocketAddress)$/;
 const NETWORK = /^(node:(http|https|http2|net|tls|dgram)|undici)$/;
+/** Descriptors of kinds of generation: data, which even the lowest modules may read. */
+const KINDS = /^src\/generation\/(kinds|kind\.types|[a-z_]+\/kind)\.ts$/;
 const ENGINE_BANS = /^(graphql|type-graphql|graphql-.*|express|@apollo\/.*|@graphql-tools\/.*)$/;
 
 const rankOf = new Map(ENGINE.flatMap((row, rank) => row.map((name) => [name, rank])));
@@ -146,8 +158,19 @@ function checkDoor(file, target) {
   if (!/^src\/[^/]+\//.test(target) || DRAWERS.test(target)) return undefined;
   const entry = /^src\/(main|cli)\./.test(file) && target.startsWith('src/boot/');
   const same = entry || (file.startsWith('src/') && moduleOf(file) === moduleOf(target));
-  if (same || /\/index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$/.test(target)) return undefined;
+  if (
+    same ||
+    /\/(child-)?index\.ts$|\.types\.ts$|\.entity\.ts$|\/call-context\.ts$|^src\/generation\/kinds\.ts$/.test(
+      target,
+    )
+  )
+    return undefined;
   return `enter ${dirname(target)} through its index.ts, a *.types.ts or a *.entity.ts, not ${target}`;
+}
+
+function checkSandbox(file, target) {
+  if (!target.startsWith(SANDBOX) || SANDBOX_MAKERS.test(file)) return undefined;
+  return 'the sandbox is reached through the provider interface (src/providers): only src/boot imports it';
 }
 
 function checkRelative(file, specifier) {
@@ -162,7 +185,9 @@ function checkRelative(file, specifier) {
     : file.startsWith('src/')
       ? checkEngine(file, target)
       : checkFace(file, target);
-  return [direction, checkDoor(file, target)].filter((fault) => fault !== undefined);
+  return [direction, checkDoor(file, target), checkSandbox(file, target)].filter(
+    (fault) => fault !== undefined,
+  );
 }
 
 function checkPackage(file, { type, names, from }) {
@@ -177,6 +202,12 @@ function checkPackage(file, { type, names, from }) {
   const engine = file.startsWith('src/') && !/^src\/(boot\/|main\.|cli)/.test(file);
   if (engine && ENGINE_BANS.test(from)) faults.push(`${from}: the engine knows neither GraphQL nor Express`);
   return faults;
+}
+
+/** A descriptor takes types and other descriptors only: anything else would drag the engine into the words. */
+function checkDescriptor(file, { type, from }) {
+  if (!KINDS.test(file) || type || from.endsWith('/kind.js')) return [];
+  return [`${from}: descriptors of kinds are data and import types only`];
 }
 
 function checkText(file, text) {
@@ -197,6 +228,7 @@ async function checkFile(file) {
   const text = withoutComments(await readFile(join(root, file), 'utf8'));
   const faults = checkText(file, text);
   for (const entry of importsOf(text)) {
+    faults.push(...checkDescriptor(file, entry));
     faults.push(
       ...(entry.from.startsWith('.') ? checkRelative(file, entry.from) : checkPackage(file, entry)),
     );

@@ -11,6 +11,7 @@ import { checkImports } from './check-imports.mjs';
 import { checkPatterns } from './check-patterns.mjs';
 import { checkContracts } from './contracts.mjs';
 import { checkSubjects } from './check-subjects.mjs';
+import { checkEntities } from './check-entities.mjs';
 import { checkRawSql } from './check-raw-sql.mjs';
 import { checkReferences } from './check-references.mjs';
 import { checkLicences } from './licences.mjs';
@@ -88,6 +89,7 @@ const STEPS = [
   ['patterns', async () => ({ faults: await checkPatterns() })],
   ['references', checkReferences],
   ['migrations', () => checkMigrations()],
+  ['entities', checkEntities],
   ['length', checkLengths],
   ['types', () => tool('tsc', '-p', 'tsconfig.json', '--noEmit')],
   ['page types', () => tool('tsc', '-p', 'dashboard/tsconfig.json', '--noEmit')],

@@ -8,12 +8,11 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { bundle } from './build.mjs';
+import { withMigratedDatabase } from './migrated-database.mjs';
 import { dumpSchema } from './schema-dump.mjs';
 import { expand, includesOf, listSql, withoutIncludes } from './sql-files.mjs';
 
@@ -168,33 +167,18 @@ async function release(folder) {
   await writeFile(join(folder, 'released.json'), `${JSON.stringify(released, null, 2)}\n`);
 }
 
-/** The schema that the migrations make, from a database of an embedded PostgreSQL that is started for it. */
+/** The schema that the migrations make. */
 async function renderSchema() {
   const { default: pg } = await import('pg');
-  const { pino } = await import('pino');
-  const logger = pino({ level: 'silent' });
-  const cache = join(root, '.cache');
-  await mkdir(cache, { recursive: true });
-  const code = await mkdtemp(join(cache, 'migrations-'));
-  const dataDir = await mkdtemp(join(tmpdir(), 'penstock-schema-'));
-  try {
-    await bundle(['src/database/index.ts'], code);
-    const { migrate, useEmbeddedPostgres } = await import(pathToFileURL(join(code, 'index.js')).href);
-    const embedded = await useEmbeddedPostgres({ dataDir, logger, settings: ['fsync=off'] });
+  return await withMigratedDatabase(async ({ url }) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
     try {
-      await migrate({ url: embedded.url, logger });
-      const client = new pg.Client({ connectionString: embedded.url });
-      await client.connect();
-      const dump = await dumpSchema(client);
-      await client.end();
-      return dump;
+      return await dumpSchema(client);
     } finally {
-      await embedded.release();
+      await client.end();
     }
-  } finally {
-    await rm(code, { recursive: true, force: true });
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -19,7 +19,7 @@ async function streamChat({ args, context }: Subscribing): Promise<AsyncIterable
 
 @Resolver()
 export class ChatSubscriptionResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Subscription(() => ChatCompletionChunk, {
     subscribe: streamChat,
     description: 'Answers a conversation chunk by chunk. Ending the subscription aborts the answer.',
@@ -27,7 +27,7 @@ export class ChatSubscriptionResolver {
   chatCompletion(
     @Root() chunk: string,
     @Arg('input', () => ChatCompletionInput, {
-      description: 'The conversation, and how to answer it; `streamOptions` too.',
+      description: 'The conversation and its options, including `streamOptions`.',
     })
     _input: ChatCompletionInput,
   ): ChatCompletionChunk {

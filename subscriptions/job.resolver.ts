@@ -25,12 +25,15 @@ export class JobSubscriptionResolver {
   @Subscription(() => JobProgress, {
     subscribe: watchJob,
     description:
-      "One job's events. Without `after` the first item is the job as it now is; with it exactly the events that follow. Completes after the last.",
+      'The events of one job. Without `after` the first item is the current state of the job. With `after` only the events after that one are sent. It completes after the last event.',
   })
   jobProgress(
     @Root() event: JobEvent,
     @Arg('id', () => ID, { description: 'Id of the job.' }) _id: string,
-    @Arg('after', () => Int, { nullable: true, description: 'The sequence of the last event that you have.' })
+    @Arg('after', () => Int, {
+      nullable: true,
+      description: 'The sequence of the last event that you received.',
+    })
     _after?: number,
   ): JobProgress {
     return event as JobProgress;
@@ -39,7 +42,7 @@ export class JobSubscriptionResolver {
   @Scope('usage')
   @Subscription(() => JobProgress, {
     subscribe: watchJobs,
-    description: 'The events of all jobs of the organisation from now on.',
+    description: 'New events of all jobs of the organisation.',
   })
   jobUpdates(
     @Root() event: JobEvent,

@@ -41,16 +41,19 @@ export class AgentRunSubscriptionResolver {
   @Subscription(() => AgentRunEvent, {
     subscribe: watchRun,
     description:
-      "A run's events. Without `after` the first item is the last event; with it exactly the events that follow (0: all). Completes after the last.",
+      'The events of one run. Without `after` the first item is the latest event. With `after` only the events after that one are sent (0: all events). It completes after the last event.',
   })
   agentRunSteps(
     @Root() event: RunEvent,
     @Arg('runId', () => ID, { description: 'Id of the run.' }) _runId: string,
-    @Arg('after', () => Int, { nullable: true, description: 'The sequence of the last event that you have.' })
+    @Arg('after', () => Int, {
+      nullable: true,
+      description: 'The sequence of the last event that you received.',
+    })
     _after?: number,
     @Arg('agentId', () => ID, {
       nullable: true,
-      description: 'Where given, the run must be one of this agent.',
+      description: 'If given, the run must belong to this agent.',
     })
     _agentId?: string,
   ): AgentRunEvent {

@@ -1,4 +1,5 @@
 import { useEffect, useState, type ReactNode } from 'react';
+import { BUCKET_UNITS, LABELS } from '../data/words.generated.js';
 
 const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 const DATE_TIME = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
@@ -30,25 +31,8 @@ export function asWords(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const SPELT: Record<string, string> = {
-  tts: 'speech',
-  stt: 'transcription',
-  stt_seconds: 'transcription seconds',
-  tts_chars: 'speech characters',
-  chat_tokens: 'chat tokens',
-};
-
-const COUNTED: Record<string, [one: string, many: string]> = {
-  credits: ['credit', 'credits'],
-  chat_tokens: ['chat token', 'chat tokens'],
-  image_generations: ['image', 'images'],
-  image_edits: ['image edit', 'image edits'],
-  video_seconds: ['second of video', 'seconds of video'],
-  stt_seconds: ['second of speech', 'seconds of speech'],
-  tts_chars: ['character of speech', 'characters of speech'],
-  music_tracks: ['music track', 'music tracks'],
-  agent_runs: ['agent run', 'agent runs'],
-};
+const SPELT: Readonly<Record<string, string>> = LABELS;
+const COUNTED: Readonly<Record<string, readonly [one: string, many: string]>> = BUCKET_UNITS;
 
 /** An amount of a bucket: `1.5 credits` */
 export function asAmount(amount: number, bucket: string): string {

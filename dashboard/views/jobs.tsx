@@ -1,12 +1,12 @@
 import { useState, type ReactNode } from 'react';
 import { useJobs, type JobTool } from '../data/jobs.js';
+import { JOB_TOOLS } from '../data/words.generated.js';
 import { Card, Empty } from '../ui/basics.js';
 import { SelectField } from '../ui/field.js';
 import { asWords } from '../ui/format.js';
 import { JobTable } from '../ui/job-table.js';
 import { PageFrame } from '../ui/page.js';
 
-const TOOLS: JobTool[] = ['image', 'image_edit', 'video', 'music', 'tts', 'stt'];
 const PAGE = 20;
 
 /** All jobs of the organisation, live. */
@@ -20,7 +20,7 @@ export function JobsView(): ReactNode {
       <div className="filters">
         <SelectField label="Kind" name="tool" value={tool} onChange={({ target }) => setTool(target.value)}>
           <option value="">All kinds</option>
-          {TOOLS.map((one) => (
+          {JOB_TOOLS.map((one) => (
             <option key={one} value={one}>
               {asWords(one)}
             </option>

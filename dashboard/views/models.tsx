@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { graphql, type ResultOf } from '../data/graphql.js';
 import { useQuery } from '../data/hooks.js';
+import { MODEL_TYPES, TIERS } from '../data/words.generated.js';
 import { Badge, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
 import { SelectField, TextField } from '../ui/field.js';
 import { asAmount, asWords, inDigits } from '../ui/format.js';
@@ -31,8 +32,6 @@ const MODELS = graphql(`
 
 type Model = ResultOf<typeof MODELS>['models'][number];
 
-const TYPES: Model['type'][] = ['chat', 'embedding', 'image', 'image_edit', 'video', 'music', 'tts', 'stt'];
-const TIERS: Model['tier'][] = ['basic', 'standard', 'powerful', 'fast', 'premium'];
 const UNITS: Record<string, string> = { '1k_tokens': '1,000 tokens' };
 /** A catalogue may name hundreds: what nobody scrolls to is not drawn. */
 const SHOWN = 100;
@@ -132,7 +131,7 @@ export function ModelsView(): ReactNode {
 }
 
 function Filters({ filter, onChange }: { filter: Filter; onChange(filter: Filter): void }): ReactNode {
-  const options = (all: string, values: string[]): ReactNode => (
+  const options = (all: string, values: readonly string[]): ReactNode => (
     <>
       <option value="">{all}</option>
       {values.map((value) => (
@@ -158,7 +157,7 @@ function Filters({ filter, onChange }: { filter: Filter; onChange(filter: Filter
         value={filter.type}
         onChange={({ target }) => onChange({ ...filter, type: target.value })}
       >
-        {options('All types', TYPES)}
+        {options('All types', MODEL_TYPES)}
       </SelectField>
       <SelectField
         label="Tier"

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { graphql, type ResultOf } from '../data/graphql.js';
 import { usePlace, useQuery } from '../data/hooks.js';
+import { KEY_SCOPES } from '../data/words.generated.js';
 import { Badge, Button, Card, Empty, FaultNotice, Loading } from '../ui/basics.js';
 import { ConfirmButton, Dialog } from '../ui/dialog.js';
 import { Choices, SelectField, TextField, entered } from '../ui/field.js';
@@ -44,17 +45,9 @@ type ApiKey = ResultOf<typeof KEYS>['apiKeys'][number];
 type Scope = ApiKey['scopes'][number];
 
 /** `image_edit` and `jobs` are names that nothing asks for: they are not offered. */
-const SCOPES: readonly { value: Scope; label: string; note: string }[] = [
-  { value: 'chat', label: 'chat', note: 'Chat completions and embeddings' },
-  { value: 'image', label: 'image', note: 'Images and image edits' },
-  { value: 'video', label: 'video', note: 'Videos' },
-  { value: 'music', label: 'music', note: 'Music' },
-  { value: 'tts', label: 'tts', note: 'Speech' },
-  { value: 'stt', label: 'stt', note: 'Transcriptions' },
-  { value: 'usage', label: 'usage', note: 'Quota, usage records and jobs' },
-  { value: 'agents', label: 'agents', note: 'Agents, their runs and knowledge' },
-  { value: 'webhooks', label: 'webhooks', note: 'Webhooks and their deliveries' },
-];
+const SCOPES: readonly { value: Scope; label: string; note: string }[] = KEY_SCOPES.filter(
+  ({ value }) => value !== 'image_edit' && value !== 'jobs',
+).map(({ value, note }) => ({ value, label: value, note }));
 
 const DAYS = [30, 90, 365];
 

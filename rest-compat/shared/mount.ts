@@ -3,9 +3,11 @@ import type { BoundParameter } from './bind.js';
 import { bindParameter } from './bind.js';
 import type { CompiledOperation } from './compile.js';
 import { compile } from './compile.js';
+import type { Face } from './convention.types.js';
+import type { MountedFace, RestOptions } from './rest.types.js';
 import type { Route } from './route.types.js';
-import type { Router } from './router.js';
-import { createRouter } from './router.js';
+import type { PathTable } from './path-table.js';
+import { createPathTable } from './path-table.js';
 
 /** A row with its documents compiled. */
 export interface Endpoint {
@@ -35,8 +37,28 @@ export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   };
 }
 
-export function mount(schema: GraphQLSchema, table: readonly Route[]): Router<Endpoint> {
-  const router = createRouter<Endpoint>();
-  for (const route of table) router.add(route.method, route.path, mountRoute(schema, route));
-  return router;
+function mount(schema: GraphQLSchema, table: readonly Route[]): PathTable<Endpoint> {
+  const paths = createPathTable<Endpoint>();
+  for (const route of table) paths.add(route.method, route.path, mountRoute(schema, route));
+  return paths;
+}
+
+/** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
+const DOUBLED_BASE = /^(?:\/api)?\/v1(?=\/)/;
+
+/** @throws Error as {@link mountRoute} */
+export function mountFaces(options: RestOptions, faces: readonly Face[]): MountedFace[] {
+  const mounted = faces.map((face) => ({ face, paths: mount(options.schema, face.routes) }));
+  return mounted.map(({ face, paths }) => ({
+    ...face,
+    paths,
+    openapi: Buffer.from(options.openapi[face.path] ?? ''),
+    elsewhere(method, path) {
+      const bare = path.replace(DOUBLED_BASE, '');
+      // Its own address first: a path that was doubled was meant for it.
+      const ordered = [{ face, paths }, ...mounted.filter((other) => other.face !== face)];
+      const known = ordered.find((other) => other.paths.match(method, bare) !== null);
+      return known === undefined ? null : options.publicUrl + known.face.path + bare;
+    },
+  }));
 }

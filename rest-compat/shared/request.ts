@@ -4,14 +4,9 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
-import type { Endpoint } from './mount.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
-import type { Router } from './router.js';
-
-/** The path of the REST API. */
-export const BASE_PATH = '/api/v1';
 
 const single = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
@@ -22,10 +17,11 @@ function plainPath(path: string): string {
   return `/${path.split('/').filter(Boolean).join('/')}`;
 }
 
-export function splitUrl(url: string): { path: string; query: string } {
+/** @param base the face's path, with which the URL begins */
+export function splitUrl(url: string, base: string): { path: string; query: string } {
   const mark = url.indexOf('?');
   const whole = mark === -1 ? url : url.slice(0, mark);
-  const path = plainPath(whole.startsWith(BASE_PATH) ? whole.slice(BASE_PATH.length) : whole);
+  const path = plainPath(whole.startsWith(base) ? whole.slice(base.length) : whole);
   return { path, query: mark === -1 ? '' : url.slice(mark + 1) };
 }
 
@@ -35,18 +31,21 @@ export function splitUrl(url: string): { path: string; query: string } {
  */
 export async function readRequest(
   options: RestOptions,
-  router: Router<Endpoint>,
-  { request, call, path, query, incoming }: Incoming,
+  { request, call, face, convention, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
-  const method = request.method ?? 'GET';
-  const matched = router.match(method === 'HEAD' ? 'GET' : method, path);
+  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
+  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
-    throw new ApiError('not_found', 'Not found');
+    const elsewhere = face.elsewhere(method, path);
+    throw new ApiError(
+      'not_found',
+      elsewhere === null ? 'Not found' : `Not found: this path is at ${elsewhere}`,
+    );
   }
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
   const { target: endpoint, segments } = matched;
-  options.onRoute?.(request, BASE_PATH + endpoint.route.path);
+  options.onRoute?.(request, face.path + endpoint.route.path);
   const { route } = endpoint;
   const { 'content-type': contentType = '' } = request.headers;
   const received =
@@ -54,9 +53,14 @@ export async function readRequest(
       ? await receiveUpload(options, route.upload, { request, call, incoming })
       : await receiveFields(route, { request, incoming });
   const { fingerprint = null, body, fault = null, upload, spooled, release } = received;
+  if (face.bareModelNames && body !== null) nameModel(options, body);
+  const files = { ...(upload ? { upload } : {}), ...(spooled ? { spooled } : {}) };
   const { 'last-event-id': lastEventId, 'idempotency-key': idempotencyKey } = request.headers;
   return {
     call,
+    face,
+    convention,
+    request,
     endpoint,
     segments,
     path,
@@ -68,13 +72,16 @@ export async function readRequest(
     body,
     isForm: upload !== undefined,
     fault,
-    context: options.context(call, {
-      ...(body ? { body } : {}),
-      ...(upload ? { upload } : {}),
-      ...(spooled ? { spooled } : {}),
-    }),
+    files,
+    context: options.context(call, { ...(body ? { body } : {}), ...files }),
     ...(release ? { release } : {}),
   };
+}
+
+/** A model's short name is its whole one from here on, for whoever reads it. */
+function nameModel({ fullModelId }: RestOptions, body: Record<string, unknown>): void {
+  const { model } = body;
+  if (typeof model === 'string' && !model.includes('/')) body['model'] = fullModelId(model);
 }
 
 /** A known path's other method. It takes a slot. @throws ApiError method_not_allowed, rate_limited */
@@ -133,8 +140,10 @@ async function receiveUpload(
   { request, call, incoming }: Pick<Incoming, 'request' | 'call' | 'incoming'>,
 ): Promise<Received> {
   const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
-  if (!isMultipart(contentType) || encoding !== 'identity') throw unsupported();
+  if (!isMultipart(contentType)) throw unsupported();
   if (limit === 'knowledge') {
+    // It goes to the disk as it comes; what is read whole is unpacked where the convention does so.
+    if (encoding !== 'identity') throw unsupported();
     const { bytes: maxBytes, refusal } = options.knowledgeLimit(call);
     const folder = options.spoolFolder;
     // The file goes to the disk: only the fields are held.
@@ -229,11 +238,43 @@ export async function bindOrRefuse(
 ): Promise<Record<string, unknown>> {
   const { endpoint, segments, query, lastEventId } = rest;
   try {
-    return bind(endpoint.parameters, { path: endpoint.pathVariables(segments), query, lastEventId });
+    const path = namedModel(options, rest, endpoint.pathVariables(segments));
+    return bind(endpoint.parameters, { path, query, lastEventId });
   } catch (fault) {
     await options.takeSlots(endpoint.document.field, rest);
     throw fault;
   }
+}
+
+function namedModel(
+  { fullModelId }: RestOptions,
+  { face, endpoint }: RestRequest,
+  path: Record<string, unknown>,
+): Record<string, unknown> {
+  const { modelVariable: name } = endpoint.route;
+  if (name === undefined || !face.bareModelNames) return path;
+  return { ...path, [name]: fullModelId(String(path[name])) };
+}
+
+/**
+ * A body of another dialect than its resolver's, as that one takes it; in the request's place from then on.
+ * @throws ApiError after the call's slots were taken and its plan looked at, as `bindOrRefuse`
+ */
+export async function readDialect(options: RestOptions, rest: RestRequest): Promise<void> {
+  const { call, convention, query, request, files } = rest;
+  const { headers } = request;
+  try {
+    const { requestId } = call;
+    const asking = { convention: convention.name, requestId, headers, query, upload: files.upload };
+    const asked = rest.endpoint.route.read?.(rest.body ?? {}, asking);
+    if (asked === undefined) return;
+    rest.asked = asked instanceof Promise ? await asked : asked;
+  } catch (fault) {
+    await options.takeSlots(rest.endpoint.document.field, rest);
+    throw fault;
+  }
+  rest.body = rest.asked.input;
+  rest.context = options.context(call, { ...rest.files, body: rest.body });
 }
 
 /** A fault of `after` is told of the header where that is what the caller sent. */

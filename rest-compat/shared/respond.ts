@@ -1,31 +1,41 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
+import type { Turns } from '../../src/collections/turns.js';
 import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
+import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
+import type { RouteAnswer } from './route.types.js';
 
 export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
 
-/** `{error, code, param, remaining, retryAfter}` (contract 7.1). */
-export function errorAnswer(fault: unknown): HttpAnswer {
+/** A refusal as the convention has it. */
+export function errorAnswer(fault: unknown, convention: Convention, requestId: string): HttpAnswer {
   const error = toApiError(fault);
-  const { param, remaining, retryAfter } = error.details;
   return {
     status: error.status,
     headers: { ...JSON_HEADERS, ...errorHeaders(error) },
-    body: JSON.stringify({ error: error.message, code: error.code, param, remaining, retryAfter }),
+    body: JSON.stringify(convention.errorBody(error, requestId)),
   };
+}
+
+/** The same of a request that was read; an unknown fault is told to the log. */
+export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknown): HttpAnswer {
+  const { requestId } = rest.call;
+  return errorAnswer(visibleError(options.edge, fault, requestId), rest.convention, requestId);
 }
 
 /** Runs the row's document; chat's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
-  const { endpoint, context } = rest;
+  const { endpoint, context, asked } = rest;
   const { turns } = options.edge;
   if (endpoint.route.raw === 'chat') {
     const { text } = await options.completeChat(rest.call, rest.body ?? {});
-    return { status: 200, headers: JSON_HEADERS, body: text };
+    if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
+    return await written(await asked.whole(text), turns);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
+  if (asked !== undefined) return await written(await asked.whole(result), turns);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
@@ -33,12 +43,18 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     accept: rest.accept,
     asked: rest.body ?? {},
     isForm: rest.isForm,
+    convention: rest.convention.name,
+    query: rest.query,
     readFile,
   });
+  return await written(shown, turns);
+}
+
+async function written({ body, headers }: RouteAnswer, turns: Turns): Promise<HttpAnswer> {
   return {
     status: 200,
-    headers: shown.headers ? { ...JSON_HEADERS, ...shown.headers } : JSON_HEADERS,
-    body: Buffer.isBuffer(shown.body) ? shown.body : await writeJson(shown.body, turns),
+    headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,
+    body: Buffer.isBuffer(body) ? body : await writeJson(body, turns),
   };
 }
 
@@ -49,6 +65,6 @@ export async function answerOrRefuse(options: RestOptions, rest: RestRequest): P
   } catch (fault) {
     const carried = options.edge.rateOf(fault);
     if (carried) rest.call.rate = carried;
-    return errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    return refusalOf(options, rest, fault);
   }
 }

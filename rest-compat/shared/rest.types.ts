@@ -2,7 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import type { ApiError } from '../../src/contract/errors.js';
 import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../../src/http/index.js';
+import type { Convention, Face } from './convention.types.js';
 import type { Endpoint } from './mount.js';
+import type { DialectCall } from './route.types.js';
+import type { PathTable } from './path-table.js';
 
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
@@ -45,15 +48,29 @@ export interface RestOptions {
   holdStream(call: Call): () => void;
   /** Told of the row that a request was matched to. */
   onRoute?(request: IncomingMessage, pattern: string): void;
-  /** The OpenAPI description, served as it is. */
-  openapi: string;
+  /** The model's id that a name without a slash stands for, where there is one; else the name (beyond 11.5). */
+  fullModelId(name: string): string;
+  /** How callers reach the installation, without a slash at its end. */
+  publicUrl: string;
+  /** The OpenAPI description of each face by its path, served as it is. */
+  openapi: Record<string, string>;
+}
+
+/** An address with its rows compiled. */
+export interface MountedFace extends Face {
+  paths: PathTable<Endpoint>;
+  openapi: Buffer;
+  /** Where a path that this address does not know is known: the whole address, or null. */
+  elsewhere(method: string, path: string): string | null;
 }
 
 /** A request as it came, its caller known. */
 export interface Incoming {
   request: IncomingMessage;
   call: Call;
-  /** Below /api/v1, percent-encoded. */
+  face: MountedFace;
+  convention: Convention;
+  /** Below the face's path, percent-encoded. */
   path: string;
   /** Without its `?`. */
   query: string;
@@ -63,6 +80,9 @@ export interface Incoming {
 /** A request on its way: who calls, which row, what was sent. */
 export interface RestRequest {
   call: Call;
+  face: MountedFace;
+  convention: Convention;
+  request: IncomingMessage;
   endpoint: Endpoint;
   segments: Record<string, string>;
   path: string;
@@ -73,6 +93,10 @@ export interface RestRequest {
   /** Of a body under an Idempotency-Key: what it has in common with its retries only. */
   fingerprint: Buffer | null;
   body: Record<string, unknown> | null;
+  /** What came beside it. */
+  files: Omit<ReceivedExtra, 'body'>;
+  /** What the row read from it. */
+  asked?: DialectCall;
   /** The body came as multipart/form-data with a file. */
   isForm: boolean;
   /** What a body is refused for that is JSON, but none that the endpoint takes: told at step 6 of decisions 1. */

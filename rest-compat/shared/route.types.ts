@@ -1,3 +1,8 @@
+import type { Dialect } from '../../src/contract/words.js';
+import type { ApiError } from '../../src/contract/errors.js';
+import type { UploadedFile } from '../../src/http/index.js';
+import type { Convention } from './convention.types.js';
+
 /** A JSON Schema (draft 2020-12, as OpenAPI 3.1 has it). */
 export type JsonSchema = { [keyword: string]: unknown };
 
@@ -27,6 +32,45 @@ export interface RespondRequest {
   asked: Record<string, unknown>;
   /** It came as multipart/form-data. */
   isForm: boolean;
+  /** The one that the caller is answered in, where a row is a form of two conventions. */
+  convention: Convention['name'];
+  /** Without its `?`. */
+  query: string;
+}
+
+/** What a row's `read` may look at besides the body. */
+export interface ReadRequest {
+  convention: Convention['name'];
+  requestId: string;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The file of a form. */
+  upload: UploadedFile | undefined;
+  /** Without its `?`. */
+  query: string;
+}
+
+/**
+ * Turns the source events of a stream (of `raw: 'chat'`: the chunks' JSON texts) into the events of a dialect, one object for each stream. Each
+ * method gives whole events with their blank lines, or '' for nothing.
+ */
+export interface EventWriter {
+  event(source: string): string;
+  /** What ends a stream that did not fail. */
+  ending(): string;
+  /** What ends one that failed. */
+  fault(error: ApiError): string;
+}
+
+/** A body of another dialect, as the row's resolver takes it, and how its answer is written. */
+export interface DialectCall {
+  /** In the place of the variable `input`. */
+  input: Record<string, unknown>;
+  streams: boolean;
+  /** The whole answer, from the document's (of `raw: 'chat'`: the completion's JSON text). */
+  whole(answer: unknown): RouteAnswer | Promise<RouteAnswer>;
+  /** Absent: the source events as `data:` lines, and `data: [DONE]`. */
+  events?(): EventWriter;
 }
 
 /**
@@ -35,7 +79,7 @@ export interface RespondRequest {
  */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below /api/v1, `{name}` for a segment; the last may be `{name+}`: the rest of the path, slashes included. */
+  /** Below the face's path, `{name}` for a segment; the last may be `{name+}`: the rest of the path, slashes included. */
   path: string;
   operationId: string;
   tag: string;
@@ -53,6 +97,8 @@ export interface Route {
   body?: {
     limitBytes: number;
     example: Record<string, unknown>;
+    /** Of a body that `read` takes: its schema, in the place of the input type's. */
+    schema?: JsonSchema;
     /** Fields besides those of the input type. */
     extra?: Record<string, JsonSchema>;
     /** JSON Schema keywords of the whole body: what some fields mean for others. */
@@ -67,6 +113,15 @@ export interface Route {
    * reaches the resolver beside it. The limit is a number of bytes, or the plan's for knowledge files; `accepts` lists content types.
    */
   upload?: { field: string; limit: number | 'knowledge'; accepts: string };
+  /**
+   * Escape hatch: the body is one of another dialect than the resolver's. It is read once the caller's scope is known; what it throws is told at
+   * step 6 of decisions 1, after windows and plan.
+   */
+  read?(body: Record<string, unknown>, request: ReadRequest): DialectCall | Promise<DialectCall>;
+  /** What the engine knows of the form that the call came in: defaults that the contract has otherwise. */
+  dialect?: Dialect;
+  /** A path variable that holds a model's name, which may be short where the face takes such. */
+  modelVariable?: string;
   /** Escape hatch: what the document answered, rewritten. */
   respond?(body: Record<string, unknown>, request: RespondRequest): RouteAnswer | Promise<RouteAnswer>;
   /**
@@ -84,8 +139,10 @@ export interface Route {
   beside?: true;
   /** Name of the answer's schema in the description. */
   schemaName: string;
-  /** The answer's schema where `respond` rewrites the answer: from that of the document. */
+  /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document. */
   describe?(schema: JsonSchema): JsonSchema;
+  /** The same of an event's `data`. */
+  describeEvent?(schema: JsonSchema): JsonSchema;
 }
 
 const MB = 1024 * 1024;

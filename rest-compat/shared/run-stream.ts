@@ -7,12 +7,12 @@ import {
   sendReplay,
   setRate,
   SSE_HEADERS,
-  visibleError,
 } from '../../src/http/index.js';
 import { bindOrRefuse } from './request.js';
-import { errorAnswer } from './respond.js';
+import { refusalOf } from './respond.js';
 import type { StreamedEvent } from './rest.types.js';
 import { carry } from './stream.js';
+import { failureEvent } from './streams.js';
 import type { Streaming } from './streams.js';
 
 /** Joins a run (GET …/stream): `Last-Event-ID` says from where. */
@@ -58,7 +58,7 @@ async function startOnce(work: Streaming, run: IdempotentRun): Promise<string | 
     await run.finish({ status: 200, headers: { ...SSE_HEADERS } });
     return runId;
   } catch (fault) {
-    const answer = errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    const answer = refusalOf(options, rest, fault);
     if (options.edge.idempotency.keeps(rest.call, answer))
       await run.finish({ ...answer, body: Buffer.from(answer.body) });
     else await run.abandon(answer.status);
@@ -81,8 +81,8 @@ async function carryRun(
       const { sequence, type, data } = event as StreamedEvent;
       return `id: ${sequence}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
     },
-    ending: '',
-    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    ending: () => '',
+    fail: (fault) => failureEvent({ options, rest }, fault),
     outlivesReader: false,
   });
 }

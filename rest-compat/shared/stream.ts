@@ -1,28 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import type { ApiError } from '../../src/contract/errors.js';
 import { openSse } from '../../src/http/index.js';
 import type { SseOptions } from '../../src/http/index.js';
 
 export interface StreamWork {
   response: ServerResponse;
   events: AsyncIterable<unknown>;
-  /** An event as it is written, `id:` and `data:` lines and the blank line. */
+  /** An event as it is written, `id:` and `data:` lines and the blank line; '' for nothing. */
   format(event: unknown): string | Promise<string>;
   /** What ends a stream that did not fail. */
-  ending: string;
-  /** Masks and reports a failure after the first event. */
-  fail(fault: unknown): ApiError;
+  ending(): string;
+  /** Masks and reports a failure after the first event: the event that tells it. */
+  fail(fault: unknown): string;
   /** True: the events are taken to their end although the reader has gone (a recorded stream). */
   outlivesReader: boolean;
   options?: SseOptions;
 }
 
-/** What ends a stream that failed. */
-export const errorEvent = ({ message, code }: ApiError): string =>
-  `data: ${JSON.stringify({ error: message, code })}\n\n`;
-
 /**
- * Carries events to a reader; a failure after the head is an event `{error, code}` and ends the stream without its ending.
+ * Carries events to a reader; a failure after the head is an event of its own and ends the stream without its ending.
  * @returns whether the events came to their end
  */
 export async function carry({
@@ -45,16 +40,18 @@ export async function carry({
     for await (const event of { [Symbol.asyncIterator]: () => iterator }) {
       if (!writer.open && !outlivesReader) return false;
       const formatted = format(event);
-      const room = writer.write(typeof formatted === 'string' ? formatted : await formatted);
+      const text = typeof formatted === 'string' ? formatted : await formatted;
+      const room = text === '' ? undefined : writer.write(text);
       if (room) await room;
     }
     if (!writer.open && !outlivesReader) return false;
-    if (ending !== '') await writer.write(ending);
+    const last = ending();
+    if (last !== '') await writer.write(last);
     return true;
   } catch (fault) {
     // Work that was given up because its reader left is no failure, and there is nobody to tell.
     if (!writer.open && !outlivesReader) return false;
-    await writer.write(errorEvent(fail(fault)));
+    await writer.write(fail(fault));
     return false;
   } finally {
     response.off('close', leave);

@@ -12,13 +12,14 @@ import {
   visibleError,
 } from '../../src/http/index.js';
 import { bindOrRefuse } from './request.js';
-import { errorAnswer } from './respond.js';
+import { refusalOf } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
+import type { EventWriter } from './route.types.js';
 import { opened } from './late-stream.js';
 import type { OpenedStream } from './late-stream.js';
-import { carry, errorEvent } from './stream.js';
+import { carry } from './stream.js';
 
-const TOO_LARGE = errorEvent(new ApiError('server_error', 'The answer was too large to be joined'));
+const TOO_LARGE = new ApiError('server_error', 'The answer was too large to be joined');
 
 export interface Streaming {
   options: RestOptions;
@@ -31,8 +32,9 @@ export interface Streaming {
  * @throws ApiError invalid_request for another word than true or false in the query
  */
 export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
-  const { endpoint, body, query } = rest;
+  const { endpoint, body, query, asked } = rest;
   if (endpoint.stream === null) return false;
+  if (asked !== undefined) return asked.streams;
   return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
 }
 
@@ -68,7 +70,7 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
   try {
     events = await chatEvents(work);
   } catch (fault) {
-    const answer = errorAnswer(visibleError(options.edge, fault, rest.call.requestId));
+    const answer = refusalOf(options, rest, fault);
     if (options.edge.idempotency.keeps(rest.call, answer))
       await run.finish({ ...answer, body: Buffer.from(answer.body) });
     else await run.abandon(answer.status);
@@ -77,7 +79,8 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     return sendAnswer(response, answer);
   }
   const head = { status: 200, headers: { ...SSE_HEADERS } };
-  const whole = await carryChat(work, run.record({ ...head, lost: TOO_LARGE }), events);
+  const lost = rest.convention.errorEvent(TOO_LARGE, rest.call.requestId);
+  const whole = await carryChat(work, run.record({ ...head, lost }), events);
   // An answer that broke off is none that a retry should get again.
   await (whole ? run.finish(head) : run.abandon(500));
 }
@@ -95,17 +98,35 @@ async function carryChat(
   const { options, rest, response } = work;
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
+  const writer = rest.asked?.events?.() ?? chunkWriter(rest);
   return carry({
     response,
     events,
-    format: (chunk) => `data: ${chunk as string}\n\n`,
-    ending: 'data: [DONE]\n\n',
+    format: (chunk) => writer.event(chunk as string),
+    ending: () => writer.ending(),
     // After the first chunk each failure has this code (decisions 6), whatever it is elsewhere.
     fail: (fault) =>
-      new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
+      writer.fault(
+        new ApiError('server_error', visibleError(options.edge, fault, rest.call.requestId).message),
+      ),
     outlivesReader: recorder !== null,
     options: { copy: recorder ? (text) => recorder.write(text) : undefined, pingAtOnce: isLate },
   });
+}
+
+/** Chunks as they are. */
+function chunkWriter({ convention, call }: RestRequest): EventWriter {
+  return {
+    event: (chunk) => `data: ${chunk}\n\n`,
+    ending: () => 'data: [DONE]\n\n',
+    fault: (error) => convention.errorEvent(error, call.requestId),
+  };
+}
+
+/** The event that ends a stream of the contract's own events. */
+export function failureEvent({ options, rest }: Pick<Streaming, 'options' | 'rest'>, fault: unknown): string {
+  const { requestId } = rest.call;
+  return rest.convention.errorEvent(visibleError(options.edge, fault, requestId), requestId);
 }
 
 /** A subscription's row: each event as the document shows it, its sequence as `id:`. */
@@ -121,8 +142,8 @@ export async function streamOperation({ options, rest, response }: Streaming): P
       const shown = (await document.show(event, values, rest.context)) as { sequence: number };
       return `id: ${shown.sequence}\ndata: ${JSON.stringify(shown)}\n\n`;
     },
-    ending: '',
-    fail: (fault) => visibleError(options.edge, fault, rest.call.requestId),
+    ending: () => '',
+    fail: (fault) => failureEvent({ options, rest }, fault),
     outlivesReader: false,
   });
 }

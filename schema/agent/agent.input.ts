@@ -1,7 +1,7 @@
 import { Extensions, Field, Float, InputType, Int } from 'type-graphql';
 import { AGENT_TOOLS, modelId, nonBlank } from '../json-schemas.js';
 
-@InputType({ description: 'What a new agent is made of.' })
+@InputType({ description: 'A new agent.' })
 export class CreateAgentInput {
   @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { description: 'At most 100 characters.' })
@@ -20,7 +20,10 @@ export class CreateAgentInput {
   systemPrompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/chat-basic') })
-  @Field(() => String, { nullable: true, description: 'A chat model; default: the default one.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Id of a chat model. Default: the default chat model.',
+  })
   model?: string | null;
 
   @Extensions({ jsonSchema: AGENT_TOOLS })
@@ -44,7 +47,7 @@ export class CreateAgentInput {
   memoryEnabled?: boolean | null;
 }
 
-@InputType({ description: 'Fields that are left out stay as they are.' })
+@InputType({ description: 'The changes of an agent. Absent fields stay as they are.' })
 export class UpdateAgentInput {
   @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
   @Field(() => String, { nullable: true, description: 'At most 100 characters.' })
@@ -69,7 +72,7 @@ export class UpdateAgentInput {
   @Extensions({ jsonSchema: AGENT_TOOLS })
   @Field(() => [String], {
     nullable: true,
-    description: 'Tool ids; the list replaces the old one. The plan bounds their number.',
+    description: 'Tool ids. The list replaces the old list. The plan limits their number.',
   })
   tools?: string[] | null;
 
@@ -82,10 +85,13 @@ export class UpdateAgentInput {
   maxTokens?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 20 } })
-  @Field(() => Int, { nullable: true, description: "1 to 20, and at most the plan's number." })
+  @Field(() => Int, { nullable: true, description: "1 to 20, and at most the plan's limit." })
   maxIterations?: number | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether later runs recall what users told it.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether runs use facts that users told the agent in earlier runs.',
+  })
   memoryEnabled?: boolean | null;
 
   @Field(() => Boolean, {
@@ -114,22 +120,22 @@ export class RunAttachmentInput {
   url!: string;
 
   @Extensions({ jsonSchema: { maxLength: 200 } })
-  @Field(() => String, { nullable: true, description: 'Its file name, for the model to speak of.' })
+  @Field(() => String, { nullable: true, description: 'Its file name, which the model sees.' })
   name?: string | null;
 }
 
 @Extensions({ closed: true })
-@InputType({ description: 'One earlier message of a conversation that the caller keeps.' })
+@InputType({ description: 'One earlier message of a conversation that the caller stores.' })
 export class RunHistoryMessageInput {
   @Extensions({ jsonSchema: { enum: ['user', 'assistant'] } })
   @Field(() => String, { description: '`user` or `assistant`.' })
   role!: string;
 
-  @Field(() => String, { description: 'What was said.' })
+  @Field(() => String, { description: 'The text of the message.' })
   content!: string;
 }
 
-@InputType({ description: 'What a run is asked, and what it may use.' })
+@InputType({ description: 'The task of a run, with attachments and earlier messages.' })
 export class RunAgentInput {
   @Extensions({ jsonSchema: nonBlank(10_000) })
   @Field(() => String, { description: 'At most 10,000 characters.' })
@@ -146,18 +152,18 @@ export class RunAgentInput {
   @Field(() => [RunHistoryMessageInput], {
     nullable: true,
     description:
-      'Earlier messages that the caller keeps itself: at most 200, at most 400,000 characters together.',
+      'Earlier messages, if the caller stores the conversation: at most 200 messages and 400,000 characters together.',
   })
   conversationHistory?: RunHistoryMessageInput[] | null;
 
   @Extensions({ jsonSchema: { maxLength: 200 } })
-  @Field(() => String, { nullable: true, description: 'Continues a session.' })
+  @Field(() => String, { nullable: true, description: 'Id of the session to continue.' })
   sessionId?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 200 } })
   @Field(() => String, {
     nullable: true,
-    description: "The caller's own end user, whose memories are used; at most 200 characters.",
+    description: "An id of the caller's end user, whose memories are used; at most 200 characters.",
   })
   user?: string | null;
 }

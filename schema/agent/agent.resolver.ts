@@ -15,7 +15,7 @@ const bodyOf = (context: GraphqlContext, input: object | null | undefined): Reco
 export class AgentResolver {
   @Scope('agents')
   @Query(() => AgentConnection, {
-    description: "The organisation's agents, newest first; then, where asked for, the templates.",
+    description: "The organisation's agents, newest first, then the templates if `includeTemplates` is true.",
   })
   async agents(
     @Ctx() { call, services }: GraphqlContext,
@@ -28,7 +28,7 @@ export class AgentResolver {
     @Arg('templateCategory', () => String, {
       nullable: true,
       description:
-        'Of the templates only those of one category: research, content, coding, analysis, support or productivity.',
+        'Only templates of this category: research, content, coding, analysis, support or productivity.',
     })
     templateCategory: string | null | undefined,
     @First(50) first: number | null,
@@ -45,7 +45,9 @@ export class AgentResolver {
   }
 
   @Scope('agents')
-  @Query(() => AgentType, { description: "One agent: the organisation's own, a template or a public one." })
+  @Query(() => AgentType, {
+    description: 'One agent: an agent of the organisation, a template or a public agent.',
+  })
   agent(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
@@ -54,7 +56,7 @@ export class AgentResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => AgentType, { description: 'Makes an agent; the plan bounds how many an organisation has.' })
+  @Mutation(() => AgentType, { description: 'Creates an agent. The plan limits the number of agents.' })
   createAgent(
     @Ctx() context: GraphqlContext,
     @Arg('input', () => CreateAgentInput, { description: 'The new agent.' }) input: CreateAgentInput,
@@ -64,19 +66,19 @@ export class AgentResolver {
 
   @Scope('agents')
   @Mutation(() => AgentType, {
-    description: 'Changes an agent of the organisation; runs under way keep what they began with.',
+    description: 'Changes an agent of the organisation. Runs that have started keep the old settings.',
   })
   updateAgent(
     @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the agent.' }) id: string,
-    @Arg('input', () => UpdateAgentInput, { description: 'What changes.' }) input: UpdateAgentInput,
+    @Arg('input', () => UpdateAgentInput, { description: 'The changes.' }) input: UpdateAgentInput,
   ): Promise<Agent> {
     return context.services.agents.update(context.call.principal, id, bodyOf(context, input));
   }
 
   @Scope('agents')
   @Mutation(() => DeleteAgentResult, {
-    description: 'Deletes an agent with its knowledge; its runs stay readable.',
+    description: 'Deletes an agent and its knowledge files. Its runs stay readable.',
   })
   async deleteAgent(
     @Ctx() { call, services }: GraphqlContext,
@@ -87,13 +89,15 @@ export class AgentResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => AgentType, { description: 'Copies an own agent, a template or a public agent.' })
+  @Mutation(() => AgentType, {
+    description: 'Copies an agent of the organisation, a template or a public agent.',
+  })
   duplicateAgent(
     @Ctx() context: GraphqlContext,
-    @Arg('id', () => ID, { description: 'Id of an own agent, a template or a public agent.' }) id: string,
+    @Arg('id', () => ID, { description: 'Id of the agent to copy.' }) id: string,
     @Arg('input', () => DuplicateAgentInput, {
       nullable: true,
-      description: 'Default: named `<name> (copy)`.',
+      description: 'Default: the copy is named `<name> (copy)`.',
     })
     input: DuplicateAgentInput | null | undefined,
   ): Promise<Agent> {

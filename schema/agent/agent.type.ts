@@ -8,7 +8,8 @@ import { DateTime } from '../scalars.js';
 @Directive('@key(fields: "id")')
 @ObjectType('Agent', {
   simpleResolvers: true,
-  description: 'A model with instructions and tools that works in rounds: reason, act, observe.',
+  description:
+    'A chat model with instructions and tools. It works in rounds: it reasons, calls tools and reads their results.',
 })
 export class AgentType {
   @Field(() => ID, { description: 'Its id, `agt_…`.' })
@@ -20,7 +21,7 @@ export class AgentType {
   @Field(() => String, { description: 'What it is for, at most 500 characters.' })
   description!: string;
 
-  @Field(() => String, { description: 'Identifier of an icon; `bot` where none was chosen.' })
+  @Field(() => String, { description: 'Name of its icon; `bot` if none was chosen.' })
   icon!: string;
 
   @Field(() => String, { description: 'Its instructions, at most 10,000 characters.' })
@@ -29,36 +30,42 @@ export class AgentType {
   @Field(() => String, { description: 'Id of its chat model.' })
   model!: string;
 
-  @Field(() => [String], { description: 'Ids of the tools that it was granted.' })
+  @Field(() => [String], { description: 'Ids of the tools that it may use.' })
   tools!: string[];
 
   @Field(() => Float, { description: '0 to 2.' })
   temperature!: number;
 
-  @Field(() => Int, { description: 'Most tokens of one answer of its model, 100 to 8,000.' })
+  @Field(() => Int, { description: 'The maximum number of tokens in one answer of its model, 100 to 8,000.' })
   maxTokens!: number;
 
-  @Field(() => Int, { description: 'Rounds: one model call with the tools that it asks for.' })
+  @Field(() => Int, {
+    description:
+      'The maximum number of rounds. A round is one model call and the tool calls that it asks for.',
+  })
   maxIterations!: number;
 
-  @Field(() => Boolean, { description: 'Whether later runs recall what users told it in earlier ones.' })
+  @Field(() => Boolean, { description: 'Whether runs use facts that users told the agent in earlier runs.' })
   memoryEnabled!: boolean;
 
   @Field(() => Boolean, {
-    description: 'True for the templates, which belong to no organisation and which nobody changes.',
+    description: 'Whether it is a template. A template belongs to no organisation and cannot be changed.',
   })
   isTemplate!: boolean;
 
-  @Field(() => AgentTemplateCategory, { nullable: true, description: 'Templates only.' })
+  @Field(() => AgentTemplateCategory, {
+    nullable: true,
+    description: 'The category of a template; null for other agents.',
+  })
   templateCategory!: TemplateCategory | null;
 
-  @Field(() => Boolean, { description: 'Every organisation may read, run and duplicate it.' })
+  @Field(() => Boolean, { description: 'Whether every organisation may read, run and duplicate it.' })
   isPublic!: boolean;
 
-  @Field(() => Int, { description: 'How often it was run.' })
+  @Field(() => Int, { description: 'How many runs it has had.' })
   runCount!: number;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: Date;
 
   @Field(() => DateTime, { description: 'When it was last changed.' })

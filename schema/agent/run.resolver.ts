@@ -24,7 +24,7 @@ export class AgentRunResolver {
     @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
     @Arg('agentId', () => ID, {
       nullable: true,
-      description: 'Where given, the run must be one of this agent.',
+      description: 'If given, the run must belong to this agent.',
     })
     agentId: string | null | undefined,
   ): Promise<AgentRun> {
@@ -52,7 +52,8 @@ export class AgentRunResolver {
 
   @Metered('agents')
   @Mutation(() => AgentRunType, {
-    description: 'Starts a run and answers at once; `agentRunSteps(runId:, after: 0)` follows it.',
+    description:
+      'Starts a run and returns at once. Subscribe to `agentRunSteps(runId:, after: 0)` to follow it.',
   })
   runAgent(
     @Ctx() context: GraphqlContext,
@@ -63,13 +64,13 @@ export class AgentRunResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => AgentRunType, { description: 'Stops a run; it is charged for what it did.' })
+  @Mutation(() => AgentRunType, { description: 'Cancels a run. What it used until then is charged.' })
   cancelAgentRun(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the run.' }) id: string,
     @Arg('agentId', () => ID, {
       nullable: true,
-      description: 'Where given, the run must be one of this agent.',
+      description: 'If given, the run must belong to this agent.',
     })
     agentId: string | null | undefined,
   ): Promise<AgentRun> {

@@ -7,22 +7,30 @@ import { DateTime, Json } from '../scalars.js';
 /** Contract 2.12. */
 @ObjectType('AgentStep', { simpleResolvers: true, description: 'One step of a run.' })
 export class AgentStep {
-  @Field(() => Int, { description: 'From 1, without a hole.' })
+  @Field(() => Int, { description: 'The number of the step: 1, 2, 3 and so on.' })
   stepNumber!: number;
 
-  @Field(() => AgentStepType, { description: 'What it is; it decides which of the other fields are set.' })
+  @Field(() => AgentStepType, {
+    description: 'The type of the step. It decides which of the other fields are set.',
+  })
   stepType!: StepType;
 
-  @Field(() => String, { nullable: true, description: 'Of thinking, response and error.' })
+  @Field(() => String, { nullable: true, description: 'The text of a thinking, response or error step.' })
   content!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Id of the tool, of tool_call and tool_result.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The id of the tool, in tool_call and tool_result steps.',
+  })
   toolName!: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'What the tool was given, of tool_call.' })
+  @Field(() => Json, { nullable: true, description: 'The input of the tool, in tool_call steps.' })
   toolInput!: Record<string, unknown> | null;
 
-  @Field(() => Json, { nullable: true, description: 'Files as signed URLs.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The output of the tool, in tool_result steps. Files are signed URLs.',
+  })
   toolOutput!: Record<string, unknown> | null;
 }
 
@@ -35,13 +43,13 @@ export class AgentRunType {
   @Field(() => ID, { description: 'The agent that runs.' })
   agentId!: string;
 
-  @Field(() => String, { description: 'Pass it as `sessionId` to go on with the conversation.' })
+  @Field(() => String, { description: 'Pass it as `sessionId` to continue the conversation.' })
   sessionId!: string;
 
-  @Field(() => AgentRunStatus, { description: 'Where it stands.' })
+  @Field(() => AgentRunStatus, { description: 'Its status.' })
   status!: RunStatus;
 
-  @Field(() => String, { description: 'What it was asked.' })
+  @Field(() => String, { description: 'The task that the run was given.' })
   input!: string;
 
   // Declared here for the schema's order; resolved (its files' addresses as of now) in run.resolver.ts.
@@ -51,14 +59,15 @@ export class AgentRunType {
   @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
   errorMessage!: string | null;
 
-  @Field(() => Int, { description: 'Steps so far.' })
+  @Field(() => Int, { description: 'The number of steps so far.' })
   totalSteps!: number;
 
   @Field(() => Int, { description: 'Tokens of all model calls so far, prompts and answers together.' })
   tokensUsed!: number;
 
   @Field(() => Float, {
-    description: 'Model calls and tools so far; with the base charge once it has ended.',
+    description:
+      'Credits for model calls and tools so far. After the end of the run the base charge is included.',
   })
   creditsUsed!: number;
 
@@ -68,7 +77,10 @@ export class AgentRunType {
   @Field(() => DateTime, { description: 'When it was started.' })
   createdAt!: Date;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ended, however it did; null until then.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When it ended, with or without success; null before.',
+  })
   completedAt!: Date | null;
 
   // Declared here for the schema's order; read by run.resolver.ts.
@@ -79,17 +91,19 @@ export class AgentRunType {
 export const AgentRunConnection = connectionType('AgentRun', () => AgentRunType);
 
 /** What `agentRunSteps` yields (decisions 8). */
-@ObjectType({ simpleResolvers: true, description: "One event of a run's stream, with the run as of it." })
+@ObjectType({ simpleResolvers: true, description: 'An event of a run, with the run at that time.' })
 export class AgentRunEvent {
-  @Field(() => Int, { description: 'From 1, without a hole; `after:` takes it.' })
+  @Field(() => Int, {
+    description: 'The number of the event: 1, 2, 3 and so on. Pass the last one as `after` to continue.',
+  })
   sequence!: number;
 
-  @Field(() => String, { description: 'start, step, done or error.' })
+  @Field(() => String, { description: 'The type of the event: start, step, done or error.' })
   type!: string;
 
-  @Field(() => AgentStep, { nullable: true, description: 'Of `step`.' })
+  @Field(() => AgentStep, { nullable: true, description: 'The step, in events of the type step.' })
   step!: AgentStep | null;
 
-  @Field(() => AgentRunType, { description: 'The run as it was then.' })
+  @Field(() => AgentRunType, { description: 'The run at that time.' })
   run!: AgentRunType;
 }

@@ -4,7 +4,7 @@ import { KeyScope } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 import { DateTime } from '../scalars.js';
 
-@InputType({ description: 'What a new key is called, and what it may do.' })
+@InputType({ description: 'The name and the scopes of a new key.' })
 export class CreateApiKeyInput {
   @Extensions({ jsonSchema: nonBlank(200) })
   @Field(() => String, { description: 'A name for people.' })
@@ -13,6 +13,6 @@ export class CreateApiKeyInput {
   @Field(() => [KeyScope], { description: 'At least one.' })
   scopes!: Scope[];
 
-  @Field(() => DateTime, { nullable: true, description: 'When it stops being valid; default: never.' })
+  @Field(() => DateTime, { nullable: true, description: 'When it expires. Default: never.' })
   expiresAt?: Date | null;
 }

@@ -10,13 +10,14 @@ import { ApiKeyType, CreateApiKeyResult, RevokeApiKeyResult } from './api-key.ty
 export class ApiKeyResolver {
   @People('admin')
   @Query(() => [ApiKeyType], {
-    description: "The organisation's keys, revoked ones too. Owners and admins only.",
+    description: "The organisation's API keys, including revoked keys. Only owners and admins may read them.",
   })
   apiKeys(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('createdBy', () => String, {
       nullable: true,
-      description: 'Only those that this address, or the `command line`, made; also of who has left.',
+      description:
+        'Only keys that this e-mail address or the `command line` created. The person may have left the organisation since.',
     })
     createdBy: string | null,
   ): Promise<ApiKeyType[]> {
@@ -25,11 +26,13 @@ export class ApiKeyResolver {
 
   @People('admin')
   @Mutation(() => CreateApiKeyResult, {
-    description: 'Makes a key; only this answer shows its text. Owners and admins only.',
+    description:
+      'Creates an API key. Only this answer shows the key itself. Only owners and admins may do this.',
   })
   async createApiKey(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('input', () => CreateApiKeyInput, { description: 'Its name and scopes.' }) input: CreateApiKeyInput,
+    @Arg('input', () => CreateApiKeyInput, { description: 'The name and the scopes of the key.' })
+    input: CreateApiKeyInput,
   ): Promise<CreateApiKeyResult> {
     const { orgId, userId } = call.principal;
     const { name, scopes, expiresAt = null } = input;
@@ -41,7 +44,8 @@ export class ApiKeyResolver {
 
   @People('admin')
   @Mutation(() => RevokeApiKeyResult, {
-    description: 'Ends a key at once and for ever, with its open connections. Owners and admins only.',
+    description:
+      'Revokes an API key at once and for ever, and closes its open connections. Only owners and admins may do this.',
   })
   async revokeApiKey(
     @Ctx() { call, services }: GraphqlContext,

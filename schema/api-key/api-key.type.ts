@@ -2,7 +2,10 @@ import { Field, ID, ObjectType } from 'type-graphql';
 import type { Scope } from '../../src/contract/words.js';
 import { KeyScope } from '../enums.js';
 
-@ObjectType('ApiKey', { simpleResolvers: true, description: 'A key of the organisation, without its text.' })
+@ObjectType('ApiKey', {
+  simpleResolvers: true,
+  description: 'An API key of the organisation. The key itself is not shown.',
+})
 export class ApiKeyType {
   @Field(() => ID, { description: 'Its id, `key_…`.' })
   id!: string;
@@ -10,36 +13,43 @@ export class ApiKeyType {
   @Field(() => String, { description: 'A name for people.' })
   name!: string;
 
-  @Field(() => String, { description: 'The first 11 characters.' })
+  @Field(() => String, { description: 'The first 11 characters of the key.' })
   prefix!: string;
 
-  @Field(() => [KeyScope], { description: 'What it may do.' })
+  @Field(() => [KeyScope], { description: 'Its scopes: what the key may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, { nullable: true, description: 'When it stops being valid, ISO 8601; null: never.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'When it expires, ISO 8601; null if it never expires.',
+  })
   expiresAt!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'When it was revoked, ISO 8601; null: it was not.' })
+  @Field(() => String, { nullable: true, description: 'When it was revoked, ISO 8601; null if it was not.' })
   revokedAt!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'When it was last used, ISO 8601; null: never.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'When it was last used, ISO 8601; null if it was never used.',
+  })
   lastUsedAt!: string | null;
 
-  @Field(() => String, { description: 'When it was made, ISO 8601.' })
+  @Field(() => String, { description: 'When it was created, ISO 8601.' })
   createdAt!: string;
 
   @Field(() => String, {
-    description: 'The e-mail address of the person who made it, as it was then; or `command line`.',
+    description:
+      'The e-mail address of the person who created it, as it was at that time; or `command line`.',
   })
   createdBy!: string;
 }
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to createApiKey.' })
 export class CreateApiKeyResult {
-  @Field(() => ApiKeyType, { description: 'The key as lists show it.' })
+  @Field(() => ApiKeyType, { description: 'The new key, without the key itself.' })
   apiKey!: ApiKeyType;
 
-  @Field(() => String, { description: 'Its text, `sk_…`: only this answer shows it.' })
+  @Field(() => String, { description: 'The key itself, `sk_…`. Only this answer shows it.' })
   key!: string;
 }
 
@@ -48,6 +58,6 @@ export class RevokeApiKeyResult {
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 
-  @Field(() => ApiKeyType, { description: 'The key, as it is from now on.' })
+  @Field(() => ApiKeyType, { description: 'The revoked key.' })
   apiKey!: ApiKeyType;
 }

@@ -1,4 +1,4 @@
-import { BUCKETS, PLAN_CODES, TOOLS } from '../../src/contract/words.js';
+import { BUCKETS, CHARGED_BUCKETS, JOB_KINDS, PLAN_CODES, TOOLS } from '../../src/contract/words.js';
 import type { WebhookEventType } from '../../src/webhooks/index.js';
 
 /** A JSON Schema of AsyncAPI 3 (draft 7). */
@@ -20,6 +20,8 @@ export function object(fields: Record<string, EventSchema>): EventSchema {
   };
 }
 
+/** Buckets whose units a job may have used. */
+const JOB_BUCKETS: ReadonlySet<string> = new Set(JOB_KINDS.map(({ pricing }) => pricing.bucket));
 const job = {
   jobId: id('job_01jd0000000000000000000000'),
   tool: { type: 'string', enum: [...TOOLS] },
@@ -38,7 +40,7 @@ const subscription = object({
   status: { type: 'string', enum: ['active', 'cancelled'] },
 });
 const bucket = object({
-  bucketType: { type: 'string', enum: BUCKETS.filter((name) => name !== 'chat_tokens') },
+  bucketType: { type: 'string', enum: CHARGED_BUCKETS },
   remaining: amount,
   limit: amount,
   percentUsed: amount,
@@ -64,7 +66,7 @@ export const WEBHOOK_EVENT_DATA: Record<WebhookEventType, EventSchema> = {
     outputUrl: nullable({ type: 'string', format: 'uri' }),
     durationMs: count,
     unitsUsed: amount,
-    unitType: { type: 'string', enum: BUCKETS.slice(2, 8) },
+    unitType: { type: 'string', enum: BUCKETS.filter((bucket) => JOB_BUCKETS.has(bucket)) },
   }),
   'generation.failed': object({ ...job, errorMessage: text }),
   'chat.message.created': object({

@@ -7,13 +7,13 @@ const unchecked = Extensions({ unchecked: true });
 
 @InputType({ description: 'One message of a conversation.' })
 export class ChatMessageInput {
-  @Field(() => ChatRole, { description: 'Who speaks.' })
+  @Field(() => ChatRole, { description: 'The role of the author.' })
   role!: string;
 
   @Field(() => Json, {
     nullable: true,
     description:
-      'A string, or a list of parts (`text`, `image_url`). Null where an assistant message has `toolCalls`.',
+      'A string, or a list of parts (`text`, `image_url`). May be null if an assistant message has `toolCalls`.',
   })
   content?: unknown;
 
@@ -28,20 +28,23 @@ export class ChatMessageInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'What an assistant message asked tools for, as it came.',
+    description: 'The tool calls of an assistant message, unchanged.',
   })
   toolCalls?: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'The older form of `toolCalls`, as it came.' })
+  @Field(() => Json, { nullable: true, description: 'The older form of `toolCalls`, unchanged.' })
   functionCall?: unknown;
 
-  @Field(() => String, { nullable: true, description: 'Which tool call a `tool` message answers.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The id of the tool call that a `tool` message answers.',
+  })
   toolCallId?: string | null;
 
   @unchecked
   @Field(() => Json, {
     nullable: true,
-    description: 'What an assistant message thought, for a maker that wants it back, as it came.',
+    description: 'The reasoning of an assistant message, unchanged, for providers that want it back.',
   })
   reasoningContent?: unknown;
 
@@ -49,20 +52,20 @@ export class ChatMessageInput {
   @Field(() => Json, {
     nullable: true,
     description:
-      'Details of what an assistant message thought, for a maker that wants them back, as they came.',
+      'Details of the reasoning of an assistant message, unchanged, for providers that want them back.',
   })
   reasoningDetails?: unknown;
 
   @unchecked
   @Field(() => Json, {
     nullable: true,
-    description: 'What else an assistant message carries for its maker, as it came.',
+    description: 'Other data that the provider attached to an assistant message, unchanged.',
   })
   extraContent?: unknown;
 }
 
 @InputType({
-  description: 'A conversation to answer; what is absent takes the default of the API or of the model.',
+  description: 'A conversation to answer. Absent fields take the default of the API or of the model.',
 })
 export class ChatCompletionInput {
   @Field(() => [ChatMessageInput], { description: 'The conversation so far, oldest first.' })
@@ -82,16 +85,16 @@ export class ChatCompletionInput {
   @Extensions({ jsonSchema: { minimum: 1, maximum: 10_000_000, default: 2048 } })
   @Field(() => Int, {
     nullable: true,
-    description: "Most tokens of the answer, default 2,048, at most the model's own bound.",
+    description: "The maximum number of tokens in the answer. Default 2,048; at most the model's own limit.",
   })
   maxTokens?: number | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 10_000_000 } })
-  @Field(() => Int, { nullable: true, description: 'Beats `maxTokens`.' })
+  @Field(() => Int, { nullable: true, description: 'Used instead of `maxTokens` if both are given.' })
   maxCompletionTokens?: number | null;
 
   @Extensions({ jsonSchema: { default: false } })
-  @Field(() => Boolean, { nullable: true, description: 'Search the web and cite what was found.' })
+  @Field(() => Boolean, { nullable: true, description: 'Search the web and cite the results.' })
   webSearch?: boolean | null;
 
   @Extensions({ jsonSchema: { minimum: 0, maximum: 1, default: 1 } })
@@ -118,22 +121,22 @@ export class ChatCompletionInput {
   @Field(() => Json, { nullable: true, description: 'A string or a list of strings.' })
   stop?: unknown;
 
-  @Field(() => String, { nullable: true, description: "The caller's own end user." })
+  @Field(() => String, { nullable: true, description: "An id of the caller's end user." })
   user?: string | null;
 
   @Field(() => SafeInt, {
     nullable: true,
-    description: 'The same seed gives the same answer, on models that know seeds.',
+    description: 'The same seed gives the same answer, on models that support seeds.',
   })
   seed?: number | null;
 
   @Extensions({ jsonSchema: { enum: [1], default: 1 } })
-  @Field(() => Int, { nullable: true, description: '1 only.' })
+  @Field(() => Int, { nullable: true, description: 'Must be 1.' })
   n?: number | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'Functions that the model may ask for, in the form of the chat-completions convention.',
+    description: 'Functions that the model may call, in the format of the chat-completions convention.',
   })
   tools?: unknown;
 
@@ -142,14 +145,14 @@ export class ChatCompletionInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: 'The older form of `tools`: the functions alone. The answer then has `functionCall`.',
+    description: 'The older form of `tools`: only the functions. The answer then has `functionCall`.',
   })
   functions?: unknown;
 
   @Field(() => Json, { nullable: true, description: '`auto`, `none`, or `{name}` of one of `functions`.' })
   functionCall?: unknown;
 
-  @Field(() => Boolean, { nullable: true, description: 'Whether it may ask for several tools at once.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether the model may call several tools at once.' })
   parallelToolCalls?: boolean | null;
 
   @Field(() => Json, {
@@ -160,38 +163,44 @@ export class ChatCompletionInput {
 
   @Field(() => Json, {
     nullable: true,
-    description: '`{include_usage: true}` puts the usage into a chunk of its own.',
+    description: '`{include_usage: true}` sends the usage in a separate chunk.',
   })
   streamOptions?: unknown;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether to tell the log probabilities of the tokens.',
+    description: 'Whether to return the log probabilities of the tokens.',
   })
   logprobs?: boolean | null;
 
   @Extensions({ jsonSchema: { minimum: 0, maximum: 20 } })
-  @Field(() => Int, { nullable: true, description: 'How many alternatives of each token to tell.' })
+  @Field(() => Int, { nullable: true, description: 'How many alternatives to return for each token.' })
   topLogprobs?: number | null;
 
   @Extensions({ jsonSchema: { type: ['object', 'null'], additionalProperties: { type: 'number' } } })
-  @Field(() => Json, { nullable: true, description: 'Token ids and how much likelier each is to be.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Token ids, each with a value that makes the token more or less likely.',
+  })
   logitBias?: unknown;
 
   @Field(() => String, {
     nullable: true,
-    description: 'How much a model that reasons should, in the words that it knows.',
+    description: 'How much the model should reason, in words that the model supports.',
   })
   reasoningEffort?: string | null;
 
-  @Field(() => String, { nullable: true, description: 'How long answers should be, where a model knows it.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'How long the answer should be, on models that support it.',
+  })
   verbosity?: string | null;
 
   @Extensions({ jsonSchema: { type: ['object', 'null'] } })
-  @Field(() => Json, { nullable: true, description: 'What most of the answer is expected to be.' })
+  @Field(() => Json, { nullable: true, description: 'Text that most of the answer is expected to repeat.' })
   prediction?: unknown;
 
-  @Field(() => String, { nullable: true, description: 'Groups calls whose prompts begin alike.' })
+  @Field(() => String, { nullable: true, description: 'Groups calls whose prompts have the same beginning.' })
   promptCacheKey?: string | null;
 
   @Field(() => String, { nullable: true, description: "A stable id of the caller's end user." })
@@ -200,8 +209,7 @@ export class ChatCompletionInput {
   @unchecked
   @Field(() => Json, {
     nullable: true,
-    description:
-      "The caller's own notes on the call. Only where the operator lets it through to the model; else ignored.",
+    description: "The caller's own data about the call. Ignored unless the operator allows it for the model.",
   })
   metadata?: unknown;
 
@@ -209,7 +217,7 @@ export class ChatCompletionInput {
   @Field(() => Boolean, {
     nullable: true,
     description:
-      'Whether the maker of the model keeps the answer. Only where the operator lets it through to the model; else ignored.',
+      "Whether the model's provider stores the answer. Ignored unless the operator allows it for the model.",
   })
   store?: boolean | null;
 
@@ -217,23 +225,21 @@ export class ChatCompletionInput {
   @Field(() => String, {
     nullable: true,
     description:
-      'How soon to answer, at what price to the operator. Only where the operator lets it through to the model; else ignored.',
+      "The provider's processing tier: its speed and its price for the operator. Ignored unless the operator allows it for the model.",
   })
   serviceTier?: string | null;
 
   @unchecked
   @Field(() => [String], {
     nullable: true,
-    description:
-      'What to answer in besides text. Only where the operator lets it through to the model; else ignored.',
+    description: 'Output types besides text. Ignored unless the operator allows it for the model.',
   })
   modalities?: string[] | null;
 
   @unchecked
   @Field(() => Json, {
     nullable: true,
-    description:
-      'Voice and format of a spoken answer. Only where the operator lets it through to the model; else ignored.',
+    description: 'Voice and format of a spoken answer. Ignored unless the operator allows it for the model.',
   })
   audio?: unknown;
 
@@ -241,7 +247,7 @@ export class ChatCompletionInput {
   @Field(() => Json, {
     nullable: true,
     description:
-      'How the model itself searches the web. Only where the operator lets it through to the model; else ignored.',
+      "Options of the model's own web search. Ignored unless the operator allows it for the model.",
   })
   webSearchOptions?: unknown;
 
@@ -249,7 +255,7 @@ export class ChatCompletionInput {
   @Field(() => String, {
     nullable: true,
     description:
-      'How long the beginning of the prompt is kept ready. Only where the operator lets it through to the model; else ignored.',
+      'How long the provider caches the beginning of the prompt. Ignored unless the operator allows it for the model.',
   })
   promptCacheRetention?: string | null;
 
@@ -257,7 +263,7 @@ export class ChatCompletionInput {
   @Field(() => Int, {
     nullable: true,
     description:
-      'Of how many tokens the next one is chosen. Only where the operator lets it through to the model; else ignored.',
+      'The next token is chosen from this number of most likely tokens. Ignored unless the operator allows it for the model.',
   })
   topK?: number | null;
 
@@ -265,7 +271,7 @@ export class ChatCompletionInput {
   @Field(() => Float, {
     nullable: true,
     description:
-      'How likely a token must be, beside the likeliest, to be chosen. Only where the operator lets it through to the model; else ignored.',
+      'The minimum probability of a token, relative to the most likely token. Ignored unless the operator allows it for the model.',
   })
   minP?: number | null;
 
@@ -273,7 +279,7 @@ export class ChatCompletionInput {
   @Field(() => Float, {
     nullable: true,
     description:
-      'How much less likely what was said becomes. Only where the operator lets it through to the model; else ignored.',
+      'How much less likely repeated tokens become. Ignored unless the operator allows it for the model.',
   })
   repetitionPenalty?: number | null;
 }

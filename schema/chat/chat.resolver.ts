@@ -7,13 +7,13 @@ import { ChatCompletion } from './chat.type.js';
 
 @Resolver()
 export class ChatResolver {
-  @Metered('chat', 'chat')
+  @Metered('chat')
   @Mutation(() => ChatCompletion, {
-    description: 'Answers a conversation in one piece; `chatCompletion` streams it.',
+    description: 'Answers a conversation in one piece. The subscription `chatCompletion` streams the answer.',
   })
   async createChatCompletion(
     @Ctx() { call, services, body }: GraphqlContext,
-    @Arg('input', () => ChatCompletionInput, { description: 'The conversation, and how to answer it.' })
+    @Arg('input', () => ChatCompletionInput, { description: 'The conversation and its options.' })
     input: ChatCompletionInput,
   ): Promise<ChatCompletion> {
     const completion = await services.chat.complete(call, body ?? chatBody(input));

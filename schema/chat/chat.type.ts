@@ -3,22 +3,25 @@ import { Json } from '../scalars.js';
 
 @ObjectType({
   simpleResolvers: true,
-  description: 'A message of the model, or the part of it that a chunk brings.',
+  description: 'A message of the model, or the part of it in one chunk.',
 })
 export class ChatMessage {
   @Field(() => String, { nullable: true, description: '`assistant`.' })
   role!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'Null where the model calls tools.' })
+  @Field(() => String, { nullable: true, description: 'Null if the model calls tools.' })
   content!: string | null;
 
   @Field(() => Json, {
     nullable: true,
-    description: 'Functions that the model asks for, in the form of the convention.',
+    description: 'Functions that the model calls, in the format of the chat-completions convention.',
   })
   toolCalls!: unknown;
 
-  @Field(() => Json, { nullable: true, description: 'The same in answer to the older `functions`.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'The function call, if the request used the older `functions`.',
+  })
   functionCall!: unknown;
 }
 
@@ -27,13 +30,16 @@ export class ChatCompletionChoice {
   @Field(() => Int, { description: '0.' })
   index!: number;
 
-  @Field(() => ChatMessage, { description: 'What the model says.' })
+  @Field(() => ChatMessage, { description: "The model's message." })
   message!: ChatMessage;
 
   @Field(() => String, { nullable: true, description: 'stop, length, tool_calls or content_filter.' })
   finishReason!: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'Where asked for and known.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Log probabilities, if they were requested and the model returns them.',
+  })
   logprobs!: unknown;
 }
 
@@ -55,11 +61,11 @@ export class ChatUsage {
   totalTokens!: number;
 
   @Field(() => Float, {
-    description: 'Credits charged: a thousand tokens are one, times the multiplier, rounded up.',
+    description: 'The credits charged: one for 1,000 tokens, times the multiplier, rounded up.',
   })
   creditsUsed!: number;
 
-  @Field(() => CreditsBreakdown, { description: 'How the charge came about.' })
+  @Field(() => CreditsBreakdown, { description: 'How the charge was calculated.' })
   creditsBreakdown!: CreditsBreakdown;
 
   @Field(() => Float, { description: 'How many tokens of this model are left in the period.' })
@@ -81,16 +87,16 @@ export class ChatCompletion {
   @Field(() => String, { description: 'Id of the model that answered.' })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for: basic, standard or powerful.' })
+  @Field(() => String, { description: 'The tier of the requested model: basic, standard or powerful.' })
   modelTier!: string;
 
   @Field(() => [ChatCompletionChoice], { description: 'One choice.' })
   choices!: ChatCompletionChoice[];
 
-  @Field(() => ChatUsage, { description: 'What it took and cost.' })
+  @Field(() => ChatUsage, { description: 'The tokens used, and the charge.' })
   usage!: ChatUsage;
 
-  @Field(() => [String], { nullable: true, description: 'Addresses that a web search gave.' })
+  @Field(() => [String], { nullable: true, description: 'Addresses that a web search found.' })
   citations!: string[] | null;
 }
 
@@ -99,21 +105,24 @@ export class ChatChunkChoice {
   @Field(() => Int, { description: '0.' })
   index!: number;
 
-  @Field(() => ChatMessage, { description: 'What is new.' })
+  @Field(() => ChatMessage, { description: 'The new part of the message.' })
   delta!: ChatMessage;
 
   @Field(() => String, {
     nullable: true,
-    description: 'stop, length, tool_calls or content_filter, with the last piece; null before.',
+    description: 'stop, length, tool_calls or content_filter in the last chunk; null before.',
   })
   finishReason!: string | null;
 
-  @Field(() => Json, { nullable: true, description: 'Where asked for and known.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: 'Log probabilities, if they were requested and the model returns them.',
+  })
   logprobs!: unknown;
 }
 
 /** The chunk that REST streams (decisions 6, "Chat"), in camelCase. */
-@ObjectType({ simpleResolvers: true, description: 'A piece of an answer that streams.' })
+@ObjectType({ simpleResolvers: true, description: 'A chunk of a streamed answer.' })
 export class ChatCompletionChunk {
   @Field(() => ID, { description: 'The same in all chunks of an answer.' })
   id!: string;
@@ -127,21 +136,21 @@ export class ChatCompletionChunk {
   @Field(() => String, { description: 'Id of the model that answers.' })
   model!: string;
 
-  @Field(() => [ChatChunkChoice], { description: 'One choice; empty where only the usage comes.' })
+  @Field(() => [ChatChunkChoice], { description: 'One choice; empty in a chunk that has only the usage.' })
   choices!: ChatChunkChoice[];
 
-  @Field(() => String, { nullable: true, description: 'With the finish reason.' })
+  @Field(() => String, { nullable: true, description: 'Sent with the finish reason.' })
   modelTier!: string | null;
 
   @Field(() => ChatUsage, {
     nullable: true,
-    description: 'With the finish reason, or in a chunk of its own.',
+    description: 'Sent with the finish reason or in a separate chunk.',
   })
   usage!: ChatUsage | null;
 
   @Field(() => [String], {
     nullable: true,
-    description: 'Addresses that a web search gave, with the finish reason.',
+    description: 'Addresses that a web search found, sent with the finish reason.',
   })
   citations!: string[] | null;
 }

@@ -2,6 +2,9 @@ import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { modelId } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
+/** Of cl100k_base. */
+const TOKEN_IDS = { type: 'array', minItems: 1, items: { type: 'integer', minimum: 0, maximum: 100_276 } };
+
 @InputType({ description: 'Texts to turn into vectors.' })
 export class CreateEmbeddingsInput {
   @Extensions({
@@ -9,10 +12,15 @@ export class CreateEmbeddingsInput {
       anyOf: [
         { type: 'string', minLength: 1 },
         { type: 'array', minItems: 1, maxItems: 2048, items: { type: 'string', minLength: 1 } },
+        TOKEN_IDS,
+        { type: 'array', minItems: 1, maxItems: 2048, items: TOKEN_IDS },
       ],
     },
   })
-  @Field(() => Json, { description: 'A string or a list of strings.' })
+  @Field(() => Json, {
+    description:
+      'A string or a list of strings; or the ids of their tokens in cl100k_base, one list or several.',
+  })
   input!: unknown;
 
   @Extensions({ jsonSchema: modelId('sandbox/embedding-basic') })
@@ -30,6 +38,6 @@ export class CreateEmbeddingsInput {
   @Field(() => String, { nullable: true, description: '`float`, or `base64` of little-endian float32.' })
   encodingFormat?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The caller's own end user." })
+  @Field(() => String, { nullable: true, description: "An id of the caller's end user." })
   user?: string | null;
 }

@@ -8,7 +8,7 @@ import { EmbeddingList } from './embedding.type.js';
 
 @Resolver()
 export class EmbeddingResolver {
-  @Metered('chat')
+  @Metered('embedding')
   @Mutation(() => EmbeddingList, { description: 'Turns texts into vectors.' })
   async createEmbeddings(
     @Ctx() { call, services, body }: GraphqlContext,

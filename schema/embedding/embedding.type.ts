@@ -6,7 +6,7 @@ export class Embedding {
   @Field(() => String, { description: '`embedding`.' })
   object!: string;
 
-  @Field(() => Int, { description: 'Place of its text, from 0.' })
+  @Field(() => Int, { description: 'The index of its text, from 0.' })
   index!: number;
 
   @Field(() => Json, { description: 'A list of numbers, or base64 of little-endian float32.' })
@@ -18,7 +18,7 @@ export class EmbeddingUsage {
   @Field(() => Int, { description: 'Tokens of all texts.' })
   promptTokens!: number;
 
-  @Field(() => Int, { description: 'The same.' })
+  @Field(() => Int, { description: 'The same number as `promptTokens`.' })
   totalTokens!: number;
 
   @Field(() => Float, { description: 'Credits charged.' })
@@ -40,6 +40,6 @@ export class EmbeddingList {
   @Field(() => String, { description: 'Its tier.' })
   modelTier!: string;
 
-  @Field(() => EmbeddingUsage, { description: 'What it took and cost.' })
+  @Field(() => EmbeddingUsage, { description: 'The tokens used, and the charge.' })
   usage!: EmbeddingUsage;
 }

@@ -9,7 +9,7 @@ import { CreateTranscriptionInput } from '../transcription/transcription.input.j
 import { GenerateVideoInput } from '../video/video.input.js';
 import { BucketAmount } from '../usage/usage-record.type.js';
 
-@InputType({ description: 'Exactly one of the calls whose price is asked.' })
+@InputType({ description: 'The call whose price is wanted. Set exactly one field.' })
 export class EstimateInput {
   @Field(() => ChatCompletionInput, {
     nullable: true,
@@ -23,7 +23,7 @@ export class EstimateInput {
   @Field(() => GenerateImageInput, { nullable: true, description: 'Images.' })
   image?: GenerateImageInput | null;
 
-  @Field(() => EditImageInput, { nullable: true, description: 'An edit; its pictures are not fetched.' })
+  @Field(() => EditImageInput, { nullable: true, description: 'An image edit. Its images are not fetched.' })
   imageEdit?: EditImageInput | null;
 
   @Field(() => CreateSpeechInput, { nullable: true, description: 'Speech.' })
@@ -34,7 +34,7 @@ export class EstimateInput {
 
   @Field(() => CreateTranscriptionInput, {
     nullable: true,
-    description: 'A transcription; its file is fetched to know its seconds.',
+    description: 'A transcription. Its file is fetched to measure its length.',
   })
   transcription?: CreateTranscriptionInput | null;
 
@@ -42,9 +42,9 @@ export class EstimateInput {
   video?: GenerateVideoInput | null;
 }
 
-@ObjectType('Estimate', { simpleResolvers: true, description: 'What a call would reserve.' })
+@ObjectType('Estimate', { simpleResolvers: true, description: 'The amounts that a call would reserve.' })
 export class EstimateType {
-  @Field(() => String, { description: 'Id of the model that would be called.' })
+  @Field(() => String, { description: 'The id of the model that would be called.' })
   model!: string;
 
   @Field(() => String, { description: 'Its tier.' })
@@ -52,7 +52,7 @@ export class EstimateType {
 
   @Field(() => [BucketAmount], {
     description:
-      "What would be reserved of each bucket; what a call really uses is often less. The text that a chat's `webSearch` finds comes on top.",
+      "The amount that the call would reserve in each bucket. The call often uses less. Text that a chat's `webSearch` finds is charged in addition.",
   })
   amounts!: BucketAmount[];
 }

@@ -7,8 +7,8 @@ import { ImageEdit } from './image-edit.type.js';
 
 @Resolver()
 export class ImageEditResolver {
-  @Metered('image', 'image_edit')
-  @Mutation(() => ImageEdit, { description: 'Edits an image; with `async` it answers at once with the job.' })
+  @Metered('image_edit')
+  @Mutation(() => ImageEdit, { description: 'Edits an image. With `async` it returns the job at once.' })
   editImage(
     @Ctx() context: GraphqlContext,
     @Arg('input', () => EditImageInput, { description: 'The image and the operation.' })
@@ -16,7 +16,8 @@ export class ImageEditResolver {
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<ImageEdit> {

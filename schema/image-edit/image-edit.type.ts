@@ -3,7 +3,7 @@ import { JobType } from '../job/job.type.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The edited image.' })
 export class EditedImage {
-  @Field(() => String, { description: 'Signed.' })
+  @Field(() => String, { description: 'A signed URL of the file.' })
   url!: string;
 
   @Field(() => Int, { description: 'Pixels.' })
@@ -13,7 +13,10 @@ export class EditedImage {
   height!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class ImageEditUsage {
   @Field(() => Float, { description: 'Edits charged, after the multiplier.' })
   editsUsed!: number;
@@ -35,23 +38,25 @@ export class ImageEditUsage {
 }
 
 /** Contract 2.5 in the envelope of 2.1 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'An edited image, or the job that makes it.' })
+@ObjectType({ simpleResolvers: true, description: 'An edited image and the job that makes it.' })
 export class ImageEdit {
-  @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes it. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => [EditedImage], { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => [EditedImage], { nullable: true, description: 'Null if `async` was true.' })
   data!: EditedImage[] | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => ImageEditUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => ImageEditUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: ImageEditUsage | null;
 }

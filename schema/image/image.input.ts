@@ -3,10 +3,10 @@ import { ImageResponseFormat, ImageStyle } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { ImageSize, ImageUpscale, SafeInt } from '../scalars.js';
 
-@InputType({ description: 'What images to make.' })
+@InputType({ description: 'The images to generate.' })
 export class GenerateImageInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String, { description: 'What they show.' })
+  @Field(() => String, { description: 'What the images should show.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/image-standard') })
@@ -31,12 +31,12 @@ export class GenerateImageInput {
   @Extensions({ jsonSchema: { default: 'none' } })
   @Field(() => ImageUpscale, {
     nullable: true,
-    description: 'Default none; the sizes of `size` are multiplied by it.',
+    description: 'The factor by which `size` is multiplied. Default none.',
   })
   upscale?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 32_000 } })
-  @Field(() => String, { nullable: true, description: 'What they should not show.' })
+  @Field(() => String, { nullable: true, description: 'What the images should not show.' })
   negativePrompt?: string | null;
 
   @Field(() => SafeInt, { nullable: true, description: 'The same seed gives the same images.' })

@@ -7,17 +7,18 @@ import { ImageGeneration } from './image.type.js';
 
 @Resolver()
 export class ImageResolver {
-  @Metered('image', 'image')
+  @Metered('image')
   @Mutation(() => ImageGeneration, {
-    description: 'Makes images; with `async` it answers at once with the job.',
+    description: 'Generates images. With `async` it returns the job at once.',
   })
   generateImage(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateImageInput, { description: 'What to make.' }) input: GenerateImageInput,
+    @Arg('input', () => GenerateImageInput, { description: 'What to generate.' }) input: GenerateImageInput,
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<ImageGeneration> {

@@ -4,17 +4,20 @@ import { JobType } from '../job/job.type.js';
 
 @ObjectType({ simpleResolvers: true, description: 'One image.' })
 export class GeneratedImage {
-  @Field(() => String, { nullable: true, description: 'Signed; null where base64 was asked for.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'A signed URL of the file; null if base64 was requested.',
+  })
   url!: string | null;
 
   @Field(() => String, {
     name: 'b64Json',
     nullable: true,
-    description: 'The file as base64; null where a URL was asked for.',
+    description: 'The file as base64; null if a URL was requested.',
   })
   b64Json!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'The prompt that the model worked with.' })
+  @Field(() => String, { nullable: true, description: 'The prompt that the model used.' })
   revisedPrompt!: string | null;
 
   @Field(() => Int, { description: 'Pixels.' })
@@ -24,12 +27,15 @@ export class GeneratedImage {
   height!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class ImageUsage {
   @Field(() => Float, { description: 'Credits charged.' })
   creditsUsed!: number;
 
-  @Field(() => CreditsBreakdown, { description: 'How the charge came about.' })
+  @Field(() => CreditsBreakdown, { description: 'How the charge was calculated.' })
   creditsBreakdown!: CreditsBreakdown;
 
   @Field(() => Float, { description: 'Images charged.' })
@@ -49,23 +55,25 @@ export class ImageUsage {
 }
 
 /** Contract 2.4 in the envelope of 2.1 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'Images, or the job that makes them.' })
+@ObjectType({ simpleResolvers: true, description: 'Images and the job that makes them.' })
 export class ImageGeneration {
-  @Field(() => JobType, { description: 'The job that makes them: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes them. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => [GeneratedImage], { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => [GeneratedImage], { nullable: true, description: 'Null if `async` was true.' })
   data!: GeneratedImage[] | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => ImageUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => ImageUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: ImageUsage | null;
 }

@@ -23,7 +23,7 @@ export class JobResolver {
     @Arg('poll', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Wait up to 30 seconds for the end.',
+      description: 'Wait up to 30 seconds for the job to finish.',
     })
     poll: boolean | null,
   ): Promise<Job> {
@@ -63,7 +63,7 @@ export class JobResolver {
 
   @Scope('usage')
   @Mutation(() => CancelJobResult, {
-    description: 'Cancels a pending or processing job; no quota is consumed.',
+    description: 'Cancels a pending or processing job. Nothing is charged.',
   })
   async cancelJob(
     @Ctx() { call, services }: GraphqlContext,

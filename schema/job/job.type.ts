@@ -6,7 +6,7 @@ import { DateTime, Json } from '../scalars.js';
 
 /** Contract 2.10. Resolved from the engine's `Job`; `inputParams` and `outputData` are signed by the field resolvers. */
 @Directive('@key(fields: "id")')
-@ObjectType('Job', { simpleResolvers: true, description: 'An asynchronous piece of work.' })
+@ObjectType('Job', { simpleResolvers: true, description: 'A piece of work that is done asynchronously.' })
 export class JobType {
   @Field(() => ID, { description: 'Its id, `job_…`.' })
   id!: string;
@@ -14,19 +14,19 @@ export class JobType {
   @Field(() => ID, { description: 'The organisation that it belongs to.' })
   orgId!: string;
 
-  @Field(() => ID, { description: 'Whose key made it.' })
+  @Field(() => ID, { description: 'The id of the user whose key created it.' })
   userId!: string;
 
-  @Field(() => JobTool, { description: 'What it makes.' })
+  @Field(() => JobTool, { description: 'What the job makes.' })
   tool!: Tool;
 
-  @Field(() => JobStatus, { description: 'Where it stands.' })
+  @Field(() => JobStatus, { description: 'Its status.' })
   status!: Status;
 
-  @Field(() => Float, { description: 'Percent, 0 to 100.' })
+  @Field(() => Float, { description: 'The progress in percent, 0 to 100.' })
   progress!: number;
 
-  @Field(() => Float, { description: 'The credits part of the price.' })
+  @Field(() => Float, { description: 'The credits in the reserved price.' })
   estimatedCredits!: number;
 
   @Field(() => Float, { nullable: true, description: 'Null until completed.' })
@@ -35,19 +35,24 @@ export class JobType {
   @Field(() => String, { nullable: true, description: 'Why it failed; null otherwise.' })
   errorMessage!: string | null;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: Date;
 
-  @Field(() => DateTime, { nullable: true, description: 'When a worker first took it up; null until then.' })
+  @Field(() => DateTime, { nullable: true, description: 'When a worker first started it; null before.' })
   startedAt!: Date | null;
 
-  @Field(() => DateTime, { nullable: true, description: 'When it ended, however it did; null until then.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When it ended, with or without success; null before.',
+  })
   completedAt!: Date | null;
 
-  @Field(() => String, { description: 'Id of the model; where another one stepped in, of that.' })
+  @Field(() => String, {
+    description: 'The id of the model. If a fallback answered, the id of the fallback.',
+  })
   model!: string;
 
-  @Field(() => ModelTier, { description: 'Tier of the model that was asked for.' })
+  @Field(() => ModelTier, { description: 'The tier of the requested model.' })
   modelTier!: Tier;
 
   // Declared here for the schema's order; resolved (signed) in job.resolver.ts.
@@ -65,23 +70,24 @@ export class CancelJobResult {
   @Field(() => Boolean, { description: 'Always true: a failure is an error.' })
   success!: boolean;
 
-  @Field(() => JobType, { description: 'The job, cancelled.' })
+  @Field(() => JobType, { description: 'The cancelled job.' })
   job!: JobType;
 }
 
 /** What `jobProgress` and `jobUpdates` yield (decisions 8). */
-@ObjectType({ simpleResolvers: true, description: "One entry of a job's history, with the job as of it." })
+@ObjectType({ simpleResolvers: true, description: 'An event of a job, with the job at that time.' })
 export class JobProgress {
   @Field(() => Int, {
-    description: 'From 1, without a hole; whoever comes back names the last one that it saw.',
+    description: 'The number of the event: 1, 2, 3 and so on. Pass the last one as `after` to continue.',
   })
   sequence!: number;
 
   @Field(() => String, {
-    description: 'job.pending, job.processing, job.progress, job.completed, job.failed or job.cancelled.',
+    description:
+      'The type of the event: job.pending, job.processing, job.progress, job.completed, job.failed or job.cancelled.',
   })
   type!: string;
 
-  @Field(() => JobType, { description: 'The job as it was then.' })
+  @Field(() => JobType, { description: 'The job at that time.' })
   job!: JobType;
 }

@@ -40,7 +40,7 @@ export class KnowledgeResolver {
 
   @Scope('agents')
   @Query(() => KnowledgeFileType, {
-    description: "One of an agent's knowledge files: poll it until its status is completed or failed.",
+    description: 'One knowledge file of an agent. Poll it until its status is completed or failed.',
   })
   knowledgeFile(
     @Ctx() { call, services }: GraphqlContext,
@@ -52,7 +52,7 @@ export class KnowledgeResolver {
 
   @Scope('agents')
   @Mutation(() => KnowledgeFileType, {
-    description: 'PDF, Markdown, TXT, CSV or DOCX; read in the background.',
+    description: 'Uploads a PDF, Markdown, TXT, CSV or DOCX file. It is read in the background.',
   })
   uploadKnowledgeFile(
     @Ctx() context: GraphqlContext,
@@ -70,7 +70,9 @@ export class KnowledgeResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => DeleteKnowledgeResult, { description: 'Its passages are gone at once.' })
+  @Mutation(() => DeleteKnowledgeResult, {
+    description: 'Deletes a knowledge file. Runs stop using it at once.',
+  })
   async deleteKnowledgeFile(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('agentId', () => ID, { description: 'Id of its agent.' }) agentId: string,
@@ -81,13 +83,13 @@ export class KnowledgeResolver {
   }
 
   @Scope('agents')
-  @Query(() => AgentMemoryConnection, { description: 'What users told an agent, newest first.' })
+  @Query(() => AgentMemoryConnection, { description: 'Facts that users told an agent, newest first.' })
   async agentMemories(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('agentId', () => ID, { description: 'Id of the agent.' }) agentId: string,
     @Arg('user', () => String, {
       nullable: true,
-      description: "Only what this end user told; default: everybody's.",
+      description: 'Only facts from this end user. Default: from all end users.',
     })
     user: string | null | undefined,
     @First() first: number | null,
@@ -103,7 +105,7 @@ export class KnowledgeResolver {
   }
 
   @Scope('agents')
-  @Mutation(() => DeleteKnowledgeResult, { description: 'Forgets something that a user told an agent.' })
+  @Mutation(() => DeleteKnowledgeResult, { description: 'Deletes a fact that a user told an agent.' })
   async deleteAgentMemory(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the memory.' }) id: string,

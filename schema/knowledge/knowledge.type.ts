@@ -6,31 +6,31 @@ import { DateTime } from '../scalars.js';
 /** Contract 2.13, decisions 6 "Agents". */
 @ObjectType('KnowledgeFile', {
   simpleResolvers: true,
-  description: 'A document that an agent answers out of.',
+  description: 'A document that an agent uses for its answers.',
 })
 export class KnowledgeFileType {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID, { description: 'The agent that answers out of it.' })
+  @Field(() => ID, { description: 'The agent that uses it.' })
   agentId!: string;
 
   @Field(() => String, { description: 'Its name, without folders.' })
   filename!: string;
 
-  @Field(() => String, { description: 'Its media type, judged by its content.' })
+  @Field(() => String, { description: 'Its media type, detected from its content.' })
   contentType!: string;
 
-  @Field(() => Float, { description: 'Bytes.' })
+  @Field(() => Float, { description: 'The size in bytes.' })
   sizeBytes!: number;
 
-  @Field(() => KnowledgeStatus, { description: 'Whether it can be used yet.' })
+  @Field(() => KnowledgeStatus, { description: 'Its status: whether runs can use it.' })
   status!: string;
 
   @Field(() => String, { nullable: true, description: 'Why it could not be read; null otherwise.' })
   errorMessage!: string | null;
 
-  @Field(() => Int, { description: 'Passages that retrieval can find.' })
+  @Field(() => Int, { description: 'The number of passages that a search can find.' })
   chunkCount!: number;
 
   @Field(() => DateTime, { description: 'When it was uploaded.' })
@@ -40,10 +40,11 @@ export class KnowledgeFileType {
   updatedAt!: Date;
 }
 
-@InputType({ description: "A file for an agent's knowledge; the plan bounds its size." })
+@InputType({ description: 'A knowledge file for an agent. The plan limits its size.' })
 export class UploadKnowledgeInput {
   @Field(() => String, {
-    description: 'The name tells Markdown, CSV and plain text apart; the rest is judged by content.',
+    description:
+      'The name distinguishes Markdown, CSV and plain text. Other formats are detected from the content.',
   })
   filename!: string;
 
@@ -57,24 +58,24 @@ export class DeleteKnowledgeResult {
   success!: boolean;
 }
 
-@ObjectType('AgentMemory', { simpleResolvers: true, description: 'Something that a user told an agent.' })
+@ObjectType('AgentMemory', { simpleResolvers: true, description: 'A fact that a user told an agent.' })
 export class AgentMemoryType {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
 
-  @Field(() => ID, { description: 'The agent that was told.' })
+  @Field(() => ID, { description: 'The agent that remembers it.' })
   agentId!: string;
 
   @Field(() => String, {
     nullable: true,
-    description: "The caller's own end user; null where the run named none.",
+    description: "The id of the caller's end user; null if the run named none.",
   })
   endUser!: string | null;
 
-  @Field(() => String, { description: 'What was told.' })
+  @Field(() => String, { description: 'The fact.' })
   content!: string;
 
-  @Field(() => DateTime, { description: 'When.' })
+  @Field(() => DateTime, { description: 'When it was stored.' })
   createdAt!: Date;
 }
 

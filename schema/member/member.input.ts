@@ -3,20 +3,20 @@ import type { MemberRole as Role } from '../../src/contract/words.js';
 import { MemberRole } from '../enums.js';
 import { nonBlank } from '../json-schemas.js';
 
-@InputType({ description: 'Whom to add.' })
+@InputType({ description: 'The person to add.' })
 export class AddMemberInput {
   @Extensions({ jsonSchema: { format: 'email', maxLength: 254 } })
-  @Field(() => String, { description: 'Their address.' })
+  @Field(() => String, { description: "The person's e-mail address." })
   email!: string;
 
-  @Field(() => MemberRole, { nullable: true, description: 'Default member.' })
+  @Field(() => MemberRole, { nullable: true, description: 'The role of the person. Default member.' })
   role?: Role | null;
 }
 
-@InputType({ description: 'The old password and the new one.' })
+@InputType({ description: 'The current and the new password.' })
 export class ChangePasswordInput {
   @Extensions({ jsonSchema: nonBlank(200) })
-  @Field(() => String, { description: 'The password until now.' })
+  @Field(() => String, { description: 'The current password.' })
   currentPassword!: string;
 
   @Extensions({ jsonSchema: { minLength: 12, maxLength: 200 } })

@@ -31,11 +31,12 @@ export class MemberResolver {
 
   @People('admin')
   @Mutation(() => AddMemberResult, {
-    description: 'Adds a person by their address. Owners and admins only; owners are added by owners.',
+    description:
+      'Adds a person by e-mail address. Only owners and admins may do this; only owners may add owners.',
   })
   async addMember(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => AddMemberInput, { description: 'Whom, as what.' }) input: AddMemberInput,
+    @Arg('input', () => AddMemberInput, { description: 'The person and the role.' }) input: AddMemberInput,
   ): Promise<AddMemberResult> {
     const { email, role } = input;
     const added = await context.services.team.add(context.call.principal, { email, role: role ?? 'member' });
@@ -43,18 +44,21 @@ export class MemberResolver {
   }
 
   @People('admin')
-  @Mutation(() => Member, { description: 'Gives a member another role. Only owners make or change owners.' })
+  @Mutation(() => Member, {
+    description: 'Changes the role of a member. Only owners may make or change owners.',
+  })
   changeMemberRole(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('userId', () => ID, userIdArgument) userId: string,
-    @Arg('role', () => MemberRole, { description: 'The role from now on.' }) role: Role,
+    @Arg('role', () => MemberRole, { description: 'The new role.' }) role: Role,
   ): Promise<Member> {
     return services.team.changeRole(call.principal, userId, role);
   }
 
   @People('admin')
   @Mutation(() => RemoveMemberResult, {
-    description: 'Ends a membership, with the sessions here. Only owners remove owners; the last one stays.',
+    description:
+      "Removes a member and ends the person's sessions in the organisation. Only owners may remove owners. The last owner cannot be removed.",
   })
   async removeMember(
     @Ctx() { call, services }: GraphqlContext,
@@ -66,7 +70,8 @@ export class MemberResolver {
 
   @People('admin')
   @Mutation(() => SignInLink, {
-    description: 'For a member who forgot their password. Earlier links of theirs end.',
+    description:
+      'Creates a sign-in link for a member who forgot the password. Earlier links of the member stop working.',
   })
   async createSignInLink(
     @Ctx() context: GraphqlContext,
@@ -81,7 +86,8 @@ export class MemberResolver {
   })
   async changePassword(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('input', () => ChangePasswordInput, { description: 'Both passwords.' }) input: ChangePasswordInput,
+    @Arg('input', () => ChangePasswordInput, { description: 'The current and the new password.' })
+    input: ChangePasswordInput,
   ): Promise<ChangePasswordResult> {
     const { userId, person } = call.principal;
     if (person === undefined) throw new Error('the guard lets only people through');

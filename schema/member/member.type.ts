@@ -7,25 +7,28 @@ export class Member {
   @Field(() => ID, { description: 'Id of the person, `usr_…`.' })
   userId!: string;
 
-  @Field(() => String, { description: 'Their address, in lower case.' })
+  @Field(() => String, { description: "The person's e-mail address, in lower case." })
   email!: string;
 
-  @Field(() => MemberRole, { description: 'What they may do here.' })
+  @Field(() => MemberRole, { description: "The person's role in the organisation." })
   role!: Role;
 
-  @Field(() => String, { description: 'Since when they belong to the organisation, ISO 8601.' })
+  @Field(() => String, { description: 'When the person joined the organisation, ISO 8601.' })
   createdAt!: string;
 
   @Field(() => Boolean, { description: 'Whether they have ever signed in.' })
   active!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'By it a person chooses a password, once.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'A link with which a person chooses a password. It works once.',
+})
 export class SignInLink {
-  @Field(() => String, { description: 'To be handed to that person alone: only this answer shows it.' })
+  @Field(() => String, { description: 'The link. Give it to that person only. Only this answer shows it.' })
   url!: string;
 
-  @Field(() => String, { description: 'Until when it works, ISO 8601.' })
+  @Field(() => String, { description: 'When it expires, ISO 8601.' })
   expiresAt!: string;
 }
 
@@ -36,7 +39,7 @@ export class AddMemberResult {
 
   @Field(() => SignInLink, {
     nullable: true,
-    description: 'For who has no password yet; null where they sign in as they did before.',
+    description: 'A link for a person who has no password yet; null if the person can sign in already.',
   })
   link!: SignInLink | null;
 }
@@ -53,7 +56,7 @@ export class ChangePasswordResult {
   success!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'That a person belongs to an organisation.' })
+@ObjectType({ simpleResolvers: true, description: 'The membership of a person in an organisation.' })
 export class Membership {
   @Field(() => ID, { description: 'Id of the organisation.' })
   organizationId!: string;
@@ -61,18 +64,20 @@ export class Membership {
   @Field(() => String, { description: 'Its name.' })
   organizationName!: string;
 
-  @Field(() => MemberRole, { description: 'What the person may do there.' })
+  @Field(() => MemberRole, { description: "The person's role there." })
   role!: Role;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'Who is signed in.' })
+@ObjectType({ simpleResolvers: true, description: 'The signed-in person.' })
 export class Person {
   @Field(() => ID, { description: 'Their id, `usr_…`.' })
   id!: string;
 
-  @Field(() => String, { description: 'Their address.' })
+  @Field(() => String, { description: "The person's e-mail address." })
   email!: string;
 
-  @Field(() => [Membership], { description: 'Where they belong, in the order in which they joined.' })
+  @Field(() => [Membership], {
+    description: 'The organisations that the person belongs to, in the order of joining.',
+  })
   memberships!: Membership[];
 }

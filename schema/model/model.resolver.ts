@@ -1,5 +1,6 @@
 import { Arg, Ctx, ID, Query, Resolver } from 'type-graphql';
-import { notFound } from '../../src/contract/errors.js';
+import { ApiError } from '../../src/contract/errors.js';
+import { callableModels } from '../../src/generation/index.js';
 import type { ModelType as Type, Tier } from '../../src/contract/words.js';
 import type { GraphqlContext } from '../context.js';
 import { ModelTier, ModelType } from '../enums.js';
@@ -16,7 +17,7 @@ export class ModelResolver {
       | undefined,
     @Arg('provider', () => String, {
       nullable: true,
-      description: "Only one provider's models: what stands before the first `/` of their ids.",
+      description: 'Only models of this provider. The provider is the part of the id before the first `/`.',
     })
     provider: string | null | undefined,
     @Arg('tier', () => ModelTier, { nullable: true, description: 'Only models of one tier.' }) tier:
@@ -25,7 +26,7 @@ export class ModelResolver {
       | undefined,
     @Arg('available', () => Boolean, {
       nullable: true,
-      description: 'Only models whose provider is configured here (true) or is not (false).',
+      description: 'true: only models whose provider is configured here. false: only the other models.',
     })
     available: boolean | null | undefined,
   ): ModelObject[] {
@@ -38,13 +39,23 @@ export class ModelResolver {
     return services.models.list(filter).map(showModel);
   }
 
+  @Query(() => [ModelObject], {
+    description:
+      'What the key may call: the available models of its scopes and of the tiers that its plan allows, and the aliases of these, each under its own id.',
+  })
+  callableModels(@Ctx() { call, services }: GraphqlContext): ModelObject[] {
+    return callableModels(services.models, call.principal).map(({ name, model }) =>
+      name === model.id ? showModel(model) : { ...showModel(model), id: name },
+    );
+  }
+
   @Query(() => ModelObject, { description: 'One model by its id `<provider>/<name>`.' })
   model(
     @Ctx() { services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Its id, `<provider>/<name>`.' }) id: string,
   ): ModelObject {
     const model = services.models.find(id);
-    if (model === null) throw notFound('Model not found');
+    if (model === null) throw new ApiError('not_found', 'Model not found', { reason: 'model_not_found' });
     return showModel(model);
   }
 }

@@ -8,23 +8,25 @@ export class ModelPricing {
   @Field(() => String, { description: '1k_tokens, image, edit, second, track or character.' })
   unit!: string;
 
-  @Field(() => BucketName, { description: 'The bucket that pays.' })
+  @Field(() => BucketName, { description: 'The bucket that is charged.' })
   bucket!: Bucket;
 
-  @Field(() => Float, { description: 'Units of the bucket for one unit, before the multiplier.' })
+  @Field(() => Float, {
+    description: 'The amount charged to the bucket for one unit, before the multiplier.',
+  })
   amount!: number;
 
   @Field(() => Float, { description: 'Credits for one unit, before the multiplier.' })
   credits!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What a model takes and gives.' })
+@ObjectType({ simpleResolvers: true, description: 'The types of input and output of a model.' })
 export class ModelModalities {
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  input!: string[];
+  input!: readonly string[];
 
   @Field(() => [String], { description: 'Such as text, image, audio.' })
-  output!: string[];
+  output!: readonly string[];
 }
 
 /** decisions 6, "Models". */
@@ -40,7 +42,7 @@ export class ModelObject {
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => String, { description: 'Who made it.' })
+  @Field(() => String, { description: 'The organisation that made the model.' })
   ownedBy!: string;
 
   @Field(() => String, { description: 'Its name for people.' })
@@ -52,34 +54,35 @@ export class ModelObject {
   @Field(() => ModelType, { description: 'What it does.' })
   type!: Type;
 
-  @Field(() => ModelTier, { description: 'Its price class, which a plan allows or not.' })
+  @Field(() => ModelTier, { description: 'Its price class. A plan allows some of the tiers.' })
   tier!: Tier;
 
-  @Field(() => Float, { description: 'What the base price is multiplied by.' })
+  @Field(() => Float, { description: 'The factor by which the base price is multiplied.' })
   multiplier!: number;
 
-  @Field(() => ModelPricing, { description: 'What a unit costs.' })
+  @Field(() => ModelPricing, { description: 'The price of a unit.' })
   pricing!: ModelPricing;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Tokens of prompt and answer together; null where it has none.',
+    description:
+      'The maximum number of tokens in prompt and answer together; null if the model has no such limit.',
   })
   contextWindow!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: 'Most tokens of an answer; null where it has no such bound.',
+    description: 'The maximum number of tokens in an answer; null if the model has no such limit.',
   })
   maxOutputTokens!: number | null;
 
-  @Field(() => ModelModalities, { description: 'What goes in and comes out.' })
+  @Field(() => ModelModalities, { description: 'The types of input and output.' })
   modalities!: ModelModalities;
 
-  @Field(() => Boolean, { description: 'What a call of its type uses when it names no model.' })
+  @Field(() => Boolean, { description: 'Whether it is the default model of its type.' })
   default!: boolean;
 
-  @Field(() => Boolean, { description: 'Its provider is configured here.' })
+  @Field(() => Boolean, { description: 'Whether its provider is configured here.' })
   available!: boolean;
 }
 

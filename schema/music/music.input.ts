@@ -3,10 +3,10 @@ import { MusicFormat, MusicMode } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'What music to make.' })
+@InputType({ description: 'The music to generate.' })
 export class GenerateMusicInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String, { description: 'What it sounds like.' })
+  @Field(() => String, { description: 'What the music should sound like.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/music-standard') })
@@ -19,7 +19,7 @@ export class GenerateMusicInput {
   @Extensions({ jsonSchema: { minimum: 1, maximum: 60, default: 30 } })
   @Field(() => Float, {
     nullable: true,
-    description: 'Default 30; at most 47 with the default model, 60 with others.',
+    description: 'The length. Default 30; at most 47 with the default model and 60 with other models.',
   })
   durationSeconds?: number | null;
 
@@ -29,7 +29,7 @@ export class GenerateMusicInput {
 
   @Field(() => String, {
     nullable: true,
-    description: 'What audio_to_audio varies: URL, data: URL or base64, up to 25 MB.',
+    description: 'The recording that audio_to_audio varies: URL, data: URL or base64, up to 25 MB.',
   })
   sourceAudio?: string | null;
 
@@ -42,6 +42,6 @@ export class GenerateMusicInput {
   negativePrompt?: string | null;
 
   @Extensions({ jsonSchema: SEED_INPUTS })
-  @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
+  @Field(() => Json, { nullable: true, description: 'Further parameters of the model, such as `seed`.' })
   modelInputs?: Record<string, unknown> | null;
 }

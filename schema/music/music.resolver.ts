@@ -7,17 +7,18 @@ import { MusicGeneration } from './music.type.js';
 
 @Resolver()
 export class MusicResolver {
-  @Metered('music', 'music')
+  @Metered('music')
   @Mutation(() => MusicGeneration, {
-    description: 'Makes music; with `async` it answers at once with the job.',
+    description: 'Generates music. With `async` it returns the job at once.',
   })
   generateMusic(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateMusicInput, { description: 'What to make.' }) input: GenerateMusicInput,
+    @Arg('input', () => GenerateMusicInput, { description: 'What to generate.' }) input: GenerateMusicInput,
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<MusicGeneration> {

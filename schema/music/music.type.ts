@@ -1,16 +1,19 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
 
-@ObjectType({ simpleResolvers: true, description: 'The piece.' })
+@ObjectType({ simpleResolvers: true, description: 'The generated music.' })
 export class GeneratedMusic {
-  @Field(() => String, { description: 'Signed.' })
+  @Field(() => String, { description: 'A signed URL of the file.' })
   audioUrl!: string;
 
   @Field(() => Float, { description: 'Seconds.' })
   durationSeconds!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class MusicUsage {
   @Field(() => Float, { description: 'Tracks charged, after the multiplier.' })
   tracksUsed!: number;
@@ -23,23 +26,25 @@ export class MusicUsage {
 }
 
 /** Contract 2.7 in the envelope of 2.1 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'Music, or the job that makes it.' })
+@ObjectType({ simpleResolvers: true, description: 'Music and the job that makes it.' })
 export class MusicGeneration {
-  @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes it. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => GeneratedMusic, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => GeneratedMusic, { nullable: true, description: 'Null if `async` was true.' })
   data!: GeneratedMusic | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => MusicUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => MusicUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: MusicUsage | null;
 }

@@ -18,7 +18,7 @@ export async function loadOrganization({ call, services }: GraphqlContext): Prom
 
 @Resolver(() => Viewer)
 export class ViewerResolver {
-  @Query(() => Viewer, { description: 'The calling key, what it may do, and whose it is.' })
+  @Query(() => Viewer, { description: 'The API key or the session that makes the request.' })
   viewer(@Ctx() { call }: GraphqlContext): Omit<Viewer, 'organization' | 'person'> {
     const { keyId, keyName, userId, scopes, expiresAt, person } = call.principal;
     return { keyId, keyName, userId, scopes: [...scopes], expiresAt, role: person?.role ?? null };
@@ -46,14 +46,15 @@ export class ViewerResolver {
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
-  @Query(() => Organization, { description: "The calling key's organisation." })
+  @Query(() => Organization, { description: 'The organisation of the API key or the session.' })
   organization(@Ctx() context: GraphqlContext): Promise<Organization> {
     return loadOrganization(context);
   }
 
   @People('admin')
   @Mutation(() => Organization, {
-    description: 'Ends the plan with its period; until then nothing changes. Owners and admins only.',
+    description:
+      'Cancels the subscription at the end of its period. Nothing changes before. Only owners and admins may do this.',
   })
   async cancelSubscription(@Ctx() context: GraphqlContext): Promise<Organization> {
     await context.services.organizations.cancel(context.call.principal.orgId);

@@ -4,7 +4,7 @@ import { KeyScope, MemberRole, PlanCode } from '../enums.js';
 import { Person } from '../member/member.type.js';
 
 @Directive('@key(fields: "id")')
-@ObjectType({ simpleResolvers: true, description: 'Who owns keys, jobs and quota.' })
+@ObjectType({ simpleResolvers: true, description: 'An organisation. It owns API keys, jobs and quota.' })
 export class Organization {
   @Field(() => ID, { description: 'Its id, `org_…`.' })
   id!: string;
@@ -15,11 +15,13 @@ export class Organization {
   @Field(() => PlanCode, { description: 'The subscribed plan.' })
   planCode!: Plan;
 
-  @Field(() => Boolean, { description: 'False where the subscription has ended: the Free limits hold.' })
+  @Field(() => Boolean, {
+    description: 'False if the subscription has ended. Then the limits of the Free plan apply.',
+  })
   entitled!: boolean;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The calling key, or the session of who is signed in.' })
+@ObjectType({ simpleResolvers: true, description: 'The API key or the session that makes the request.' })
 export class Viewer {
   @Field(() => ID, { description: 'Id of the key.' })
   keyId!: string;
@@ -27,24 +29,30 @@ export class Viewer {
   @Field(() => String, { description: 'Its name.' })
   keyName!: string;
 
-  @Field(() => ID, { description: 'Whose key it is.' })
+  @Field(() => ID, { description: 'The id of the user that the key belongs to.' })
   userId!: string;
 
-  @Field(() => [KeyScope], { description: 'What it may do.' })
+  @Field(() => [KeyScope], { description: 'Its scopes: what the key may do.' })
   scopes!: Scope[];
 
-  @Field(() => String, { nullable: true, description: 'When it stops being valid, ISO 8601; null: never.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'When it expires, ISO 8601; null if it never expires.',
+  })
   expiresAt!: string | null;
 
   @Field(() => Organization, { description: 'The organisation that it belongs to.' })
   organization!: Organization;
 
-  @Field(() => Person, { nullable: true, description: 'Who is signed in; null: an API key calls.' })
+  @Field(() => Person, {
+    nullable: true,
+    description: 'The signed-in person; null if an API key makes the request.',
+  })
   person?: Person | null;
 
   @Field(() => MemberRole, {
     nullable: true,
-    description: "The signed-in person's role in the organisation; null: an API key calls.",
+    description: "The signed-in person's role in the organisation; null if an API key makes the request.",
   })
   role!: Role | null;
 }

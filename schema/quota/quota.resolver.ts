@@ -7,7 +7,9 @@ import { Quota } from './quota.type.js';
 @Resolver()
 export class QuotaResolver {
   @Scope('usage')
-  @Query(() => Quota, { description: "What is left of the organisation's plan in this period." })
+  @Query(() => Quota, {
+    description: 'What the organisation may still use in the current period of its plan.',
+  })
   quota(@Ctx() { call, services }: GraphqlContext): Promise<QuotaReport> {
     return services.metering.quota(call.principal.orgId);
   }

@@ -2,7 +2,7 @@ import { Field, Float, ID, ObjectType } from 'type-graphql';
 import type { Bucket, PlanCode as Plan } from '../../src/contract/words.js';
 import { BucketName, PlanCode } from '../enums.js';
 
-@ObjectType({ simpleResolvers: true, description: 'The plan that holds, and until when.' })
+@ObjectType({ simpleResolvers: true, description: 'The plan in force, and when its period ends.' })
 export class QuotaPlan {
   @Field(() => PlanCode, { description: 'Its code.' })
   code!: Plan;
@@ -13,10 +13,12 @@ export class QuotaPlan {
   @Field(() => String, { description: '`recurring`, or `free`.' })
   kind!: string;
 
-  @Field(() => Boolean, { description: 'False where the subscription has ended: the Free limits hold.' })
+  @Field(() => Boolean, {
+    description: 'False if the subscription has ended. Then the limits of the Free plan apply.',
+  })
   entitled!: boolean;
 
-  @Field(() => String, { description: 'ISO 8601: when the counters reset.' })
+  @Field(() => String, { description: 'When the period ends and the counters reset, ISO 8601.' })
   periodEnd!: string;
 }
 
@@ -28,17 +30,19 @@ export class BucketQuota {
   @Field(() => BucketName, { description: 'The bucket.' })
   bucket!: Bucket;
 
-  @Field(() => Float, { description: 'Left: the limit less what is used or reserved; -1 is unlimited.' })
+  @Field(() => Float, {
+    description: 'What is left: the limit minus the used and the reserved amount; -1 is unlimited.',
+  })
   remaining!: number;
 
-  @Field(() => Float, { description: "The plan's allowance and top-ups; -1 is unlimited." })
+  @Field(() => Float, { description: "The plan's allowance plus top-ups; -1 is unlimited." })
   limit!: number;
 
-  @Field(() => Float, { description: 'Charged in this period; what is only reserved does not count.' })
+  @Field(() => Float, { description: 'What was charged in this period. Reserved amounts do not count.' })
   used!: number;
 
   @Field(() => Float, {
-    description: '`used` of `limit` in percent, two decimals; 0 where the limit is 0 or none.',
+    description: '`used` as a percentage of `limit`, with two decimals; 0 if the limit is 0 or unlimited.',
   })
   usagePercent!: number;
 }

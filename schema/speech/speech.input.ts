@@ -3,10 +3,10 @@ import { SpeechFormat } from '../enums.js';
 import { SEED_INPUTS, modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'What to say, and how.' })
+@InputType({ description: 'The text to speak and the voice.' })
 export class CreateSpeechInput {
   @Extensions({ jsonSchema: nonBlank(10_000) })
-  @Field(() => String, { description: 'The text to say, up to 10,000 characters.' })
+  @Field(() => String, { description: 'The text to speak, up to 10,000 characters.' })
   input!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/tts-standard') })
@@ -25,12 +25,13 @@ export class CreateSpeechInput {
   })
   @Field(() => String, {
     nullable: true,
-    description: 'alloy, echo, fable, onyx, nova (default), shimmer, or any name with `referenceAudio`.',
+    description:
+      'alloy, echo, fable, onyx, nova (default) or shimmer; any name if `referenceAudio` is given.',
   })
   voice?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 0.25, maximum: 4, default: 1 } })
-  @Field(() => Float, { nullable: true, description: '0.25 to 4, default 1.' })
+  @Field(() => Float, { nullable: true, description: 'The speed, 0.25 to 4, default 1.' })
   speed?: number | null;
 
   @Extensions({ jsonSchema: { default: 'mp3' } })
@@ -44,10 +45,10 @@ export class CreateSpeechInput {
   referenceAudio?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 10_000 } })
-  @Field(() => String, { nullable: true, description: 'What is said in the sample.' })
+  @Field(() => String, { nullable: true, description: 'The words that are spoken in the sample.' })
   referenceText?: string | null;
 
   @Extensions({ jsonSchema: SEED_INPUTS })
-  @Field(() => Json, { nullable: true, description: "The model's own extras, such as `seed`." })
+  @Field(() => Json, { nullable: true, description: 'Further parameters of the model, such as `seed`.' })
   modelInputs?: Record<string, unknown> | null;
 }

@@ -7,17 +7,19 @@ import { SpeechGeneration } from './speech.type.js';
 
 @Resolver()
 export class SpeechResolver {
-  @Metered('tts', 'tts')
+  @Metered('tts')
   @Mutation(() => SpeechGeneration, {
-    description: 'Says a text; with `async` it answers at once with the job.',
+    description: 'Speaks a text. With `async` it returns the job at once.',
   })
   createSpeech(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateSpeechInput, { description: 'What to say, and how.' }) input: CreateSpeechInput,
+    @Arg('input', () => CreateSpeechInput, { description: 'The text to speak and the voice.' })
+    input: CreateSpeechInput,
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<SpeechGeneration> {

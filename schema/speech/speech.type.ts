@@ -3,7 +3,7 @@ import { JobType } from '../job/job.type.js';
 
 @ObjectType({ simpleResolvers: true, description: 'The recording.' })
 export class GeneratedSpeech {
-  @Field(() => String, { description: 'Signed.' })
+  @Field(() => String, { description: 'A signed URL of the file.' })
   audioUrl!: string;
 
   @Field(() => Float, { description: 'Seconds.' })
@@ -13,7 +13,10 @@ export class GeneratedSpeech {
   characterCount!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class SpeechUsage {
   @Field(() => Float, { description: 'Characters charged, after the multiplier.' })
   charsUsed!: number;
@@ -26,23 +29,25 @@ export class SpeechUsage {
 }
 
 /** Contract 2.8 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'Speech, or the job that makes it.' })
+@ObjectType({ simpleResolvers: true, description: 'Speech and the job that makes it.' })
 export class SpeechGeneration {
-  @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes it. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => GeneratedSpeech, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => GeneratedSpeech, { nullable: true, description: 'Null if `async` was true.' })
   data!: GeneratedSpeech | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => SpeechUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => SpeechUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: SpeechUsage | null;
 }

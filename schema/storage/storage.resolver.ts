@@ -7,7 +7,7 @@ import { StorageReport } from './storage.type.js';
 @Resolver()
 export class StorageResolver {
   @Scope('usage')
-  @Query(() => StorageReport, { description: 'What is stored for the organisation, and how much may be.' })
+  @Query(() => StorageReport, { description: 'The storage that the organisation uses, and its limit.' })
   async storage(@Ctx() { call, services }: GraphqlContext): Promise<StorageReport> {
     const { orgId, plan } = call.principal;
     return { ...(await services.storage.use(orgId)), limitBytes: storageLimitOf(plan) };

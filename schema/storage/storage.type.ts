@@ -2,22 +2,28 @@ import { Field, Float, ObjectType } from 'type-graphql';
 
 @ObjectType('Storage', {
   simpleResolvers: true,
-  description: 'What is stored for the organisation, in bytes, and how much may be.',
+  description: 'The storage that an organisation uses, and its limit.',
 })
 export class StorageReport {
-  @Field(() => Float, { description: 'Bytes of files and kept answers together.' })
+  @Field(() => Float, { description: 'The bytes of all files and stored answers.' })
   usedBytes!: number;
 
-  @Field(() => Float, { description: "The plan's limit; -1 is unlimited. What needs more is 402." })
+  @Field(() => Float, {
+    description: "The plan's limit in bytes; -1 is unlimited. A call that needs more fails with status 402.",
+  })
   limitBytes!: number;
 
-  @Field(() => Float, { description: 'Inputs, results, attachments and knowledge files.' })
+  @Field(() => Float, {
+    description: 'The number of files: inputs, results, attachments and knowledge files.',
+  })
   files!: number;
 
   @Field(() => Float, { description: 'Their bytes.' })
   fileBytes!: number;
 
-  @Field(() => Float, { description: 'Answers that are kept for an Idempotency-Key, for 24 hours.' })
+  @Field(() => Float, {
+    description: 'The number of answers that are stored for an Idempotency-Key, for 24 hours.',
+  })
   answers!: number;
 
   @Field(() => Float, { description: 'Their bytes.' })

@@ -3,7 +3,7 @@ import { TimestampGranularity, TranscriptionFormat } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'A recording to write down.' })
+@InputType({ description: 'A recording to transcribe.' })
 export class CreateTranscriptionInput {
   @Extensions({ jsonSchema: nonBlank() })
   @Field(() => String, {
@@ -25,7 +25,7 @@ export class CreateTranscriptionInput {
       pattern: '^([A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}|auto)?$',
     },
   })
-  @Field(() => String, { nullable: true, description: 'ISO code of what is spoken; default auto.' })
+  @Field(() => String, { nullable: true, description: 'ISO code of the spoken language; default auto.' })
   language?: string | null;
 
   @Extensions({ jsonSchema: { default: 'json' } })
@@ -36,12 +36,15 @@ export class CreateTranscriptionInput {
   @Field(() => [TimestampGranularity], { nullable: true, description: 'Default [segment].' })
   timestampGranularities?: string[] | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Tell speakers apart. Default false.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether to distinguish the speakers. Default false.',
+  })
   diarization?: boolean | null;
 
-  @Field(() => Boolean, { nullable: true, description: 'Give English text. Default false.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether to translate into English. Default false.' })
   translation?: boolean | null;
 
-  @Field(() => Json, { nullable: true, description: "The model's own extras." })
+  @Field(() => Json, { nullable: true, description: 'Further parameters of the model.' })
   modelInputs?: Record<string, unknown> | null;
 }

@@ -38,9 +38,9 @@ function modelInputs(text: string): Record<string, unknown> {
 
 @Resolver()
 export class TranscriptionResolver {
-  @Metered('stt', 'stt')
+  @Metered('stt')
   @Mutation(() => TranscriptionGeneration, {
-    description: 'Writes down what is said; with `async` it answers at once with the job.',
+    description: 'Transcribes a recording. With `async` it returns the job at once.',
   })
   createTranscription(
     @Ctx() context: GraphqlContext,
@@ -49,7 +49,8 @@ export class TranscriptionResolver {
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<TranscriptionGeneration> {

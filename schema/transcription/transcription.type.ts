@@ -13,7 +13,7 @@ export class TranscriptWord {
   end!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'A stretch of speech.' })
+@ObjectType({ simpleResolvers: true, description: 'A segment of speech.' })
 export class TranscriptSegment {
   @Field(() => Float, { description: 'Seconds from the beginning.' })
   start!: number;
@@ -21,41 +21,50 @@ export class TranscriptSegment {
   @Field(() => Float, { description: 'Seconds from the beginning.' })
   end!: number;
 
-  @Field(() => String, { description: 'What is said in it.' })
+  @Field(() => String, { description: 'The text of the segment.' })
   text!: string;
 
-  @Field(() => String, { nullable: true, description: 'SPEAKER_00 …, where diarization was asked for.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The speaker (SPEAKER_00 and so on), if diarization was requested.',
+  })
   speaker!: string | null;
 
   @Field(() => [TranscriptWord], {
     nullable: true,
-    description: 'Where word granularity was asked for.',
+    description: 'The words with their times, if word granularity was requested.',
   })
   words?: TranscriptWord[] | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'What is said in a recording.' })
+@ObjectType({ simpleResolvers: true, description: 'The transcript of a recording.' })
 export class Transcript {
-  @Field(() => String, { description: 'All of it.' })
+  @Field(() => String, { description: 'The whole text.' })
   text!: string;
 
   @Field(() => [TranscriptSegment], { description: 'In order of time.' })
   segments!: TranscriptSegment[];
 
-  @Field(() => String, { description: 'Code of the language that is spoken; und where unknown.' })
+  @Field(() => String, { description: 'The code of the spoken language; und if unknown.' })
   language!: string;
 
   @Field(() => Float, { description: 'Seconds.' })
   duration!: number;
 
-  @Field(() => String, { nullable: true, description: 'text, srt or vtt; null for json.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The format of `content`: text, srt or vtt; null for json.',
+  })
   responseFormat?: string | null;
 
   @Field(() => String, { nullable: true, description: 'The transcript in that format; null for json.' })
   content?: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class TranscriptionUsage {
   @Field(() => Float, { description: 'Seconds charged, rounded up, after the multiplier.' })
   secondsUsed!: number;
@@ -68,23 +77,25 @@ export class TranscriptionUsage {
 }
 
 /** Contract 2.9 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'A transcript, or the job that makes it.' })
+@ObjectType({ simpleResolvers: true, description: 'A transcript and the job that makes it.' })
 export class TranscriptionGeneration {
-  @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes it. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => Transcript, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => Transcript, { nullable: true, description: 'Null if `async` was true.' })
   data!: Transcript | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => TranscriptionUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => TranscriptionUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: TranscriptionUsage | null;
 }

@@ -13,7 +13,7 @@ export class UsageRecordResolver {
   @Query(() => UsageRecordConnection, { description: "The organisation's metered operations, newest first." })
   async usageRecords(
     @Ctx() { call, services }: GraphqlContext,
-    @Arg('since', () => DateTime, { nullable: true, description: 'Only operations from this time on.' })
+    @Arg('since', () => DateTime, { nullable: true, description: 'Only operations since this time.' })
     since: Date | null | undefined,
     @First() first: number | null,
     @After() after: string | null | undefined,

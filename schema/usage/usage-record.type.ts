@@ -4,12 +4,12 @@ import { BUCKETS } from '../../src/contract/words.js';
 import { connectionType } from '../connection.js';
 import { BucketName } from '../enums.js';
 
-@ObjectType({ simpleResolvers: true, description: 'A number of units of a bucket.' })
+@ObjectType({ simpleResolvers: true, description: 'An amount in a bucket.' })
 export class BucketAmount {
   @Field(() => BucketName, { description: 'The bucket.' })
   bucket!: Bucket;
 
-  @Field(() => Float, { description: 'In its units, with up to two decimals.' })
+  @Field(() => Float, { description: 'In units of the bucket, with up to two decimals.' })
   amount!: number;
 }
 
@@ -21,7 +21,7 @@ export function bucketAmounts(amounts: Amounts): BucketAmount[] {
   });
 }
 
-@ObjectType({ simpleResolvers: true, description: "What the caller's program said of itself." })
+@ObjectType({ simpleResolvers: true, description: 'How the calling program identifies itself.' })
 export class ClientIdentification {
   @Field(() => String, { nullable: true, description: 'Header `X-Service-Client`.' })
   serviceClient!: string | null;
@@ -36,45 +36,47 @@ export class ClientIdentification {
 /** A ledger row (decisions 2). */
 @ObjectType('UsageRecord', { simpleResolvers: true, description: 'One metered operation.' })
 export class UsageRecordType {
-  @Field(() => ID, { description: 'Id of the operation; it is settled once.' })
+  @Field(() => ID, { description: 'The id of the operation. An operation is settled only once.' })
   id!: string;
 
   @Field(() => String, {
-    description: 'chat, embedding, image …, or what an operator did: adjustment, top_up.',
+    description:
+      'The kind of operation: chat, embedding, image and so on; adjustment or top_up if an operator did it.',
   })
   operation!: string;
 
-  @Field(() => String, { description: 'reserved, settled or released.' })
+  @Field(() => String, { description: 'The state: reserved, settled or released.' })
   state!: string;
 
   @Field(() => ID, { nullable: true, description: 'The `X-Request-Id` of the call.' })
   requestId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The job that it paid, if any.' })
+  @Field(() => ID, { nullable: true, description: 'The job that it was charged for, if any.' })
   jobId!: string | null;
 
-  @Field(() => ID, { nullable: true, description: 'The run that it paid, if any.' })
+  @Field(() => ID, { nullable: true, description: 'The run that it was charged for, if any.' })
   runId!: string | null;
 
   @Field(() => ID, {
     nullable: true,
-    description: 'The key that made the call; null for what an operator did.',
+    description: 'The key that made the call; null if an operator did it.',
   })
   keyId!: string | null;
 
   @Field(() => String, { nullable: true, description: 'Id of the model, if any.' })
   model!: string | null;
 
-  @Field(() => ClientIdentification, { description: 'What called.' })
+  @Field(() => ClientIdentification, { description: 'The program that called.' })
   client!: ClientIdentification;
 
   @Field(() => [BucketAmount], {
-    description: 'Reserved while open, charged once settled, empty once released.',
+    description:
+      'The reserved amounts while it is open, the charged amounts after settlement; empty after release.',
   })
   amounts!: BucketAmount[];
 
   @Field(() => [BucketAmount], {
-    description: 'What a top-up added to buckets; empty for all else.',
+    description: 'The amounts that a top-up added; empty for other operations.',
   })
   granted!: BucketAmount[];
 

@@ -3,10 +3,10 @@ import { VideoMode } from '../enums.js';
 import { modelId, nonBlank } from '../json-schemas.js';
 import { SafeInt, VideoAspectRatio, VideoResolution } from '../scalars.js';
 
-@InputType({ description: 'What video to make.' })
+@InputType({ description: 'The video to generate.' })
 export class GenerateVideoInput {
   @Extensions({ jsonSchema: nonBlank(32_000) })
-  @Field(() => String, { description: 'What it shows.' })
+  @Field(() => String, { description: 'What the video should show.' })
   prompt!: string;
 
   @Extensions({ jsonSchema: modelId('sandbox/video-standard') })
@@ -17,7 +17,10 @@ export class GenerateVideoInput {
   model?: string | null;
 
   @Extensions({ jsonSchema: { minimum: 1, maximum: 60, default: 5 } })
-  @Field(() => Float, { nullable: true, description: '1 to 60, default 5; charged in whole seconds.' })
+  @Field(() => Float, {
+    nullable: true,
+    description: 'The length, 1 to 60, default 5. It is charged in whole seconds.',
+  })
   durationSeconds?: number | null;
 
   @Extensions({ jsonSchema: { default: '720p' } })
@@ -50,17 +53,23 @@ export class GenerateVideoInput {
   sourceVideo?: string | null;
 
   @Extensions({ jsonSchema: { maxLength: 32_000 } })
-  @Field(() => String, { nullable: true, description: 'What it should not show.' })
+  @Field(() => String, { nullable: true, description: 'What the video should not show.' })
   negativePrompt?: string | null;
 
   @Field(() => SafeInt, { nullable: true, description: 'The same seed gives the same video.' })
   seed?: number | null;
 
   @Extensions({ jsonSchema: { default: true } })
-  @Field(() => Boolean, { nullable: true, description: 'Default true on models that have one.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether to improve the prompt first. Default true on models that can.',
+  })
   promptOptimizer?: boolean | null;
 
   @Extensions({ jsonSchema: { default: false } })
-  @Field(() => Boolean, { nullable: true, description: 'The end meets the beginning; default false.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether the end of the video leads back to its beginning. Default false.',
+  })
   loop?: boolean | null;
 }

@@ -7,17 +7,18 @@ import { VideoGeneration } from './video.type.js';
 
 @Resolver()
 export class VideoResolver {
-  @Metered('video', 'video')
+  @Metered('video')
   @Mutation(() => VideoGeneration, {
-    description: 'Makes a video; with `async` (recommended) it answers at once with the job.',
+    description: 'Generates a video. With `async` (recommended) it returns the job at once.',
   })
   generateVideo(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => GenerateVideoInput, { description: 'What to make.' }) input: GenerateVideoInput,
+    @Arg('input', () => GenerateVideoInput, { description: 'What to generate.' }) input: GenerateVideoInput,
     @Arg('async', () => Boolean, {
       nullable: true,
       defaultValue: false,
-      description: 'Answer with the job at once, `data` and `usage` null, instead of waiting for the result.',
+      description:
+        'Return the job at once instead of waiting for the result. `data` and `usage` are then null.',
     })
     isAsync: boolean | null,
   ): Promise<VideoGeneration> {

@@ -1,9 +1,9 @@
 import { Field, Float, Int, ObjectType } from 'type-graphql';
 import { JobType } from '../job/job.type.js';
 
-@ObjectType({ simpleResolvers: true, description: 'The film.' })
+@ObjectType({ simpleResolvers: true, description: 'The generated video.' })
 export class GeneratedVideo {
-  @Field(() => String, { description: 'Signed; an MP4.' })
+  @Field(() => String, { description: 'A signed URL of the MP4 file.' })
   url!: string;
 
   @Field(() => Float, { description: 'Seconds.' })
@@ -16,7 +16,10 @@ export class GeneratedVideo {
   height!: number;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'The charge of a call, and what is left after it.' })
+@ObjectType({
+  simpleResolvers: true,
+  description: 'The charge of a call, and what is left of the quota after it.',
+})
 export class VideoUsage {
   @Field(() => Float, { description: 'Credits charged.' })
   creditsUsed!: number;
@@ -29,23 +32,25 @@ export class VideoUsage {
 }
 
 /** Contract 2.6 in the envelope of 2.1 (decisions 8, "Generations"). */
-@ObjectType({ simpleResolvers: true, description: 'A video, or the job that makes it.' })
+@ObjectType({ simpleResolvers: true, description: 'A video and the job that makes it.' })
 export class VideoGeneration {
-  @Field(() => JobType, { description: 'The job that makes it: `jobProgress` follows it.' })
+  @Field(() => JobType, { description: 'The job that makes it. Subscribe to `jobProgress` to follow it.' })
   job!: JobType;
 
   @Field(() => Int, { description: 'Unix seconds.' })
   created!: number;
 
-  @Field(() => GeneratedVideo, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => GeneratedVideo, { nullable: true, description: 'Null if `async` was true.' })
   data!: GeneratedVideo | null;
 
-  @Field(() => String, { description: 'Id of the model that was asked for or, once done, that did it.' })
+  @Field(() => String, {
+    description: 'The id of the requested model; when the job is done, of the model that did the work.',
+  })
   model!: string;
 
-  @Field(() => String, { description: 'Tier of the model that was asked for.' })
+  @Field(() => String, { description: 'The tier of the requested model.' })
   modelTier!: string;
 
-  @Field(() => VideoUsage, { nullable: true, description: 'Null when asynchronous.' })
+  @Field(() => VideoUsage, { nullable: true, description: 'Null if `async` was true.' })
   usage!: VideoUsage | null;
 }

@@ -2,7 +2,7 @@ import { Extensions, Field, InputType, Int } from 'type-graphql';
 import { CUSTOM_HEADERS, EVENT_TYPES, nonBlank } from '../json-schemas.js';
 import { Json } from '../scalars.js';
 
-@InputType({ description: 'Where to send what.' })
+@InputType({ description: 'The address and the event types of a new webhook.' })
 export class CreateWebhookInput {
   @Extensions({ jsonSchema: nonBlank(100) })
   @Field(() => String, { description: 'A name for people.' })
@@ -26,7 +26,8 @@ export class CreateWebhookInput {
 }
 
 @InputType({
-  description: 'Fields that are left out stay as they are; `enabled: true` clears the failure count.',
+  description:
+    'The changes of a webhook. Absent fields stay as they are. `enabled: true` resets the failure count.',
 })
 export class UpdateWebhookInput {
   @Extensions({ notNull: true, jsonSchema: nonBlank(100) })
@@ -42,7 +43,7 @@ export class UpdateWebhookInput {
   events?: string[] | null;
 
   @Extensions({ notNull: true })
-  @Field(() => Boolean, { nullable: true, description: 'Whether it sends.' })
+  @Field(() => Boolean, { nullable: true, description: 'Whether events are sent.' })
   enabled?: boolean | null;
 
   @Extensions({ jsonSchema: CUSTOM_HEADERS })
@@ -53,14 +54,17 @@ export class UpdateWebhookInput {
   customHeaders?: Record<string, unknown> | null;
 }
 
-@InputType({ description: 'How long both secrets sign.' })
+@InputType({ description: 'How long both secrets are used.' })
 export class RotateWebhookSecretInput {
   @Extensions({ jsonSchema: { minimum: 0, maximum: 604_800, default: 86_400 } })
-  @Field(() => Int, { nullable: true, description: 'Default 86400, 0 to 604800; 0 switches at once.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: '0 to 604800, default 86400. With 0 only the new secret is used at once.',
+  })
   overlapSeconds?: number | null;
 }
 
-@InputType({ description: 'A span of time.' })
+@InputType({ description: 'A time range.' })
 export class RecoverWebhookInput {
   @Extensions({ jsonSchema: { format: 'date-time' } })
   @Field(() => String, { description: 'ISO 8601.' })

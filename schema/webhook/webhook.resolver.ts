@@ -56,7 +56,7 @@ export class WebhookResolver {
     @Arg('webhookId', () => ID, { description: 'Id of the webhook.' }) webhookId: string,
     @Arg('status', () => WebhookDeliveryStatus, {
       nullable: true,
-      description: 'Only deliveries that stand like this.',
+      description: 'Only deliveries with this status.',
     })
     status: string | null | undefined,
     @First() first: number | null,
@@ -72,28 +72,31 @@ export class WebhookResolver {
   }
 
   @Scope('webhooks', 'admin')
-  @Mutation(() => WebhookType, { description: 'Registers a webhook; only this answer shows its secret.' })
+  @Mutation(() => WebhookType, { description: 'Creates a webhook. Only this answer shows its secret.' })
   createWebhook(
     @Ctx() context: GraphqlContext,
-    @Arg('input', () => CreateWebhookInput, { description: 'Where to send what.' }) input: CreateWebhookInput,
+    @Arg('input', () => CreateWebhookInput, {
+      description: 'The address and the event types of a new webhook.',
+    })
+    input: CreateWebhookInput,
   ): Promise<Webhook> {
     return context.services.webhooks.create(context.call, bodyOf(context, input));
   }
 
   @Scope('webhooks', 'admin')
   @Mutation(() => WebhookType, {
-    description: 'Changes a webhook; `enabled: true` sets a disabled one going again.',
+    description: 'Changes a webhook. `enabled: true` enables a disabled webhook again.',
   })
   updateWebhook(
     @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
-    @Arg('input', () => UpdateWebhookInput, { description: 'What changes.' }) input: UpdateWebhookInput,
+    @Arg('input', () => UpdateWebhookInput, { description: 'The changes.' }) input: UpdateWebhookInput,
   ): Promise<Webhook> {
     return context.services.webhooks.update(context.call.principal, id, bodyOf(context, input));
   }
 
   @Scope('webhooks', 'admin')
-  @Mutation(() => DeleteWebhookResult, { description: 'Ends a webhook, with its pending deliveries.' })
+  @Mutation(() => DeleteWebhookResult, { description: 'Deletes a webhook and its pending deliveries.' })
   async deleteWebhook(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
@@ -103,7 +106,7 @@ export class WebhookResolver {
   }
 
   @Scope('webhooks', 'admin')
-  @Mutation(() => WebhookDelivery, { description: 'Sends a signed `webhook.test` now.' })
+  @Mutation(() => WebhookDelivery, { description: 'Sends a signed `webhook.test` event now.' })
   testWebhook(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
@@ -113,14 +116,14 @@ export class WebhookResolver {
 
   @Scope('webhooks', 'admin')
   @Mutation(() => WebhookType, {
-    description: 'Makes a new secret; during the overlap deliveries are signed with both.',
+    description: 'Creates a new secret. During the overlap, deliveries are signed with both secrets.',
   })
   rotateWebhookSecret(
     @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
     @Arg('input', () => RotateWebhookSecretInput, {
       nullable: true,
-      description: 'Default: both secrets sign for a day.',
+      description: 'Default: both secrets are used for one day.',
     })
     input: RotateWebhookSecretInput | null | undefined,
   ): Promise<Webhook> {
@@ -128,7 +131,7 @@ export class WebhookResolver {
   }
 
   @Scope('webhooks', 'admin')
-  @Mutation(() => WebhookDelivery, { description: 'One more attempt now.' })
+  @Mutation(() => WebhookDelivery, { description: 'Makes one more attempt now.' })
   retryWebhookDelivery(
     @Ctx() { call, services }: GraphqlContext,
     @Arg('webhookId', () => ID, { description: 'Id of its webhook.' }) webhookId: string,
@@ -139,12 +142,12 @@ export class WebhookResolver {
 
   @Scope('webhooks', 'admin')
   @Mutation(() => RecoverWebhookResult, {
-    description: 'Sends again what failed or was missed in a span of time.',
+    description: 'Sends the failed and the missed events of a time range again.',
   })
   async recoverWebhook(
     @Ctx() context: GraphqlContext,
     @Arg('id', () => ID, { description: 'Id of the webhook.' }) id: string,
-    @Arg('input', () => RecoverWebhookInput, { description: 'The span of time.' }) input: RecoverWebhookInput,
+    @Arg('input', () => RecoverWebhookInput, { description: 'The time range.' }) input: RecoverWebhookInput,
   ): Promise<RecoverWebhookResult> {
     const { call, services } = context;
     return { recovered: await services.webhooks.recover(call.principal, id, bodyOf(context, input)) };

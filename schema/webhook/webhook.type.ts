@@ -6,7 +6,7 @@ import { DateTime, Json } from '../scalars.js';
 /** Contract 2.15. */
 @ObjectType('Webhook', {
   simpleResolvers: true,
-  description: 'A registration that gets signed events over HTTPS.',
+  description: 'A webhook: an address that receives signed events over HTTPS.',
 })
 export class WebhookType {
   @Field(() => ID, { description: 'Its id.' })
@@ -15,13 +15,13 @@ export class WebhookType {
   @Field(() => String, { description: 'Its name.' })
   name!: string;
 
-  @Field(() => String, { description: 'Where it sends to; HTTPS.' })
+  @Field(() => String, { description: 'The address that events are sent to; HTTPS.' })
   url!: string;
 
   @Field(() => [String], { description: 'The event types that it sends.' })
   events!: string[];
 
-  @Field(() => Boolean, { description: 'Whether it sends.' })
+  @Field(() => Boolean, { description: 'Whether events are sent.' })
   enabled!: boolean;
 
   @Field(() => Json, { description: 'Names and values of headers that each delivery carries.' })
@@ -39,7 +39,7 @@ export class WebhookType {
   })
   lastDeliveryAt!: Date | null;
 
-  @Field(() => DateTime, { description: 'When it was made.' })
+  @Field(() => DateTime, { description: 'When it was created.' })
   createdAt!: Date;
 
   @Field(() => DateTime, { description: 'When it was last changed.' })
@@ -47,7 +47,8 @@ export class WebhookType {
 
   @Field(() => String, {
     nullable: true,
-    description: 'The signing secret, shown only where the webhook is made and where its secret is rotated.',
+    description:
+      'The signing secret. It is shown only when the webhook is created and when its secret is rotated.',
   })
   secret!: string | null;
 }
@@ -60,21 +61,23 @@ export class WebhookDeliveryAttempt {
   @Field(() => Float, { description: 'Milliseconds.' })
   durationMs!: number;
 
-  @Field(() => Int, { nullable: true, description: 'Status of the answer; null where none came.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'The HTTP status of the answer; null if there was no answer.',
+  })
   statusCode!: number | null;
 
   @Field(() => String, {
     nullable: true,
-    description:
-      'Why the attempt failed, `HTTP <status>` where an answer came; null where it was acknowledged.',
+    description: 'Why the attempt failed (`HTTP <status>` if there was an answer); null if it succeeded.',
   })
   error!: string | null;
 
-  @Field(() => String, { nullable: true, description: 'At most 64 KB.' })
+  @Field(() => String, { nullable: true, description: 'The body of the answer, at most 64 KB.' })
   responseBody!: string | null;
 }
 
-@ObjectType({ simpleResolvers: true, description: 'One event on its way to one webhook.' })
+@ObjectType({ simpleResolvers: true, description: 'The delivery of one event to one webhook.' })
 export class WebhookDelivery {
   @Field(() => ID, { description: 'Its id.' })
   id!: string;
@@ -82,19 +85,22 @@ export class WebhookDelivery {
   @Field(() => ID, { description: 'The webhook.' })
   webhookId!: string;
 
-  @Field(() => String, { description: 'Id of the event: the same on each attempt.' })
+  @Field(() => String, { description: 'The id of the event, the same in each attempt.' })
   eventId!: string;
 
   @Field(() => String, { description: 'Type of the event.' })
   eventType!: string;
 
-  @Field(() => WebhookDeliveryStatus, { description: 'Where it stands.' })
+  @Field(() => WebhookDeliveryStatus, { description: 'Its status.' })
   status!: string;
 
   @Field(() => [WebhookDeliveryAttempt], { description: 'All attempts so far, oldest first.' })
   attempts!: WebhookDeliveryAttempt[];
 
-  @Field(() => DateTime, { nullable: true, description: 'When the next attempt is due; null where none is.' })
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'When the next attempt is due; null if there is none.',
+  })
   nextAttemptAt!: Date | null;
 
   @Field(() => DateTime, { description: 'When the event happened.' })
@@ -111,6 +117,6 @@ export class DeleteWebhookResult {
 
 @ObjectType({ simpleResolvers: true, description: 'The answer to recoverWebhook.' })
 export class RecoverWebhookResult {
-  @Field(() => Int, { description: 'How many deliveries were set going.' })
+  @Field(() => Int, { description: 'The number of deliveries that were started again.' })
   recovered!: number;
 }

@@ -1,51 +1,49 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { InferEntity } from '@mikro-orm/postgresql';
+import type { MemberRole, PlanCode, Scope } from '../contract/words.js';
 import { tenantFilter } from '../database/index.js';
+import { peopleEntities, User } from './people/people.entity.js';
+import type { Subscription } from './subscription.js';
 
-/** An organisation and its subscription (contract 2.14, decisions 2). */
+/** An organisation and its subscription (contract 2.14, decisions 2). Its version grows with every change of the row. */
 export const Organization = defineEntity({
   name: 'Organization',
   tableName: 'organizations',
   properties: {
     id: p.text().primary(),
     name: p.text(),
-    planCode: p.text(),
+    planCode: p.text().$type<PlanCode>(),
     subscriptionId: p.text().nullable(),
-    subscriptionStatus: p.text(),
-    anchorAt: p.datetime(),
+    subscriptionStatus: p.text().$type<Subscription['status']>().defaultRaw("'none'"),
+    anchorAt: p.datetime().defaultRaw("date_trunc('milliseconds', now())"),
     subscriptionEndsAt: p.datetime().nullable(),
-    version: p.integer().columnType('bigint'),
+    version: p.integer().columnType('bigint').version(),
     serviceUserId: p.text(),
-    createdAt: p.datetime(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    /** The end of the period that goes on as the row is read, and the database's time then; both are told, never written. */
+    periodEnd: p.datetime().formula((row) => `(penstock_period(${String(row.anchorAt)}, now())).period_end`),
+    readAt: p.datetime().formula("date_trunc('milliseconds', now())"),
   },
   filters: tenantFilter((id) => ({ id })),
 });
+export type OrganizationRow = InferEntity<typeof Organization>;
 
-/** A person, or the service user that an organisation's command-line keys act as. */
-export const User = defineEntity({
-  name: 'User',
-  tableName: 'users',
-  properties: {
-    id: p.text().primary(),
-    orgId: p.text().nullable(),
-    email: p.text().nullable(),
-    kind: p.text(),
-    createdAt: p.datetime(),
-  },
-});
-
+/** Who works in which organisation, and as what. */
 export const Member = defineEntity({
   name: 'Member',
   tableName: 'members',
   properties: {
     orgId: p.text().primary(),
-    userId: p.text().primary(),
-    role: p.text(),
-    createdAt: p.datetime(),
+    user: () => p.manyToOne(User).primary(),
+    role: p.text().$type<MemberRole>(),
+    createdAt: p.datetime().defaultRaw('now()'),
   },
   filters: tenantFilter(),
 });
 
-/** An API key without its hash, which no entity ever carries. */
+export type MemberRow = InferEntity<typeof Member>;
+
+/** An API key, or what a session acts by in an organisation (ADR 10). */
 export const ApiKey = defineEntity({
   name: 'ApiKey',
   tableName: 'api_keys',
@@ -55,13 +53,20 @@ export const ApiKey = defineEntity({
     userId: p.text(),
     name: p.text(),
     prefix: p.text(),
-    scopes: p.array(),
+    /** Written once; nobody reads it but the authenticator's statements. */
+    hash: p.blob().lazy(),
+    scopes: p.array().$type<Scope[]>(),
     expiresAt: p.datetime().nullable(),
     revokedAt: p.datetime().nullable(),
     lastUsedAt: p.datetime().nullable(),
-    createdAt: p.datetime(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    /** Null: a key that people or the command line made. */
+    sessionId: p.text().nullable(),
+    /** The address of the person who made it, as it was then; null: the command line. */
+    madeBy: p.text().nullable(),
   },
   filters: tenantFilter(),
 });
+export type ApiKeyRow = InferEntity<typeof ApiKey>;
 
-export const accessEntities = [Organization, User, Member, ApiKey];
+export const accessEntities = [Organization, Member, ApiKey, ...peopleEntities];

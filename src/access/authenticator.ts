@@ -5,10 +5,11 @@ import type { Database } from '../database/index.js';
 import { ApiError } from '../contract/errors.js';
 import type { MemberRole, PlanCode, Scope } from '../contract/words.js';
 import type { Authenticator, PlanCatalogue, Principal, SessionCredential } from './access.types.js';
+import { BY_HASH, BY_ID, BY_SESSION } from './authenticator.queries.js';
 import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
 import { isKey } from './keys.js';
-import { ensureSessionKey, sessionEnded } from './people/session-keys.js';
+import { ensureSessionKey, sessionEnded } from './people/session-keys.queries.js';
 import { createUsageMarks } from './usage-marks.js';
 
 const CACHE_SIZE = 10_000;
@@ -45,19 +46,6 @@ interface Entry {
   /** What `performance.now()` lacks to the database's clock, milliseconds. */
   clockOffset: number;
 }
-
-const SELECT = `
-SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
-  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version,
-  clock_timestamp() AS read_at, k.session_id, m.role
-FROM api_keys k JOIN organizations o ON o.id = k.org_id
-LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
-const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
-const BY_SESSION = {
-  name: 'penstock_key_by_session',
-  text: `${SELECT} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
-};
-const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
 
 const refused = (): ApiError => new ApiError('unauthorized', 'Invalid or missing API key');
 const expired = (): ApiError => new ApiError('unauthorized', 'API key has expired');

@@ -1,13 +1,14 @@
 import type { Config } from '../config/index.js';
+import { sqlOf } from '../database/index.js';
 import type { Database } from '../database/index.js';
 import { SCOPES } from '../contract/words.js';
+import { Organization } from './access.entity.js';
 import type { PlanCatalogue } from './access.types.js';
 import { insertKey } from './keys.js';
 import { insertMember } from './members.js';
-import { createOrganizationRow } from './organizations.js';
+import { LOCK_DEMO } from './organization.queries.js';
+import { insertOrganization } from './organizations.js';
 import { insertLink } from './people/links.js';
-
-const DEMO_LOCK = 7_265_003;
 
 /** Who signs in to the dashboard of a first start. */
 const OWNER = 'owner@demo.example';
@@ -24,14 +25,13 @@ export async function createDemo(options: {
 }): Promise<{ orgId: string; key: string; linkToken: string } | null> {
   const { config, database, plans } = options;
   if (config.database.url !== null) return null;
-  return database.transaction(async (sql) => {
-    await sql.query('SELECT pg_advisory_xact_lock($1)', [DEMO_LOCK]);
-    const known = await sql.query('SELECT 1 FROM organizations LIMIT 1');
-    if (known.length > 0) return null;
-    const { id } = await createOrganizationRow(sql, plans, { name: 'Demo', planCode: 'business_monthly' });
-    const { key } = await insertKey(sql, { orgId: id, name: 'Demo', scopes: SCOPES });
-    const { userId } = await insertMember(sql, id, { email: OWNER, role: 'owner', voucher: null });
-    const { token } = await insertLink(sql, { userId, voucher: null });
+  return await database.allTenants(async (em) => {
+    await sqlOf(em).query(LOCK_DEMO);
+    if ((await em.findOne(Organization, { id: { $ne: '' } })) !== null) return null;
+    const { id } = await insertOrganization(em, plans, { name: 'Demo', planCode: 'business_monthly' });
+    const { key } = await insertKey(em, { orgId: id, name: 'Demo', scopes: SCOPES });
+    const { userId } = await insertMember(em, id, { email: OWNER, role: 'owner', voucher: null });
+    const { token } = await insertLink(em, { userId, voucher: null });
     return { orgId: id, key, linkToken: token };
   });
 }

@@ -1,14 +1,9 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
+import { DEAD_KEYS } from './authenticator.queries.js';
 
 /** Open connections learn of their key's end at most this late, should its push be lost; expiry is noticed only here. */
 const CHECK_MS = 800;
-
-const DEAD_KEYS = {
-  name: 'penstock_dead_keys',
-  text: `SELECT w.id FROM unnest($1::text[]) AS w (id) LEFT JOIN api_keys k ON k.id = w.id
-         WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now()`,
-};
 
 /** Tells open connections (WebSocket, SSE) that their key is revoked or has expired, on whichever process that happened. */
 export function createInvalidations(options: { database: Database; logger: Logger }) {

@@ -1,9 +1,16 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Sql, SystemDatabase } from '../database/index.js';
-import { ApiError, invalid, notFound } from '../contract/errors.js';
+import { raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../database/index.js';
+import type { Database } from '../database/index.js';
+import { invalid, notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { SCOPES } from '../contract/words.js';
 import type { Scope } from '../contract/words.js';
+import { ApiKey, Organization } from './access.entity.js';
+import type { ApiKeyRow } from './access.entity.js';
+import { NOTIFY_INVALID } from './key.queries.js';
+import { User } from './people/people.entity.js';
 
 const KEY_FORM = /^sk_[0-9a-f]{64}$/;
 const PREFIX_LENGTH = 11;
@@ -48,34 +55,20 @@ export interface KeyService {
   list(orgId: string, createdBy?: string | null): Promise<KeyRecord[]>;
 }
 
-interface Row {
-  id: string;
-  name: string;
-  prefix: string;
-  scopes: Scope[];
-  expires_at: Date | null;
-  revoked_at: Date | null;
-  last_used_at: Date | null;
-  created_at: Date;
-  made_by: string | null;
-}
-
-const COLUMNS = 'id, name, prefix, scopes, expires_at, revoked_at, last_used_at, created_at, made_by';
-
 const COMMAND_LINE = 'command line';
-const iso = (time: Date | null): string | null => time?.toISOString() ?? null;
 
-function toRecord(row: Row): KeyRecord {
+function toRecord(row: ApiKeyRow): KeyRecord {
+  const { id, name, prefix, scopes } = row;
   return {
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    scopes: row.scopes,
-    expiresAt: iso(row.expires_at),
-    revokedAt: iso(row.revoked_at),
-    lastUsedAt: iso(row.last_used_at),
-    createdAt: row.created_at.toISOString(),
-    createdBy: row.made_by ?? COMMAND_LINE,
+    id,
+    name,
+    prefix,
+    scopes,
+    expiresAt: row.expiresAt?.toISOString() ?? null,
+    revokedAt: row.revokedAt?.toISOString() ?? null,
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    createdBy: row.madeBy ?? COMMAND_LINE,
   };
 }
 
@@ -87,52 +80,58 @@ function check(input: NewKey): void {
   if (unknown !== undefined) throw invalid(`Unknown scope: ${unknown}`, 'scopes');
 }
 
-/** The statement behind `create`, for use inside a transaction. */
-export async function insertKey(sql: Sql, input: NewKey): Promise<KeyRecord & { key: string }> {
+/** What `create` does, for use inside a transaction. */
+export async function insertKey(em: EntityManager, input: NewKey): Promise<KeyRecord & { key: string }> {
   check(input);
+  const { orgId, name, userId } = input;
+  const organization = await em.findOne(Organization, { id: orgId });
+  if (organization === null) throw notFound('Organization not found');
+  const person = userId === undefined ? null : await em.findOne(User, { id: userId, kind: 'person' });
   const key = `sk_${randomBytes(32).toString('hex')}`;
-  const rows = await sql.query<Row>(
-    `INSERT INTO api_keys (id, org_id, user_id, name, prefix, hash, scopes, expires_at, made_by)
-     SELECT $1, id, COALESCE($3, service_user_id), $4, $5, $6, $7, $8, (SELECT email FROM users WHERE id = $3 AND kind = 'person')
-     FROM organizations WHERE id = $2
-     RETURNING ${COLUMNS}`,
-    [
-      newId('key'),
-      input.orgId,
-      input.userId ?? null,
-      input.name,
-      key.slice(0, PREFIX_LENGTH),
-      hashKey(key),
-      SCOPES.filter((scope) => input.scopes.includes(scope)),
-      input.expiresAt ?? null,
-    ],
-  );
-  if (rows[0] === undefined) throw new ApiError('not_found', 'Organization not found');
-  return { ...toRecord(rows[0]), key };
+  const made = em.create(ApiKey, {
+    id: newId('key'),
+    orgId,
+    userId: userId ?? organization.serviceUserId,
+    name,
+    prefix: key.slice(0, PREFIX_LENGTH),
+    hash: hashKey(key),
+    scopes: SCOPES.filter((scope) => input.scopes.includes(scope)),
+    expiresAt: input.expiresAt ?? null,
+    madeBy: person?.email ?? null,
+  });
+  await em.flush();
+  return { ...toRecord(made), key };
 }
 
-export function createKeyService(options: { database: SystemDatabase }): KeyService {
-  const { system } = options.database;
+export function createKeyService({ database }: { database: Database }): KeyService {
   return {
-    create: (input) => insertKey(system, input),
-    async revoke(keyId, orgId) {
-      const rows = await system.query<{ id: string; revoked_at: Date }>(
-        `WITH revoked AS (
-           UPDATE api_keys SET revoked_at = COALESCE(revoked_at, clock_timestamp())
-           WHERE id = $1 AND ($2::text IS NULL OR org_id = $2) AND session_id IS NULL RETURNING id, revoked_at)
-         SELECT id, revoked_at, pg_notify('penstock_key_invalid', id)::text FROM revoked`,
-        [keyId, orgId ?? null],
-      );
-      if (rows[0] === undefined) throw notFound('API key not found');
-      return { id: rows[0].id, revokedAt: rows[0].revoked_at.toISOString() };
-    },
-    async list(orgId, createdBy = null) {
-      const rows = await system.query<Row>(
-        `SELECT ${COLUMNS} FROM api_keys WHERE org_id = $1 AND session_id IS NULL
-           AND ($2::text IS NULL OR lower(COALESCE(made_by, '${COMMAND_LINE}')) = $2) ORDER BY id`,
-        [orgId, createdBy === null ? null : createdBy.trim().toLowerCase()],
-      );
-      return rows.map(toRecord);
-    },
+    create: (input) => database.allTenants((em) => insertKey(em, input)),
+    revoke: (id, orgId) =>
+      database.allTenants(async (em) => {
+        const key = { id, sessionId: null, ...(orgId === undefined ? {} : { orgId }) };
+        // Of several at once the first one's time stays.
+        await em.nativeUpdate(
+          ApiKey,
+          { ...key, revokedAt: null },
+          { revokedAt: raw<Date>('clock_timestamp()') },
+        );
+        const revoked = await em.findOne(ApiKey, key);
+        if (revoked?.revokedAt == null) throw notFound('API key not found');
+        await sqlOf(em).query(NOTIFY_INVALID, [id]);
+        return { id, revokedAt: revoked.revokedAt.toISOString() };
+      }),
+    list: (orgId, createdBy = null) =>
+      database.tenant(orgId, async (em) => {
+        const where = { orgId, sessionId: null, ...madeBy(createdBy) };
+        return (await em.find(ApiKey, where, { orderBy: { id: 'asc' } })).map(toRecord);
+      }),
   };
+}
+
+/** @param maker an address in any case of its letters, or `command line`; null: whoever */
+function madeBy(maker: string | null) {
+  if (maker === null) return {};
+  const wanted = maker.trim().toLowerCase();
+  if (wanted === COMMAND_LINE) return { madeBy: null };
+  return { [raw((alias) => `lower(${alias}.made_by)`)]: wanted };
 }

@@ -1,9 +1,21 @@
-import type { Sql, SystemDatabase } from '../database/index.js';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../database/index.js';
+import type { Database } from '../database/index.js';
 import { ApiError, invalid, notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { MEMBER_ROLES } from '../contract/words.js';
 import type { MemberRole } from '../contract/words.js';
-import { vouchFor } from './people/people.service.js';
+import { Member } from './access.entity.js';
+import type { MemberRow } from './access.entity.js';
+import { EMIT_NEW, LOCK, NOTIFY_CHANGED } from './organization.queries.js';
+import {
+  INSERT_CREDENTIAL,
+  INSERT_PERSON,
+  INSERT_UNPROVEN,
+  LOCK_ADDRESS,
+} from './people/credential.queries.js';
+import { endLinks } from './people/links.js';
+import { findPerson, vouchFor } from './people/people.service.js';
 import { endSessionsIn } from './people/sessions.js';
 
 export interface MemberView {
@@ -84,40 +96,41 @@ interface MemberChange {
   member: MemberView;
 }
 
-async function emit(sql: Sql, orgId: string, { type, member }: MemberChange): Promise<void> {
-  await sql.query(`SELECT penstock_emit('events', $2, penstock_event($1, $2, $3::jsonb))`, [
-    type,
-    orgId,
-    JSON.stringify(member),
-  ]);
+async function emit(em: EntityManager, orgId: string, { type, member }: MemberChange): Promise<void> {
+  await sqlOf(em).query(EMIT_NEW, [type, orgId, JSON.stringify(member)]);
 }
 
 /** Changes of one organisation's members wait for each other, so that the last owner stays. @throws ApiError not_found */
-async function lock(sql: Sql, orgId: string): Promise<void> {
-  const rows = await sql.query('SELECT id FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [orgId]);
+async function lock(em: EntityManager, orgId: string): Promise<void> {
+  const rows = await sqlOf(em).query(LOCK, [orgId]);
   if (rows.length === 0) throw notFound('Organization not found');
 }
 
-const SELECT = `SELECT m.user_id AS "userId", u.email, m.role FROM members m JOIN users u ON u.id = m.user_id WHERE m.org_id = $1`;
+const toView = ({ user, role }: MemberRow): MemberView => ({
+  userId: user.id,
+  email: user.email ?? '',
+  role,
+});
 
-async function find(sql: Sql, orgId: string, who: string): Promise<MemberView | null> {
-  const [row] = await sql.query<MemberView>(`${SELECT} AND (lower(u.email) = $2 OR u.id = $2)`, [orgId, who]);
-  return row ?? null;
+/** @param who an address as it is stored, or an id */
+async function find(em: EntityManager, orgId: string, who: string): Promise<MemberRow | null> {
+  const user = USER_ID.test(who) ? who : (await findPerson(em, who))?.id;
+  if (user === undefined) return null;
+  return await em.findOne(Member, { orgId, user }, { populate: ['user'] });
 }
 
-async function get(sql: Sql, orgId: string, who: string): Promise<MemberView> {
-  const member = await find(sql, orgId, who);
+/** @throws ApiError not_found */
+async function get(em: EntityManager, orgId: string, who: string): Promise<MemberRow> {
+  const member = await find(em, orgId, who);
   if (member === null) throw notFound('Member not found');
   return member;
 }
 
-async function keepAnOwner(sql: Sql, orgId: string, member: MemberView): Promise<void> {
-  if (member.role !== 'owner') return;
-  const others = await sql.query(`${SELECT} AND m.role = 'owner' AND m.user_id <> $2`, [
-    orgId,
-    member.userId,
-  ]);
-  if (others.length === 0) throw invalid('The last owner cannot be removed or changed', 'email');
+/** Under the organisation's lock. @throws ApiError invalid_request */
+async function keepAnOwner(em: EntityManager, { orgId, user, role }: MemberRow): Promise<void> {
+  if (role !== 'owner') return;
+  const others = await em.count(Member, { orgId, role: 'owner', user: { $ne: user.id } });
+  if (others === 0) throw invalid('The last owner cannot be removed or changed', 'email');
 }
 
 const rankOf = (role: MemberRole | undefined): number => MEMBER_ROLES.findIndex((known) => known === role);
@@ -127,39 +140,28 @@ const rankOf = (role: MemberRole | undefined): number => MEMBER_ROLES.findIndex(
  * its keys here end, and the next request makes another. Who becomes an owner is nobody's whom an admin made a link for before.
  */
 async function settleRole(
-  sql: Sql,
+  em: EntityManager,
   orgId: string,
   { userId, role, previousRole }: MemberView,
 ): Promise<void> {
-  await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [orgId]);
-  if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(sql, orgId, userId);
-  if (role !== 'owner') return;
-  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1 AND vouched_by = $2', [userId, orgId]);
+  await sqlOf(em).query(NOTIFY_CHANGED, [orgId]);
+  if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(em, orgId, userId);
+  if (role === 'owner') await endLinks(em, { userId, voucher: orgId });
 }
 
-async function ensureUser(sql: Sql, email: string, voucher: Voucher): Promise<string> {
-  const made = await sql.query<{ id: string }>(
-    `INSERT INTO users (id, email, kind) VALUES ($1, $2, 'person') ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
-    [newId('usr'), email],
-  );
-  if (made[0] !== undefined) {
-    await sql.query('INSERT INTO credentials (user_id, vouched_by) VALUES ($1, $2)', [made[0].id, voucher]);
-    return made[0].id;
+/** The person who has an address, and who vouches for it; made where nobody has it. @returns the person's id */
+async function ensurePerson(em: EntityManager, email: string, voucher: Voucher): Promise<string> {
+  const sql = sqlOf(em);
+  const [made] = await sql.query<{ id: string }>(INSERT_PERSON, [newId('usr'), email]);
+  if (made !== undefined) {
+    await sql.query(INSERT_CREDENTIAL, [made.id, voucher]);
+    return made.id;
   }
-  const [user] = await sql.query<{ id: string }>(
-    'SELECT id FROM users WHERE lower(email) = $1 FOR NO KEY UPDATE',
-    [email],
-  );
+  const [user] = await sql.query<{ id: string }>(LOCK_ADDRESS, [email]);
   if (user === undefined) throw new Error('a user that was just written is not there');
-  if (voucher === null) await vouchFor(sql, user.id);
+  if (voucher === null) await vouchFor(em, user.id);
   // Whoever named the address before has nothing of this organisation, nor it of theirs. What is proven needs no word of ours.
-  else
-    await sql.query(
-      `INSERT INTO credentials (user_id, vouched_by)
-       SELECT $1, $2 WHERE EXISTS (SELECT 1 FROM credentials WHERE user_id = $1 AND vouched_by IS NOT NULL)
-       ON CONFLICT DO NOTHING`,
-      [user.id, voucher],
-    );
+  else await sql.query(INSERT_UNPROVEN, [user.id, voucher]);
   return user.id;
 }
 
@@ -169,70 +171,73 @@ interface Addition {
   voucher: Voucher;
 }
 
-/** The statement behind `add`, for use inside a transaction. @throws ApiError conflict */
+/** What `add` does, for use inside a transaction. @throws ApiError conflict */
 export async function insertMember(
-  sql: Sql,
+  em: EntityManager,
   orgId: string,
   { email, role, voucher }: Addition,
 ): Promise<MemberView> {
-  if ((await find(sql, orgId, email)) !== null)
+  if ((await find(em, orgId, email)) !== null)
     throw new ApiError('conflict', 'Already a member', { param: 'email' });
-  const member = { userId: await ensureUser(sql, email, voucher), email, role };
-  await sql.query('INSERT INTO members (org_id, user_id, role) VALUES ($1, $2, $3)', [
-    orgId,
-    member.userId,
-    role,
-  ]);
-  await emit(sql, orgId, { type: 'team.member.added', member });
+  const userId = await ensurePerson(em, email, voucher);
+  em.create(Member, { orgId, user: userId, role });
+  await em.flush();
+  const member = { userId, email, role };
+  await emit(em, orgId, { type: 'team.member.added', member });
   return member;
 }
 
-export function createMemberService({ database }: { database: SystemDatabase }): MemberService {
-  const change = <T>(orgId: string, work: (sql: Sql) => Promise<T>): Promise<T> =>
-    database.transaction(async (sql) => {
-      await lock(sql, orgId);
-      return await work(sql);
+/** @see MemberService */
+export function createMemberService({ database }: { database: Database }): MemberService {
+  const change = <T>(orgId: string, work: (em: EntityManager) => Promise<T>): Promise<T> =>
+    database.allTenants(async (em) => {
+      await lock(em, orgId);
+      return await work(em);
     });
   const join = async (
     orgId: string,
     { address, asked, voucher }: { address: string; asked: string; voucher: Voucher },
   ) => {
     const [email, role] = [checkEmail(address), checkRole(asked)];
-    return change(orgId, (sql) => insertMember(sql, orgId, { email, role, voucher }));
+    return change(orgId, (em) => insertMember(em, orgId, { email, role, voucher }));
   };
   return {
     add: (orgId, address, asked) => join(orgId, { address, asked, voucher: null }),
     invite: (orgId, address, asked) => join(orgId, { address, asked, voucher: orgId }),
     async remove(orgId, address, actor) {
       const who = checkWho(address);
-      return await change(orgId, async (sql) => {
-        const member = await get(sql, orgId, who);
+      return await change(orgId, async (em) => {
+        const member = await get(em, orgId, who);
         checkRank(actor, member.role);
-        await keepAnOwner(sql, orgId, member);
-        await sql.query('DELETE FROM members WHERE org_id = $1 AND user_id = $2', [orgId, member.userId]);
-        await endSessionsIn(sql, orgId, member.userId);
-        await emit(sql, orgId, { type: 'team.member.removed', member });
-        return member;
+        await keepAnOwner(em, member);
+        const view = toView(member);
+        em.remove(member);
+        await em.flush();
+        await endSessionsIn(em, orgId, view.userId);
+        await emit(em, orgId, { type: 'team.member.removed', member: view });
+        return view;
       });
     },
     async changeRole(orgId, address, { role: asked, actor }) {
       const [who, role] = [checkWho(address), checkRole(asked)];
-      return await change(orgId, async (sql) => {
-        const before = await get(sql, orgId, who);
+      return await change(orgId, async (em) => {
+        const member = await get(em, orgId, who);
+        const before = toView(member);
         checkRank(actor, before.role, role);
         if (before.role === role) return before;
-        await keepAnOwner(sql, orgId, before);
-        await sql.query('UPDATE members SET role = $3 WHERE org_id = $1 AND user_id = $2', [
-          orgId,
-          before.userId,
-          role,
-        ]);
-        const member = { ...before, role, previousRole: before.role };
-        await emit(sql, orgId, { type: 'team.member.role_changed', member });
-        await settleRole(sql, orgId, member);
-        return member;
+        await keepAnOwner(em, member);
+        member.role = role;
+        await em.flush();
+        const after = { ...before, role, previousRole: before.role };
+        await emit(em, orgId, { type: 'team.member.role_changed', member: after });
+        await settleRole(em, orgId, after);
+        return after;
       });
     },
-    list: (orgId) => database.system.query<MemberView>(`${SELECT} ORDER BY m.created_at, m.user_id`, [orgId]),
+    list: (orgId) =>
+      database.tenant(orgId, async (em) => {
+        const order = { orderBy: { createdAt: 'asc', user: 'asc' }, populate: ['user'] } as const;
+        return (await em.find(Member, { orgId }, order)).map(toView);
+      }),
   };
 }

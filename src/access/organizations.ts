@@ -1,10 +1,16 @@
-import type { Sql, SystemDatabase } from '../database/index.js';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../database/index.js';
+import type { Database } from '../database/index.js';
 import { ApiError, invalid } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { PLAN_CODES } from '../contract/words.js';
 import type { PlanCode } from '../contract/words.js';
+import { Organization } from './access.entity.js';
+import type { OrganizationRow } from './access.entity.js';
 import type { PlanCatalogue } from './access.types.js';
 import { effectivePlan } from './effective-plan.js';
+import { EMIT, LOCK, NOTIFY_CHANGED, PLAN_CHANGED } from './organization.queries.js';
+import { User } from './people/people.entity.js';
 import { allowanceOf } from './plans.js';
 import { movePlan, moveToCancelled } from './subscription.js';
 import type { Subscription, SubscriptionMove } from './subscription.js';
@@ -36,31 +42,15 @@ export interface OrganizationService {
   resolveId(idOrName: string): Promise<string>;
 }
 
-interface Row {
-  id: string;
-  name: string;
-  plan_code: PlanCode;
-  subscription_id: string | null;
-  subscription_status: Subscription['status'];
-  anchor_at: Date;
-  subscription_ends_at: Date | null;
-  period_end: Date;
-  now: Date;
-}
-
-const SELECT = `
-SELECT o.*, p.period_end, date_trunc('milliseconds', now()) AS now
-FROM organizations o, penstock_period(o.anchor_at, now()) p`;
-
 const orgNotFound = (): ApiError => new ApiError('not_found', 'Organization not found');
 
-function toSubscription(row: Row): Subscription {
+function toSubscription(row: OrganizationRow): Subscription {
   return {
-    planCode: row.plan_code,
-    subscriptionId: row.subscription_id,
-    status: row.subscription_status,
-    anchorAt: row.anchor_at,
-    endsAt: row.subscription_ends_at,
+    planCode: row.planCode,
+    subscriptionId: row.subscriptionId ?? null,
+    status: row.subscriptionStatus,
+    anchorAt: row.anchorAt,
+    endsAt: row.subscriptionEndsAt ?? null,
   };
 }
 
@@ -70,142 +60,134 @@ function checkPlan(planCode: string): void {
   }
 }
 
-async function emit(
-  sql: Sql,
-  plans: PlanCatalogue,
-  event: { orgId: string; at: Date; move: SubscriptionMove; subscriptionId: string | null },
-) {
-  const { orgId, at, move, subscriptionId } = event;
-  const { planCode, status } = move.next;
-  const envelope = {
-    id: newId('evt'),
-    type: move.event,
-    orgId,
-    timestamp: at.toISOString(),
-    data: { subscriptionId, planCode, planName: plans.plans[planCode].name, status },
-  };
-  await sql.query(`SELECT penstock_emit('events', $1, $2::jsonb)`, [orgId, JSON.stringify(envelope)]);
+/** @throws ApiError not_found */
+async function find(em: EntityManager, id: string): Promise<OrganizationRow> {
+  const row = await em.findOne(Organization, { id }, { refresh: true });
+  if (row === null) throw orgNotFound();
+  return row;
+}
+
+/** As it is now, for this transaction alone to change. @throws ApiError not_found */
+async function hold(em: EntityManager, id: string): Promise<OrganizationRow> {
+  await sqlOf(em).query(LOCK, [id]);
+  return await find(em, id);
 }
 
 interface Change {
   plans: PlanCatalogue;
-  row: Row;
+  row: OrganizationRow;
   move: SubscriptionMove;
 }
 
-/** Writes a move with its allowance and its event; whoever cached the organisation hears of it at the commit. */
-async function applyMove(sql: Sql, { plans, row, move }: Change): Promise<void> {
-  const { next } = move;
-  await sql.query(
-    `UPDATE organizations SET plan_code = $2, subscription_id = $3, subscription_status = $4, anchor_at = $5,
-       subscription_ends_at = $6, version = version + 1 WHERE id = $1`,
-    [row.id, next.planCode, next.subscriptionId, next.status, next.anchorAt, next.endsAt],
-  );
-  const { plan } = effectivePlan(
-    plans,
-    { planCode: next.planCode, subscriptionEndsAt: next.endsAt },
-    row.now,
-  );
-  await sql.query('SELECT penstock_plan_changed($1, $2::bigint[])', [row.id, allowanceOf(plan)]);
-  const subscriptionId = next.subscriptionId ?? row.subscription_id;
-  if (move.event !== null) await emit(sql, plans, { orgId: row.id, at: row.now, move, subscriptionId });
-  await sql.query(`SELECT pg_notify('penstock_org_changed', $1)`, [row.id]);
-}
-
-async function insertOrganization(
-  sql: Sql,
-  plans: PlanCatalogue,
-  input: { name: string; planCode: PlanCode },
-): Promise<Row> {
-  const id = newId('org');
-  const userId = newId('usr');
-  await sql.query(
-    'INSERT INTO organizations (id, name, plan_code, service_user_id) VALUES ($1, $2, $3, $4)',
-    [id, input.name, 'free', userId],
-  );
-  await sql.query(`INSERT INTO users (id, org_id, kind) VALUES ($1, $2, 'service')`, [userId, id]);
-  const row = await lockRow(sql, id);
-  const move = movePlan(toSubscription(row), { planCode: input.planCode, now: row.now, newId: newId('sub') });
-  if (move !== null) await applyMove(sql, { plans, row, move });
-  return lockRow(sql, id);
-}
-
-/** No key is changed: who begins a period holds its balance, for which this one waits, and refers to the organisation. */
-async function lockRow(sql: Sql, orgId: string): Promise<Row> {
-  const rows = await sql.query<Row>(`${SELECT} WHERE o.id = $1 FOR NO KEY UPDATE OF o`, [orgId]);
-  if (rows[0] === undefined) throw orgNotFound();
-  return rows[0];
-}
-
-/** The statements behind `create`, for use inside a transaction. */
-export async function createOrganizationRow(
-  sql: Sql,
-  plans: PlanCatalogue,
-  input: { name: string; planCode: PlanCode },
-): Promise<OrganizationView> {
-  checkPlan(input.planCode);
-  const name = input.name.trim();
-  if (name === '') throw invalid('name is required', 'name');
-  if (name.length > 200) throw invalid('name must have at most 200 characters', 'name');
-  return toView(await insertOrganization(sql, plans, { name, planCode: input.planCode }), plans);
-}
-
-function toView(row: Row, plans: PlanCatalogue): OrganizationView {
-  const state = { planCode: row.plan_code, subscriptionEndsAt: row.subscription_ends_at };
+/** What a move tells the organisation's webhooks; a subscription that has ended is told by its id too. */
+function eventOf({ plans, row, move }: Change, subscriptionId: string | null) {
+  const { planCode, status } = move.next;
   return {
-    id: row.id,
-    name: row.name,
-    plan: row.plan_code,
-    entitled: effectivePlan(plans, state, row.now).entitled,
-    periodEnd: row.period_end.toISOString(),
+    id: newId('evt'),
+    type: move.event,
+    orgId: row.id,
+    timestamp: row.readAt.toISOString(),
+    data: { subscriptionId, planCode, planName: plans.plans[planCode].name, status },
   };
 }
 
-export function createOrganizationService(options: {
-  database: SystemDatabase;
+/** Writes a move with its allowance and its event; whoever cached the organisation hears of it at the commit. */
+async function applyMove(em: EntityManager, change: Change): Promise<void> {
+  const { plans, row, move } = change;
+  const { planCode, subscriptionId, status, anchorAt, endsAt } = move.next;
+  const event = move.event === null ? null : eventOf(change, subscriptionId ?? row.subscriptionId ?? null);
+  em.assign(row, {
+    planCode,
+    subscriptionId,
+    subscriptionStatus: status,
+    anchorAt,
+    subscriptionEndsAt: endsAt,
+  });
+  await em.flush();
+  const { plan } = effectivePlan(plans, { planCode, subscriptionEndsAt: endsAt }, row.readAt);
+  const sql = sqlOf(em);
+  await sql.query(PLAN_CHANGED, [row.id, allowanceOf(plan)]);
+  if (event !== null) await sql.query(EMIT, [row.id, JSON.stringify(event)]);
+  await sql.query(NOTIFY_CHANGED, [row.id]);
+}
+
+/** What `create` does, for use inside a transaction. */
+export async function insertOrganization(
+  em: EntityManager,
+  plans: PlanCatalogue,
+  { name: given, planCode }: { name: string; planCode: PlanCode },
+): Promise<OrganizationView> {
+  checkPlan(planCode);
+  const name = given.trim();
+  if (name === '') throw invalid('name is required', 'name');
+  if (name.length > 200) throw invalid('name must have at most 200 characters', 'name');
+  const [id, serviceUserId] = [newId('org'), newId('usr')];
+  em.create(Organization, { id, name, planCode: 'free', serviceUserId });
+  // Its user refers to it.
+  await em.flush();
+  em.create(User, { id: serviceUserId, orgId: id, kind: 'service' });
+  await em.flush();
+  const row = await hold(em, id);
+  const move = movePlan(toSubscription(row), { planCode, now: row.readAt, newId: newId('sub') });
+  if (move !== null) await applyMove(em, { plans, row, move });
+  return toView(await find(em, id), plans);
+}
+
+function toView(row: OrganizationRow, plans: PlanCatalogue): OrganizationView {
+  const state = { planCode: row.planCode, subscriptionEndsAt: row.subscriptionEndsAt ?? null };
+  return {
+    id: row.id,
+    name: row.name,
+    plan: row.planCode,
+    entitled: effectivePlan(plans, state, row.readAt).entitled,
+    periodEnd: row.periodEnd.toISOString(),
+  };
+}
+
+export function createOrganizationService({
+  database,
+  plans,
+}: {
+  database: Database;
   plans: PlanCatalogue;
 }): OrganizationService {
-  const { database, plans } = options;
-  const { system } = database;
-  const move = (orgId: string, decide: (row: Row) => SubscriptionMove | null): Promise<OrganizationView> =>
-    database.transaction(async (sql) => {
-      const row = await lockRow(sql, orgId);
+  const move = (
+    orgId: string,
+    decide: (row: OrganizationRow) => SubscriptionMove | null,
+  ): Promise<OrganizationView> =>
+    database.allTenants(async (em) => {
+      const row = await hold(em, orgId);
       const decided = decide(row);
-      if (decided === null) return toView(row, plans);
-      await applyMove(sql, { plans, row, move: decided });
-      return toView(await lockRow(sql, orgId), plans);
+      if (decided !== null) await applyMove(em, { plans, row, move: decided });
+      return toView(decided === null ? row : await find(em, orgId), plans);
     });
   return {
-    create: (input) => database.transaction((sql) => createOrganizationRow(sql, plans, input)),
+    create: (input) => database.allTenants((em) => insertOrganization(em, plans, input)),
     async changePlan(orgId, planCode) {
       checkPlan(planCode);
-      return move(orgId, (row) =>
-        movePlan(toSubscription(row), { planCode, now: row.now, newId: newId('sub') }),
+      return await move(orgId, (row) =>
+        movePlan(toSubscription(row), { planCode, now: row.readAt, newId: newId('sub') }),
       );
     },
     cancel: (orgId) =>
       move(orgId, (row) => {
-        if (row.subscription_status === 'none') throw invalid('There is no subscription to cancel');
-        return moveToCancelled(toSubscription(row), row.now, row.period_end);
+        if (row.subscriptionStatus === 'none') throw invalid('There is no subscription to cancel');
+        return moveToCancelled(toSubscription(row), row.readAt, row.periodEnd);
       }),
-    async get(orgId) {
-      const rows = await system.query<Row>(`${SELECT} WHERE o.id = $1`, [orgId]);
-      if (rows[0] === undefined) throw orgNotFound();
-      return toView(rows[0], plans);
-    },
-    async list() {
-      return (await system.query<Row>(`${SELECT} ORDER BY o.id`)).map((row) => toView(row, plans));
-    },
-    async resolveId(idOrName) {
-      const rows = await system.query<{ id: string }>(
-        'SELECT id FROM organizations WHERE id = $1 OR name = $1 ORDER BY (id = $1) DESC LIMIT 2',
-        [idOrName],
-      );
-      if (rows[0] === undefined) throw orgNotFound();
-      if (rows.length > 1 && rows[0].id !== idOrName) {
-        throw invalid(`Several organizations are named ${idOrName}: use the id`, 'org');
-      }
-      return rows[0].id;
-    },
+    get: (orgId) => database.tenant(orgId, async (em) => toView(await find(em, orgId), plans)),
+    list: () =>
+      database.allTenants(async (em) => {
+        const rows = await em.findAll(Organization, { orderBy: { id: 'asc' } });
+        return rows.map((row) => toView(row, plans));
+      }),
+    resolveId: (idOrName) =>
+      database.allTenants(async (em) => {
+        if ((await em.count(Organization, { id: idOrName })) > 0) return idOrName;
+        const [named, another] = await em.find(Organization, { name: idOrName }, { limit: 2 });
+        if (named === undefined) throw orgNotFound();
+        if (another !== undefined)
+          throw invalid(`Several organizations are named ${idOrName}: use the id`, 'org');
+        return named.id;
+      }),
   };
 }

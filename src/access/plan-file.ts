@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConfigError } from '../config/index.js';
-import { BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../contract/words.js';
-import type { Bucket } from '../contract/words.js';
+import { CHARGED_BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../contract/words.js';
 import type { PlanCatalogue } from './access.types.js';
 import { DEFAULT_PLANS, toCatalogue } from './plans.js';
 
 const count = z.int().min(1).max(1_000_000_000);
 const limit = z.int().min(-1).max(1_000_000_000);
 const tiers = z.array(z.enum(TIERS));
-const pricedBuckets = BUCKETS.filter(
-  (bucket): bucket is Exclude<Bucket, 'chat_tokens'> => bucket !== 'chat_tokens',
-);
+
+const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>
+  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>);
 
 const AgentLimits = z.strictObject({
   maxAgents: limit.min(0),
@@ -23,12 +22,7 @@ const AgentLimits = z.strictObject({
 
 const PlanSchema = z.strictObject({
   name: z.string().min(1),
-  limits: z.strictObject(
-    Object.fromEntries(pricedBuckets.map((bucket) => [bucket, limit])) as Record<
-      (typeof pricedBuckets)[number],
-      typeof limit
-    >,
-  ),
+  limits: shapeOf(CHARGED_BUCKETS, limit),
   rate: z.strictObject({ rpm: count, burst: count }),
   tiers: z.strictObject({ general: tiers, media: tiers }),
   agents: AgentLimits.nullable(),
@@ -38,9 +32,6 @@ const PlanSchema = z.strictObject({
   bodies: z.strictObject({ heldMb: count }),
   storage: z.strictObject({ maxMb: limit }),
 });
-
-const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>
-  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>);
 
 const PlansSchema = z.strictObject({
   plans: shapeOf(PLAN_CODES, PlanSchema),

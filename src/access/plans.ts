@@ -1,10 +1,11 @@
-import { BUCKETS } from '../contract/words.js';
-import type { Bucket, PlanCode, Tier } from '../contract/words.js';
+import { BUCKET_ROWS } from '../contract/buckets.js';
+import { BUCKETS, LIMITED_KINDS } from '../contract/words.js';
+import type { ChargedBucket, PlanCode, Tier } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
 /** A plan without what follows from its other values. */
 export interface PlanData extends Omit<Plan, 'code' | 'kind' | 'limits'> {
-  limits: Omit<Record<Bucket, number>, 'chat_tokens'>;
+  limits: Record<ChargedBucket, number>;
 }
 
 /** Plans as `PLANS_FILE` spells them (decisions 2). */
@@ -16,16 +17,11 @@ export interface PlansData {
 const ALL_GENERAL: Tier[] = ['basic', 'standard', 'powerful'];
 const ALL_MEDIA: Tier[] = ['fast', 'standard', 'premium'];
 
-const NOTHING: PlanData['limits'] = {
-  credits: 0,
-  image_generations: 0,
-  image_edits: 0,
-  video_seconds: 0,
-  stt_seconds: 0,
-  tts_chars: 0,
-  music_tracks: 0,
-  agent_runs: 0,
-};
+/** What the buckets' rows give to a plan. */
+const limitsOf = (plan: PlanCode): PlanData['limits'] =>
+  Object.fromEntries(
+    BUCKET_ROWS.flatMap(({ name, allowance }) => (allowance === null ? [] : [[name, allowance[plan]]])),
+  ) as PlanData['limits'];
 
 /** Two hundred watchers of a few things each survive three restarts in a minute (beyond 14.6). */
 const STREAMS: PlanData['streams'] = { perMinute: 1200, held: 2000, heldByOrganization: 6000 };
@@ -35,7 +31,7 @@ export const DEFAULT_PLANS: PlansData = {
   plans: {
     free: {
       name: 'Free',
-      limits: { ...NOTHING, credits: 100 },
+      limits: limitsOf('free'),
       rate: { rpm: 30, burst: 30 },
       tiers: { general: ['basic'], media: ['fast'] },
       agents: null,
@@ -47,16 +43,7 @@ export const DEFAULT_PLANS: PlansData = {
     },
     pro_monthly: {
       name: 'Pro Monthly',
-      limits: {
-        credits: 200,
-        image_generations: 150,
-        image_edits: 75,
-        video_seconds: 900,
-        stt_seconds: 3600,
-        tts_chars: 200_000,
-        music_tracks: 20,
-        agent_runs: 100,
-      },
+      limits: limitsOf('pro_monthly'),
       rate: { rpm: 60, burst: 120 },
       tiers: { general: ['basic', 'standard'], media: ['fast', 'standard'] },
       agents: { maxAgents: 5, maxTools: 4, maxIterations: 10, maxKnowledgeFiles: 5, maxKnowledgeFileMb: 10 },
@@ -68,16 +55,7 @@ export const DEFAULT_PLANS: PlansData = {
     },
     business_monthly: {
       name: 'Business Monthly',
-      limits: {
-        credits: 800,
-        image_generations: 600,
-        image_edits: 300,
-        video_seconds: 3600,
-        stt_seconds: 18_000,
-        tts_chars: 800_000,
-        music_tracks: 80,
-        agent_runs: 500,
-      },
+      limits: limitsOf('business_monthly'),
       rate: { rpm: 120, burst: 300 },
       tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
@@ -95,7 +73,7 @@ export const DEFAULT_PLANS: PlansData = {
     },
     cli_pro: {
       name: 'CLI Pro',
-      limits: { ...NOTHING, credits: 2000, agent_runs: -1 },
+      limits: limitsOf('cli_pro'),
       rate: { rpm: 120, burst: 300 },
       tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
@@ -113,7 +91,7 @@ export const DEFAULT_PLANS: PlansData = {
     },
     cli_team: {
       name: 'CLI Team',
-      limits: { ...NOTHING, credits: 10_000, agent_runs: -1 },
+      limits: limitsOf('cli_team'),
       rate: { rpm: 300, burst: 600 },
       tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
@@ -130,15 +108,9 @@ export const DEFAULT_PLANS: PlansData = {
       storage: { maxMb: 10_240 },
     },
   },
-  endpointLimits: {
-    chat: { limit: 30, windowSeconds: 60 },
-    image: { limit: 10, windowSeconds: 60 },
-    image_edit: { limit: 10, windowSeconds: 60 },
-    video: { limit: 5, windowSeconds: 3600 },
-    tts: { limit: 20, windowSeconds: 60 },
-    stt: { limit: 10, windowSeconds: 60 },
-    music: { limit: 10, windowSeconds: 3600 },
-  },
+  endpointLimits: Object.fromEntries(
+    LIMITED_KINDS.map(({ name, window }) => [name, window]),
+  ) as PlanCatalogue['endpointLimits'],
 };
 
 function toPlan(code: PlanCode, data: PlanData): Plan {

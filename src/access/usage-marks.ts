@@ -1,15 +1,8 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../database/index.js';
+import { MARK_USED } from './authenticator.queries.js';
 
 const FLUSH_MS = 10_000;
-
-const MARK = {
-  name: 'penstock_mark_keys_used',
-  // Locked in the order of their ids, as by whoever ends several.
-  text: `
-WITH used AS MATERIALIZED (SELECT id FROM api_keys WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE)
-UPDATE api_keys k SET last_used_at = now() FROM used u WHERE k.id = u.id`,
-};
 
 /** `last_used_at` of keys, written for all of them now and then: a request never waits for it. */
 export function createUsageMarks(options: { sql: Sql; logger: Logger }) {
@@ -23,9 +16,9 @@ export function createUsageMarks(options: { sql: Sql; logger: Logger }) {
     used = new Set();
     if (ids.length === 0) return;
     try {
-      await sql.query(MARK, [ids]);
+      await sql.query(MARK_USED, [ids]);
     } catch (error) {
-      logger.warn({ err: error }, 'could not note when keys were used');
+      logger.warn({ err: error }, 'the times at which keys were used could not be stored');
     }
   };
   return {

@@ -4,17 +4,6 @@ import type { FileSource } from '../files/files.types.js';
 import type { KeyedCall } from '../idempotency/idempotency.types.js';
 import type { CallContext } from '../metering/call-context.js';
 
-/** Tool ids of the contract (contract 4.8); MCP tools are `mcp:<server>/<tool>`. */
-export const AGENT_TOOLS = [
-  'web_search',
-  'web_fetch',
-  'generate_text',
-  'generate_image',
-  'analyze_image',
-  'generate_chart',
-  'create_document',
-] as const;
-
 export const TEMPLATE_CATEGORIES = [
   'research',
   'content',

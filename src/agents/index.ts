@@ -1,15 +1,15 @@
 export { createAgentRetention } from './agent.retention.js';
 export { createAgentService } from './agent.service.js';
 export type * from './agents.types.js';
-export { AGENT_TOOLS, TEMPLATE_CATEGORIES } from './agents.types.js';
+export { TEMPLATE_CATEGORIES } from './agents.types.js';
 export { createModelCaller } from './model/model-caller.js';
 export type { ModelCaller } from './model/model-caller.js';
 export { createRunService } from './runs/run.service.js';
-export type { RunObserver } from './runs/run.observer.js';
+export type { RunObserver } from './runs/run.types.js';
 export { createRunWorker } from './runs/run.worker.js';
 export type { RunWorker, RunWorkerOptions } from './runs/run.worker.js';
 export { installTemplates } from './templates.js';
-export { createTools } from './tools/tools.js';
+export { AGENT_TOOLS, createTools, RULES_OF_TOOLS } from './tools/tools.js';
 export { readMcpFile } from './tools/mcp-file.js';
 export { openToolbox } from './tools/toolbox.js';
 export type { AgentTool, Toolbox } from './tools/tool.types.js';

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.types.js';
 import type { ModelCatalogue } from '../models/models.types.js';
 import type { TemplateCategory } from './agents.types.js';
+import { INSTALL_TEMPLATES } from './agent.queries.js';
 
 interface Template {
   id: string;
@@ -193,21 +194,5 @@ export async function installTemplates(database: Database, models: ModelCatalogu
     memory_enabled: template.memoryEnabled ?? false,
     template_category: template.category,
   }));
-  await database.system.query(
-    `INSERT INTO agents (id, name, description, icon, system_prompt, model, tools, temperature, max_tokens, max_iterations, memory_enabled,
-       is_template, template_category)
-     SELECT t.id, t.name, t.description, t.icon, t.system_prompt, t.model, t.tools, t.temperature, 4000, t.max_iterations,
-       t.memory_enabled, true, t.template_category
-     FROM jsonb_to_recordset($1::jsonb) AS t (id text, name text, description text, icon text, system_prompt text, model text,
-       tools text[], temperature double precision, max_iterations int, memory_enabled boolean, template_category text)
-     ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, icon = excluded.icon,
-       system_prompt = excluded.system_prompt, model = excluded.model, tools = excluded.tools, temperature = excluded.temperature,
-       max_iterations = excluded.max_iterations, memory_enabled = excluded.memory_enabled,
-       template_category = excluded.template_category, updated_at = now()
-     WHERE (agents.name, agents.description, agents.icon, agents.system_prompt, agents.model, agents.tools, agents.temperature,
-       agents.max_iterations, agents.memory_enabled, agents.template_category) IS DISTINCT FROM (excluded.name, excluded.description,
-       excluded.icon, excluded.system_prompt, excluded.model, excluded.tools, excluded.temperature, excluded.max_iterations,
-       excluded.memory_enabled, excluded.template_category)`,
-    [JSON.stringify(rows)],
-  );
+  await database.system.query(INSTALL_TEMPLATES, [JSON.stringify(rows)]);
 }

@@ -7,6 +7,7 @@ import {
   installTemplates,
   openToolbox,
 } from '../agents/index.js';
+import { createUpstreams } from '../generation/index.js';
 import type { KnowledgeService, MemoryService, RunWorkerOptions } from '../agents/index.js';
 import type { Egress } from '../egress/index.js';
 import type { InputFetcher } from '../files/index.js';
@@ -43,7 +44,7 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
   const work = createAgentWork();
   closers.add('the threads of tools', () => work.close());
   const { imaging } = foundation;
-  const shared = {
+  const parts = {
     search,
     egress,
     inputs,
@@ -51,12 +52,11 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
     knowledge,
     imaging,
     models,
-    providers,
+    upstreams: createUpstreams({ models, providers, logger }),
     caller,
     work,
-    logger,
   };
-  const toolbox = await openToolbox({ tools: createTools(shared), servers: foundation.mcpServers, logger });
+  const toolbox = await openToolbox({ tools: createTools(parts), servers: foundation.mcpServers, logger });
   closers.add('the tools of agents', () => toolbox.close());
   const knownTools = () => toolbox.ids();
   const agents = createAgentService({ database, models, knowledge, memory, knownTools });

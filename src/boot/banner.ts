@@ -2,7 +2,7 @@ import { signInUrl } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import type { RunningPenstock } from './start.js';
 
-/** What a person at a terminal is told: where to go, and once, at the first start, how to get in: a link and a key. */
+/** The text for the person at the terminal: the addresses, and at the first start also a key and a link to sign in. */
 export function bannerOf(config: Config, running: Pick<RunningPenstock, 'url' | 'demo'>): string {
   const { url, demo } = running;
   const lines = ['', `Penstock is running at ${url}`, ''];
@@ -20,11 +20,11 @@ export function bannerOf(config: Config, running: Pick<RunningPenstock, 'url' | 
 
 function demoLines(url: string, { key, linkToken }: NonNullable<RunningPenstock['demo']>): string[] {
   return [
-    '  An organisation "Demo" on the Business plan was made. Its key, with all scopes, is shown this once:',
+    '  The organisation "Demo" (Business plan) was created. This is its API key with all scopes. It is shown only now:',
     '',
     `    ${key}`,
     '',
-    "  So is its owner's link to the dashboard (it works once, for a week: choose a password there):",
+    "  This is the owner's link to the dashboard. It works once, within a week. Choose a password there:",
     '',
     `    ${signInUrl(url, linkToken)}`,
     '',

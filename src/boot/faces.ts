@@ -1,5 +1,5 @@
-import type { GraphQLError } from 'graphql';
-import { createRestHandler, printApi } from '../../rest-compat/index.js';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
+import { contractFace, conventionsFace, createRestHandlers, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
   createDocuments,
@@ -26,6 +26,7 @@ import { notFound } from '../contract/errors.js';
 import { createIdempotency } from '../idempotency/index.js';
 import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
+import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
 import { Turns } from '../collections/turns.js';
 import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
@@ -91,28 +92,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const stream = createOperationStream(streaming);
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
-  const rest = createRestHandler({
-    schema,
-    edge,
-    context: (call, extra) => ({ ...contextOf(call), ...extra }),
-    knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
-    spoolFolder: foundation.files.spoolFolder,
-    guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
-    takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
-    completeChat: (call, body) => services.chat.complete(call, body),
-    joinRun: (call, runId) =>
-      services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
-    readFile: async (call, url) => {
-      const file = await services.files.resolveOwn(call.principal.orgId, url);
-      if (file === null) throw notFound();
-      return await services.files.read(call.principal.orgId, file.id);
-    },
-    holdStream: ({ principal }) => services.streams.hold(principal),
-    onRoute(request, pattern) {
-      observed(request).pattern = pattern;
-    },
-    openapi: printApi(schema, knownUrl(config)),
-  });
+  const rest = openRest(options, { schema, edge, contextOf });
   const ws = openWebSocket({ ...options, ...strangers, budget, engine, shared });
   return {
     api: {
@@ -124,6 +104,46 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
     },
     ws,
   };
+}
+
+interface RestParts {
+  schema: GraphQLSchema;
+  edge: HttpEdge;
+  contextOf(call: CallContext): GraphqlContext;
+}
+
+const FACES = [contractFace, conventionsFace];
+
+/** /api/v1 and /v1. */
+function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
+  const { config } = foundation;
+  return createRestHandlers(
+    {
+      schema,
+      edge,
+      context: (call, extra) => ({ ...contextOf(call), ...extra }),
+      knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
+      spoolFolder: foundation.files.spoolFolder,
+      guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+      takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
+      completeChat: (call, body) => services.chat.complete(call, body),
+      joinRun: (call, runId) =>
+        services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
+      readFile: async (call, url) => {
+        const file = await services.files.resolveOwn(call.principal.orgId, url);
+        if (file === null) throw notFound();
+        return await services.files.read(call.principal.orgId, file.id);
+      },
+      holdStream: ({ principal }) => services.streams.hold(principal),
+      onRoute(request, pattern) {
+        observed(request).pattern = pattern;
+      },
+      openapi: Object.fromEntries(FACES.map((face) => [face.path, printApi(schema, face, knownUrl(config))])),
+      fullModelId: (name) => services.models.fullId(name),
+      publicUrl: withoutEnding(config.http.publicUrl, '/'),
+    },
+    FACES,
+  );
 }
 
 /** Nobody who was not told an address knows by which name callers reach it: then the description says what is relative to its own. */

@@ -6,9 +6,15 @@ import {
   type LivePlanCatalogue,
 } from '../access/index.js';
 import { createAudio, type Audio } from '../audio/index.js';
-import { readMcpFile } from '../agents/index.js';
+import { readMcpFile, RULES_OF_TOOLS } from '../agents/index.js';
 import type { Config } from '../config/index.js';
-import { createDatabase, openInstallation, type Database, type Installation } from '../database/index.js';
+import {
+  createDatabase,
+  noteKafka,
+  openInstallation,
+  type Database,
+  type Installation,
+} from '../database/index.js';
 import {
   createInProcessBus,
   createKafkaBus,
@@ -22,14 +28,9 @@ import { createImaging, type Imaging } from '../imaging/index.js';
 import { newId } from '../contract/ids.js';
 import { createMetering, type Metering } from '../metering/index.js';
 import { createModelCatalogue, type ModelCatalogue } from '../models/index.js';
-import {
-  createProviderRegistry,
-  createSandboxImage,
-  createSandboxVideo,
-  createTokenizer,
-  type ProviderRegistry,
-  type Tokenizer,
-} from '../providers/index.js';
+import { createProviderRegistry, type ProviderRegistry } from '../providers/index.js';
+import { createSandbox } from '../sandbox/index.js';
+import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
 import { TOOLS } from '../contract/words.js';
 import { createVideo, type Video } from '../video/index.js';
 import type { Closers } from './closers.js';
@@ -102,7 +103,7 @@ export async function openFoundation(options: Omit<Opening, 'telemetry'>): Promi
   const access = openAccess({ config, logger, closers, telemetry, database, plans });
   const traces = telemetry.tracer === null ? null : createTraceLookup(database);
   watchDatabase(telemetry.metrics, database, TOOLS);
-  if (config.kafka) await database.system.query('UPDATE installation SET kafka = true WHERE NOT kafka');
+  if (config.kafka) await noteKafka(database);
   const bus = openBus({ config, logger, closers, telemetry, database });
   const opened = { config, logger, database, installation, plans, files, bus, telemetry, traces };
   return { ...opened, ...models, ...access, mcpServers };
@@ -118,14 +119,13 @@ async function openModels({ config, logger, closers, telemetry }: Opening) {
   const video = createVideo({ portable: !config.nativeCodecs });
   closers.add('the video processes', () => video.close());
   const tokenizer = createTokenizer();
+  const { nativeCodecs } = config;
+  const sandbox = createSandbox({ tokenizer, imaging, egress, nativeCodecs, toolRules: RULES_OF_TOOLS });
+  closers.add("the sandbox's processes", () => sandbox.close());
   const registry = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
-    tokenizer,
-    imaging,
-    sandboxImage: createSandboxImage(imaging),
-    sandboxVideo: createSandboxVideo({ imaging, video }),
-    audio,
+    sandbox,
     egress,
     publicUrl: config.http.publicUrl,
     logger,

@@ -21,14 +21,14 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
   const stop = (signal: NodeJS.Signals) => {
     if (stoppingSince !== null) {
       if (performance.now() - stoppingSince < SAME_WISH_MS) return;
-      logger.warn({ signal }, 'asked to stop again: ending now');
+      logger.warn({ signal }, 'second stop signal: the process ends now');
       end(FORCED);
       return;
     }
     stoppingSince = performance.now();
     logger.info({ signal }, 'stopping');
     setTimeout(() => {
-      logger.error('the stop took too long: ending now');
+      logger.error('the stop took too long: the process ends now');
       end(FORCED);
     }, STOP_TIMEOUT_MS).unref();
     started
@@ -44,7 +44,7 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
   process.on('SIGHUP', () => {
     started
       .then((running) => running.reload())
-      .catch((error: unknown) => logger.error({ err: error }, 'the configuration was not read again'));
+      .catch((error: unknown) => logger.error({ err: error }, 'the configuration could not be read again'));
   });
   // The last line: nothing should reach it, and what does must not end the service (trust 3).
   process.on('unhandledRejection', (error) => logger.error({ err: error }, 'unhandled rejection'));
@@ -54,11 +54,11 @@ function handleSignals(logger: Logger, started: Promise<RunningPenstock>): void 
 function explain(error: unknown, config: Config): string | null {
   if (!(error instanceof Error)) return null;
   if ('code' in error && error.code === 'EADDRINUSE') {
-    return `Port ${config.http.port} on ${config.http.host} is taken by another process. Set PORT to a free one.`;
+    return `Port ${config.http.port} on ${config.http.host} is used by another process. Set PORT to a free port.`;
   }
   const { syscall, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
   if (syscall === 'listen' || (syscall === 'getaddrinfo' && hostname === config.http.host)) {
-    return `Cannot listen on port ${config.http.port} of ${config.http.host}: ${error.message}. Set PORT and HOST to what this machine has.`;
+    return `Cannot listen on port ${config.http.port} of ${config.http.host}: ${error.message}. Set HOST to an address of this machine and PORT to a free port.`;
   }
   const known = ['ConfigError', 'ProvidersFileError', 'FileStoreError', 'ApiError'];
   if (known.includes(error.name)) return error.message;

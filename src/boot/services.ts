@@ -11,6 +11,7 @@ import {
   createChatService,
   createEmbeddingService,
   createGenerationService,
+  createJobKinds,
   jobHandlersOf,
 } from '../generation/index.js';
 import {
@@ -29,7 +30,6 @@ import { openAgents, type Agents } from './agents.js';
 import { createKnowledgeService, createMemoryService } from '../agents/index.js';
 import type { Closers } from './closers.js';
 import type { Foundation } from './foundation.js';
-import { generationKinds } from './kinds.js';
 
 /** The services of a process, and what its worker runs. */
 export interface Composition {
@@ -54,7 +54,7 @@ export async function compose(
   const storage = createStorage(database);
   const { egress, inputs, search } = openOutside(foundation, closers);
   const { jobs, hub } = await openJobs(foundation, closers);
-  const kinds = generationKinds(foundation, inputs);
+  const kinds = createJobKinds({ ...foundation, files, inputs });
   const { providers, tokenizer } = foundation;
   const shared = { config, logger, models, providers, metering, files, inputs, tokenizer };
   const knowledge = createKnowledgeService({ database, files });
@@ -80,11 +80,11 @@ export async function compose(
     models,
     jobs,
     jobEvents: hub,
-    chat: createChatService({ ...shared, search }),
+    chat: createChatService({ ...shared, search, documents: knowledge }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
-  const handlers = jobHandlersOf(kinds, models);
+  const handlers = jobHandlersOf(kinds, { models, providers });
   return { services, handlers, hub, endPolls: () => jobs.drain(), agents, egress, secrets };
 }
 
@@ -109,7 +109,7 @@ async function openJobs({ database, bus, files, logger }: Foundation, closers: C
   const jobs = createJobService({ database, files: files.service, logger });
   closers.add('the job service', () => jobs.close());
   const { hints } = database;
-  const positions = { lookup: createJobLookup(database), moving: createMovingJobs(database) };
+  const positions = { positions: createJobLookup(database), moving: createMovingJobs(database) };
   const hub = await createJobHub({ jobs, hints, bus, ...positions, now: createJobClock(database), logger });
   closers.add('the subscription hub', () => hub.close());
   return { jobs, hub };

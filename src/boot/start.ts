@@ -104,7 +104,9 @@ async function run({ config, logger, closers, server }: Starting): Promise<Runni
 
 /** What the first call would otherwise wait for. It listens already: nothing waits for this. */
 function warmUp({ metering, tokenizer, logger }: Foundation): void {
-  metering.connect().catch((error: unknown) => logger.warn({ err: error }, 'nothing can be charged yet'));
+  metering
+    .connect()
+    .catch((error: unknown) => logger.warn({ err: error }, 'metering has no connection to the database yet'));
   tokenizer.load().catch((error: unknown) => logger.error({ err: error }, 'the tokenizer does not load'));
 }
 
@@ -215,7 +217,7 @@ async function reload({ database, plans, providers, logger }: Foundation): Promi
       await read();
       logger.info(`${name} was read again`);
     } catch (error) {
-      logger.error({ err: error }, `${name} has a fault: the old one stays in force`);
+      logger.error({ err: error }, `${name} has an error; the previous version stays in force`);
     }
   }
 }

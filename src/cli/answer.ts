@@ -4,7 +4,7 @@ import type { Amounts } from '../contract/words.js';
 /** What cannot be written is a fault, told in a sentence; whoever reads no further (`| head`) has what they wanted. */
 function failWriting({ code, message }: NodeJS.ErrnoException): void {
   if (code === 'EPIPE') return;
-  process.stderr.write(`error: the answer could not be written: ${message}\n`);
+  process.stderr.write(`error: the result could not be written: ${message}\n`);
   process.exitCode = 1;
 }
 

@@ -8,14 +8,10 @@ import type { Database } from '../database/index.js';
 import { createKafkaClient, disconnect } from '../events/index.js';
 import { openFiles } from '../files/index.js';
 import { createModelCatalogue } from '../models/index.js';
-import {
-  askUpstream,
-  createProviderRegistry,
-  createTokenizer,
-  readProvidersFile,
-} from '../providers/index.js';
+import { askUpstream, createProviderRegistry, readProvidersFile } from '../providers/index.js';
 import type { UpstreamSettings } from '../providers/index.js';
 import { createCliLogger } from './session.js';
+import { LOOK } from './doctor.queries.js';
 
 /** What was looked at, and what was found. */
 export interface Check {
@@ -43,14 +39,12 @@ async function check(name: string, look: () => Promise<string>): Promise<Check> 
 }
 
 async function lookAtDatabase(database: Database): Promise<string> {
-  const rows = await database.system.query<{ version: string; organizations: number }>(
-    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`,
-  );
+  const rows = await database.system.query<{ version: string; organizations: number }>(LOOK);
   return `PostgreSQL ${rows[0]?.version}, ${rows[0]?.organizations} organizations`;
 }
 
 async function lookAtKafka(config: Config, logger: Logger): Promise<string> {
-  if (config.kafka === null) return 'not configured: events stay in PostgreSQL';
+  if (config.kafka === null) return 'not configured; events stay in PostgreSQL';
   const admin = createKafkaClient(config.kafka, logger).admin();
   try {
     await admin.connect();
@@ -69,22 +63,21 @@ async function lookAtUpstream(upstream: UpstreamSettings): Promise<string> {
   const address = `${origin}${pathname === '/' ? '' : pathname}`;
   const signal = AbortSignal.timeout(ANSWER_MS);
   const answer = await askUpstream(upstream, signal).catch((error: unknown) => {
-    const reason = signal.aborted ? `nothing came for ${ANSWER_MS / 1000} s` : reasonOf(error);
+    const reason = signal.aborted ? `no answer within ${ANSWER_MS / 1000} s` : reasonOf(error);
     throw new Error(`${address} does not answer: ${reason}`, { cause: error });
   });
-  if (answer === null) return `${address} was not asked: its requests are signed`;
+  if (answer === null) return `${address} was not checked: its requests need a signature`;
   const { asked, status, refusesKey } = answer;
-  if (refusesKey) throw new Error(`${address} refuses the key (${status})`);
+  if (refusesKey) throw new Error(`${address} rejects the key (${status})`);
   return status < 300
     ? `${address} answers`
-    : `${address} answers (${status} to ${asked}, which tells nothing of the key)`;
+    : `${address} answers (${status} to ${asked}; that does not show whether the key is valid)`;
 }
 
 async function lookAtModels(config: Config, logger: Logger): Promise<string> {
   const providers = await createProviderRegistry({
     file: config.providersFile,
     env: config.variables,
-    tokenizer: createTokenizer(),
     logger,
   });
   try {

@@ -14,7 +14,7 @@ interface CreateOptions {
 
 /** `key create|revoke|list`; the full key is shown once, by `create` (contract 2.16). */
 export function addKeyCommands(program: Command): void {
-  const key = program.command('key').description('API keys');
+  const key = program.command('key').description('API keys.');
   key
     .command('create')
     .requiredOption('--org <id or name>')
@@ -33,7 +33,7 @@ export function addKeyCommands(program: Command): void {
     });
   key
     .command('revoke')
-    .description('at once, and for ever')
+    .description('Revokes a key at once and for ever.')
     .requiredOption('--id <key id>')
     .action(async ({ id }: { id: string }) => {
       const withSession = await session();
@@ -42,7 +42,10 @@ export function addKeyCommands(program: Command): void {
   key
     .command('list')
     .requiredOption('--org <id or name>')
-    .option('--created-by <address>', "only one maker's, also of who has left; or: command line")
+    .option(
+      '--created-by <address>',
+      'only keys that this person created (an e-mail address), or: command line',
+    )
     .action(async ({ org, createdBy }: { org: string; createdBy?: string }) => {
       const withSession = await session();
       print(

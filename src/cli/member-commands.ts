@@ -20,7 +20,7 @@ interface Which {
 
 /** `member add|remove|role|list` (decisions 6): answers `{userId, email, role, previousRole?}`; `member link`: `{email, url, expiresAt}`. */
 export function addMemberCommands(program: Command): void {
-  const member = program.command('member').description('people in an organization');
+  const member = program.command('member').description('People in an organization.');
   member
     .command('add')
     .requiredOption('--org <id or name>')
@@ -77,7 +77,9 @@ export function addMemberCommands(program: Command): void {
 function addLinkCommand(member: Command): void {
   member
     .command('link')
-    .description('a one-time link by which a person chooses a password; earlier ones end')
+    .description(
+      'Creates a one-time link with which a person chooses a password. Earlier links stop working.',
+    )
     .requiredOption('--email <address>')
     .action(async ({ email }: { email: string }) => {
       const [withSession, { signInUrl }, { publicUrlOf }] = await Promise.all([

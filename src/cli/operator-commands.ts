@@ -27,15 +27,15 @@ async function allUsage(
 
 /** `dead-letters list|replay`; its module is loaded when it is asked for. */
 export function addDeadLetterCommands(program: Command): void {
-  const letters = program.command('dead-letters').description('events that a consumer could not take');
+  const letters = program.command('dead-letters').description('Events that a consumer could not process.');
   letters.command('list').action(async () => {
     const { listLetters } = await import('./dead-letters.js');
     await listLetters();
   });
   letters
     .command('replay')
-    .description('sends them again: all of them, or one')
-    .option('--id <id>', 'as `list` shows it', parseLetterId)
+    .description('Sends dead letters again: all of them, or one.')
+    .option('--id <id>', 'the id that `list` shows', parseLetterId)
     .action(async (options: { id?: string }) => {
       const { replayLetters } = await import('./dead-letters.js');
       await replayLetters(options);
@@ -46,7 +46,7 @@ export function addDeadLetterCommands(program: Command): void {
 export function addOperatorCommands(program: Command): void {
   program
     .command('usage')
-    .description("an organization's ledger")
+    .description('Lists the metered operations of an organization.')
     .requiredOption('--org <id or name>')
     .option('--since <time>', 'ISO 8601', parseTime)
     .action(async ({ org, since }: { org: string; since?: Date }) => {
@@ -60,23 +60,23 @@ export function addOperatorCommands(program: Command): void {
     });
   program
     .command('migrate')
-    .description("brings the database to this version's tables")
+    .description('Migrates the database to this version.')
     .action(async () => {
       const { runMigrations } = await import('./maintenance.js');
       print(await runMigrations());
     });
   program
     .command('topics')
-    .description('Kafka topics')
+    .description('Kafka topics.')
     .command('create')
-    .description('makes the topics that do not exist yet')
+    .description('Creates the topics that do not exist yet.')
     .action(async () => {
       const { makeTopics } = await import('./maintenance.js');
       print(await makeTopics());
     });
   program
     .command('doctor')
-    .description('checks database, Kafka, providers and files')
+    .description('Checks the database, Kafka, the providers and the files.')
     .action(async () => {
       const { examine } = await import('./doctor.js');
       const report = await examine();

@@ -7,7 +7,7 @@ const session = async () => (await import('./session.js')).withSession;
 
 /** `org create|plan|cancel|show|list|top-up` (decisions 10). */
 export function addOrgCommands(program: Command): void {
-  const org = program.command('org').description('organizations and their plans');
+  const org = program.command('org').description('Organizations and their plans.');
   org
     .command('create')
     .requiredOption('--name <name>')
@@ -18,7 +18,7 @@ export function addOrgCommands(program: Command): void {
     });
   org
     .command('plan')
-    .description('changes the plan at once')
+    .description('Changes the plan at once.')
     .requiredOption('--org <id or name>')
     .requiredOption('--plan <code>', 'plan code', parsePlan)
     .action(async ({ org: which, plan }: { org: string; plan: PlanCode }) => {
@@ -32,7 +32,7 @@ export function addOrgCommands(program: Command): void {
   addSubscriptionCommands(org);
   org
     .command('top-up')
-    .description('adds units that last until used')
+    .description('Adds units that do not expire.')
     .requiredOption('--org <id or name>')
     .requiredOption('--bucket <name>', 'quota bucket', parseBucket)
     .requiredOption('--amount <number>', 'units', parsePositiveAmount)
@@ -48,8 +48,8 @@ export function addOrgCommands(program: Command): void {
 
 function addSubscriptionCommands(org: Command): void {
   for (const [name, description] of [
-    ['cancel', 'ends the subscription at the end of its period'],
-    ['show', 'one organization'],
+    ['cancel', 'Cancels the subscription at the end of its period.'],
+    ['show', 'Shows one organization.'],
   ] as const) {
     org
       .command(name)
@@ -73,7 +73,7 @@ function addSubscriptionCommands(org: Command): void {
   }
   org
     .command('list')
-    .description('all organizations')
+    .description('Lists all organizations.')
     .action(async () => {
       const withSession = await session();
       print(await withSession(async ({ organizations }) => ({ orgs: await organizations.list() })));
@@ -84,9 +84,9 @@ function addSubscriptionCommands(org: Command): void {
 export function addQuotaCommands(program: Command): void {
   program
     .command('quota')
-    .description('what an organization has used')
+    .description('What an organization has used.')
     .command('set')
-    .description('sets what is used of a bucket in this period')
+    .description('Sets the used amount of a bucket in this period.')
     .requiredOption('--org <id or name>')
     .requiredOption('--bucket <name>', 'quota bucket', parseBucket)
     .requiredOption('--used <number>', 'units', parseAmount)

@@ -7,7 +7,9 @@ import { addOrgCommands, addQuotaCommands } from './org-commands.js';
 
 function createProgram(): Command {
   const program = new Command('penstock')
-    .description('Operates a Penstock installation: answers JSON, errors on standard error')
+    .description(
+      'Operates a Penstock installation. Results are JSON on standard output, errors go to standard error.',
+    )
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text) });
   addOrgCommands(program);

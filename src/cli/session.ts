@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import {
+  accessEntities,
   createKeyService,
   createMemberService,
   createOrganizationService,
@@ -16,8 +17,8 @@ import type {
 } from '../access/index.js';
 import { loadConfig } from '../config/index.js';
 import type { Config } from '../config/index.js';
-import { createSystemDatabase } from '../database/index.js';
-import type { SystemDatabase } from '../database/index.js';
+import { createDatabase } from '../database/index.js';
+import type { Database } from '../database/index.js';
 import { createStorage } from '../files/index.js';
 import type { Storage } from '../files/index.js';
 import { newId } from '../contract/ids.js';
@@ -28,7 +29,7 @@ import type { Metering } from '../metering/index.js';
 export interface Session {
   config: Config;
   logger: Logger;
-  database: SystemDatabase;
+  database: Database;
   plans: PlanCatalogue;
   organizations: OrganizationService;
   keys: KeyService;
@@ -46,7 +47,7 @@ const neverRefreshed = (): never => {
   throw new Error('The command line serves no calls');
 };
 
-function createServices(database: SystemDatabase, plans: PlanCatalogue, logger: Logger) {
+function createServices(database: Database, plans: PlanCatalogue, logger: Logger) {
   return {
     organizations: createOrganizationService({ database, plans }),
     keys: createKeyService({ database }),
@@ -69,7 +70,7 @@ export async function withSession<T>(work: (session: Session) => Promise<T>): Pr
   const config = loadConfig();
   const plans = await createPlanCatalogue(config.plansFile);
   const logger = createCliLogger();
-  const database = await createSystemDatabase({ config, logger });
+  const database = await createDatabase({ config, logger, entities: accessEntities });
   try {
     const services = createServices(database, plans, logger);
     try {

@@ -1,64 +1,69 @@
-/** The contract's words, in one place: names of buckets, scopes, tools, tiers and plans (contract 2.14, 2.16, 2.10, 8.4). */
+/**
+ * The contract's words, in one place: names of scopes, tools, tiers and plans (contract 2.10, 2.14, 8.4). What is known of kinds of generation
+ * stands in their descriptors, what is known of buckets in `buckets.ts`.
+ */
+import type { KindDescriptor } from '../generation/kind.types.js';
+import { KINDS } from '../generation/kinds.js';
+import type { Bucket } from './buckets.js';
 
-/** Quota buckets in the order in which amounts are stored (`bigint[]` columns with one element each, 1-based in SQL; `penstock_bucket_names()` has the same). */
-export const BUCKETS = [
-  'credits',
-  'chat_tokens',
-  'image_generations',
-  'image_edits',
-  'video_seconds',
-  'stt_seconds',
-  'tts_chars',
-  'music_tracks',
-  'agent_runs',
-] as const;
-export type Bucket = (typeof BUCKETS)[number];
+export { BUCKETS, CHARGED_BUCKETS } from './buckets.js';
+export type { Bucket, ChargedBucket } from './buckets.js';
 
-export const SCOPES = [
-  'chat',
-  'image',
-  'image_edit',
-  'video',
-  'music',
-  'tts',
-  'stt',
-  'usage',
-  'jobs',
-  'agents',
-  'webhooks',
-] as const;
+export { KINDS };
+export type { KindDescriptor };
+type Kind = (typeof KINDS)[number];
+
+/** Types of models: the names of all kinds of generation. */
+export type ModelType = Kind['name'];
+export const MODEL_TYPES: readonly ModelType[] = KINDS.map(({ name }) => name);
+
+/** A kind's descriptor by its name. */
+export const KIND = Object.fromEntries(KINDS.map((kind) => [kind.name, kind])) as {
+  readonly [Name in ModelType]: Extract<Kind, { name: Name }>;
+};
+
+/** Kinds whose work is a job (contract 2.10). */
+export type JobKind = Exclude<Kind, { job: null }>;
+export type Tool = JobKind['name'];
+export const JOB_KINDS: readonly JobKind[] = KINDS.filter((kind): kind is JobKind => kind.job !== null);
+export const TOOLS: readonly Tool[] = JOB_KINDS.map(({ name }) => name);
+
+/** Endpoints that have a sliding window of their own (contract 8.1). Embeddings, agents … count only against the key's. */
+export type LimitedKind = Exclude<Kind, { window: null }>;
+export type LimitedEndpoint = LimitedKind['name'];
+export const LIMITED_KINDS: readonly LimitedKind[] = KINDS.filter(
+  (kind): kind is LimitedKind => kind.window !== null,
+);
+export const LIMITED_ENDPOINTS: readonly LimitedEndpoint[] = LIMITED_KINDS.map(({ name }) => name);
+
+/** The window that calls of a kind count against besides the key's. */
+export const endpointOf = (type: ModelType): LimitedEndpoint | undefined =>
+  LIMITED_ENDPOINTS.find((name) => name === type);
+
+/** Scopes of keys (contract 2.14): one for each kind with a window, and those of all else. */
+export const SCOPES = [...LIMITED_ENDPOINTS, 'usage', 'jobs', 'agents', 'webhooks'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Roles of people in an organisation, strongest first (decisions 5). */
 export const MEMBER_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** Kinds of generation job (contract 2.10). */
-export const TOOLS = ['image', 'image_edit', 'video', 'music', 'tts', 'stt'] as const;
-export type Tool = (typeof TOOLS)[number];
-
 export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
-
-/** Endpoints that have a sliding window of their own (contract 8.1). Embeddings, agents … count only against the key's. */
-export const LIMITED_ENDPOINTS = ['chat', 'image', 'image_edit', 'video', 'tts', 'stt', 'music'] as const;
-export type LimitedEndpoint = (typeof LIMITED_ENDPOINTS)[number];
-
-export const MODEL_TYPES = [
-  'chat',
-  'embedding',
-  'image',
-  'image_edit',
-  'video',
-  'music',
-  'tts',
-  'stt',
-] as const;
-export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** `basic|standard|powerful` for chat, embeddings, image, video, music; `fast|standard|premium` for speech, transcription, edits. */
 export const TIERS = ['basic', 'standard', 'powerful', 'fast', 'premium'] as const;
 export type Tier = (typeof TIERS)[number];
+
+export type TierFamily = 'general' | 'media';
+/** The tiers of each family, the cheapest first, and the multipliers that their models may have (contract 8.4), as written. */
+export const TIER_RANGES: Readonly<Record<TierFamily, Partial<Record<Tier, readonly [number, number]>>>> = {
+  general: { basic: [1, 1], standard: [1.5, 2], powerful: [2, 3] },
+  media: { fast: [1, 1], standard: [1.25, 1.25], premium: [1.5, 1.5] },
+};
+
+/** The tiers of a type of model, the cheapest first. */
+export const tiersOf = (type: ModelType): Tier[] => Object.keys(TIER_RANGES[KIND[type].tiers]) as Tier[];
 
 export const PLAN_CODES = ['free', 'pro_monthly', 'business_monthly', 'cli_pro', 'cli_team'] as const;
 export type PlanCode = (typeof PLAN_CODES)[number];
@@ -77,3 +82,7 @@ export interface ClientInfo {
   /** Only while traces are exported: the span that the call belongs to (W3C Trace Context). */
   traceparent?: string;
 }
+
+/** Forms of a call for text at /v1 (beyond 11.6 to 11.8). */
+export const DIALECTS = ['chat', 'completions', 'responses', 'messages'] as const;
+export type Dialect = (typeof DIALECTS)[number];

@@ -26,13 +26,13 @@ export interface DedicatedSql extends Sql {
    * A statement, and `then` in the same transaction and round trip. `rows` are the first one's, told before the second has run: they hold
    * only once `committed` resolves, and not at all where it rejects.
    */
-  early<Row>(statement: Statement, values: SqlValue[], then: string): EarlyRows<Row>;
+  early<Row>(statement: Statement, values: SqlValue[], then: string): EarlyResults<Row>;
   /** Resolves once there is a connection: what is sent then was decided then, not when it began to be waited for. @throws ApiError unavailable */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface EarlyRows<Row> {
+export interface EarlyResults<Row> {
   rows: Promise<Row[]>;
   committed: Promise<void>;
 }
@@ -70,6 +70,3 @@ export interface Database {
   healthy(): Promise<boolean>;
   close(): Promise<void>;
 }
-
-/** The database without its entities: what the command line uses, so that it need not load an ORM. */
-export type SystemDatabase = Omit<Database, 'orm' | 'tenant' | 'allTenants'>;

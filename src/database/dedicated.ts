@@ -1,9 +1,9 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { DedicatedSql, SqlValue, Statement } from './database.types.js';
-import { queryWithEarlyRows } from './early-results.js';
+import { queryWithEarlyResults } from './early-results.js';
 import { isConnectionFault, unavailable } from './faults.js';
-import { clientOptions, FORGETTABLE_MS, patiently, PING } from './pool.js';
+import { clientOptions, FORGETTABLE_MS, retryUntilAvailable, PING } from './pool.js';
 import type { Losses, Server, Settings } from './pool.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { queryText } from './text-query.js';
@@ -29,7 +29,8 @@ class Holder {
   constructor(private readonly options: DedicatedOptions) {}
 
   connected(): Promise<pg.Client> {
-    if (this.#current === null) return this.#hold(patiently(this.options.server, () => this.#open()));
+    if (this.#current === null)
+      return this.#hold(retryUntilAvailable(this.options.server, () => this.#open()));
     return this.#held !== null && this.#isForgettable()
       ? this.#hold(this.#renewed(this.#held))
       : this.#current;
@@ -78,7 +79,7 @@ class Holder {
   #renewed(last: pg.Client): Promise<pg.Client> {
     const { server, losses } = this.options;
     let isAsked = false;
-    return patiently(server, async () => {
+    return retryUntilAvailable(server, async () => {
       if (isAsked) return this.#open();
       isAsked = true;
       try {
@@ -143,7 +144,7 @@ export function createDedicated(options: DedicatedOptions): DedicatedSql {
     early<Row>(statement: Statement, values: SqlValue[], then: string) {
       const { promise: rows, resolve, reject } = Promise.withResolvers<Row[]>();
       const committed = holder.use((client) =>
-        queryWithEarlyRows(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
+        queryWithEarlyResults(client, { ...statement, values, then }, (early) => resolve(early as Row[])),
       );
       committed.catch(reject);
       return { rows, committed };

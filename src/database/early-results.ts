@@ -22,7 +22,7 @@ export interface EarlyStatement extends Statement {
 }
 
 class EarlyQuery extends pg.Query {
-  private isTold = false;
+  private hasDelivered = false;
 
   constructor(
     private readonly statement: EarlyStatement,
@@ -44,12 +44,12 @@ class EarlyQuery extends pg.Query {
   }
 
   handleDataRow(message: unknown): void {
-    if (!this.isTold) queryInternals.handleDataRow.call(this, message);
+    if (!this.hasDelivered) queryInternals.handleDataRow.call(this, message);
   }
 
   handleCommandComplete(message: unknown, connection: Wire): void {
-    if (this.isTold) return;
-    this.isTold = true;
+    if (this.hasDelivered) return;
+    this.hasDelivered = true;
     queryInternals.handleCommandComplete.call(this, message, connection);
     const { _canceledDueToError: fault, _result: result } = this as unknown as {
       _canceledDueToError: unknown;
@@ -64,7 +64,7 @@ class EarlyQuery extends pg.Query {
 const LOST_AFTER_MS = STATEMENT_TIMEOUT_MS + 5_000;
 
 /** Resolves once both statements are committed. */
-export async function queryWithEarlyRows(
+export async function queryWithEarlyResults(
   client: pg.Client,
   statement: EarlyStatement,
   onRows: (rows: unknown[]) => void,

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
-import type { CompiledQuery as Compiled, ControlledTransaction } from 'kysely';
+import { CompiledQuery } from 'kysely';
+import type { ControlledTransaction } from 'kysely';
 import type { Sql } from './database.types.js';
 
 /**
@@ -12,11 +13,9 @@ export function sqlOf(em: EntityManager): Sql {
     throw new Error('An entity manager has statements inside of a transaction only');
   return {
     async query<Row>(statement: Parameters<Sql['query']>[0], values: Parameters<Sql['query']>[1] = []) {
-      // Loaded here, so that the command line need not load it.
-      const { CompiledQuery } = await import('kysely');
       const text = typeof statement === 'string' ? statement : statement.text;
-      return (await transaction.executeQuery<Row>(CompiledQuery.raw(text, [...values]) as Compiled<Row>))
-        .rows;
+      const { rows } = await transaction.executeQuery(CompiledQuery.raw(text, [...values]));
+      return rows as Row[];
     },
   };
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors.js';
 
 /** How long a call waits for PostgreSQL before it is refused (decisions 9). */
-export const PATIENCE_MS = 5000;
+export const UNAVAILABLE_AFTER_MS = 5000;
 
 const SYSTEM_CODES = new Set([
   'ECONNREFUSED',

@@ -4,30 +4,25 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/index.js';
 import { ApiError } from '../contract/errors.js';
 import { SYSTEM_ROLE, TENANT_ROLE } from './roles.js';
-import type { Database, Sql, SystemDatabase } from './database.types.js';
+import type { Database, Sql } from './database.types.js';
 import { createDedicated } from './dedicated.js';
 import { useEmbeddedPostgres } from './embedded/index.js';
 import type { EmbeddedPostgres } from './embedded/index.js';
 import { createHints } from './hints.js';
+import { InstallationEntity } from './installation.entity.js';
 import { migrate } from './migrate.js';
-import { createPool, patiently } from './pool.js';
+import { createEntityWork, createOrm } from './orm.js';
+import { createPool, retryUntilAvailable } from './pool.js';
 import type { Losses, Pool, Server } from './pool.js';
 import { createConnectionWatch } from './connection-watch.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { systemSql, tenantQueries, transactions } from './statements.js';
 
-export type {
-  Database,
-  DedicatedSql,
-  EarlyRows,
-  Sql,
-  SqlValue,
-  Statement,
-  SystemDatabase,
-} from './database.types.js';
+export type { Database, DedicatedSql, EarlyResults, Sql, SqlValue, Statement } from './database.types.js';
 export { useEmbeddedPostgres } from './embedded/index.js';
 export { migrate } from './migrate.js';
-export { lookAtInstallation, openInstallation, publicUrlOf } from './installation.js';
+export { InstallationEntity } from './installation.entity.js';
+export { lookAtInstallation, noteKafka, openInstallation, publicUrlOf } from './installation.js';
 export { sqlOf } from './entity-sql.js';
 export { tenantFilter } from './tenant-filter.js';
 export type { Installation } from './installation.js';
@@ -98,7 +93,7 @@ async function checkConnections(pool: Pool, role: string): Promise<void> {
     );
 }
 
-/** Readiness is asked for often and must not wait as patiently as calls do. */
+/** Readiness is asked for often and must not wait as retryUntilAvailable as calls do. */
 const HEALTHY_MS = 1000;
 
 /** A standby answers too, and can do none of our work. */
@@ -121,9 +116,12 @@ interface Reached {
   connectionWatch: ConnectionWatch;
 }
 
-async function openSystem({ config, logger }: DatabaseOptions, reached: Reached): Promise<SystemDatabase> {
+async function openSystem(
+  { config, logger }: DatabaseOptions,
+  reached: Reached,
+): Promise<Omit<Database, keyof Entities>> {
   const { server } = reached;
-  await patiently(server, () => migrate({ url: server.url, logger })).catch(explainStart);
+  await retryUntilAvailable(server, () => migrate({ url: server.url, logger })).catch(explainStart);
   const max = config.database.poolSize;
   const systemPool = createPool({ ...reached, role: SYSTEM_ROLE, max, logger });
   const tenantPool = createPool({ ...reached, role: TENANT_ROLE, max, logger });
@@ -148,15 +146,16 @@ async function openSystem({ config, logger }: DatabaseOptions, reached: Reached)
   };
 }
 
+type Entities = Pick<Database, 'orm' | 'tenant' | 'allTenants'>;
+
 async function openEntities(
   { config, logger, entities = [] }: DatabaseOptions,
   { server, connectionWatch }: Reached,
-) {
-  const { createOrm, createEntityWork } = await import('./orm.js');
+): Promise<Entities & { close(): Promise<void> }> {
   const orm = await createOrm({
     server,
     role: TENANT_ROLE,
-    entities,
+    entities: [...new Set([InstallationEntity, ...entities])],
     max: config.database.poolSize,
     connectionWatch,
     logger,
@@ -167,7 +166,7 @@ async function openEntities(
 interface DatabaseOptions {
   config: Config;
   logger: Logger;
-  /** What the entity managers know. Default: nothing. */
+  /** What the entity managers know beside the installation. Default: nothing. */
   entities?: readonly EntitySchema[];
 }
 
@@ -194,11 +193,6 @@ async function withServer<T extends { close(): Promise<void> }>(
     await embedded?.release();
     throw error;
   }
-}
-
-/** As {@link createDatabase}, without entities: quicker to start. */
-export function createSystemDatabase(options: DatabaseOptions): Promise<SystemDatabase> {
-  return withServer(options, (reached) => openSystem(options, reached));
 }
 
 /**

@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.js';
-import type { Database, Sql, SystemDatabase } from './database.types.js';
+import type { Database, Sql } from './database.types.js';
+import { InstallationEntity } from './installation.entity.js';
 
 /** What is one for all processes of an installation (decisions 9). */
 export interface Installation {
@@ -62,11 +63,14 @@ async function keptInFolder(dataDir: string): Promise<string | null> {
 
 /** Null: none was made yet. */
 async function keptInDatabase(database: Database): Promise<string | null> {
-  const [row] = await database.system.query<{ signing_secret: string | null }>(
-    'SELECT signing_secret FROM installation',
+  const { signingSecret } = await database.allTenants((em) =>
+    em.findOneOrFail(InstallationEntity, { onlyOne: true }, { populate: ['signingSecret'] }),
   );
-  return row?.signing_secret ?? null;
+  return signingSecret ?? null;
 }
+
+/** Of several first starts one wins. */
+const MAKE_SECRET = 'UPDATE installation SET signing_secret = COALESCE(signing_secret, $1)';
 
 /** The configured secret, else the one made at the first start. Null: neither. */
 async function knownSecret({ config, database }: Opening): Promise<string | null> {
@@ -81,16 +85,13 @@ async function resolveSigningSecret(opening: Opening): Promise<string> {
   if (known !== null) return known;
   const made = newSecret();
   if (config.database.url === null) await makeInFolder(config.dataDir, made);
-  else
-    await database.system.query('UPDATE installation SET signing_secret = COALESCE(signing_secret, $1)', [
-      made,
-    ]);
+  else await database.system.query(MAKE_SECRET, [made]);
   return (await knownSecret(opening)) ?? made;
 }
 
 async function installationId(database: Database): Promise<string> {
-  const [row] = await database.system.query<{ id: string }>('SELECT id FROM installation');
-  if (row === undefined) throw new Error('The database names no installation: run the migrations first');
+  const row = await database.allTenants((em) => em.findOne(InstallationEntity, { onlyOne: true }));
+  if (row === null) throw new Error('The database names no installation: run the migrations first');
   return row.id;
 }
 
@@ -151,13 +152,22 @@ async function showFingerprints(database: Database, accepted: Accepted) {
   };
 }
 
-const KEEP_URL = 'UPDATE installation SET public_url = $1 WHERE public_url IS DISTINCT FROM $1';
-
 /** What callers are told, for who does not serve them: the environment's, else that of the server that started last. */
-export async function publicUrlOf({ system }: SystemDatabase, { http }: Config): Promise<string> {
+export async function publicUrlOf(database: Database, { http }: Config): Promise<string> {
   if (http.publicUrlGiven) return http.publicUrl;
-  const [row] = await system.query<{ public_url: string | null }>('SELECT public_url FROM installation');
-  return row?.public_url ?? http.publicUrl;
+  const row = await database.allTenants((em) => em.findOne(InstallationEntity, { onlyOne: true }));
+  return row?.publicUrl ?? http.publicUrl;
+}
+
+/** From now on, and for good, every event is written for processes with Kafka. */
+export async function noteKafka(database: Database): Promise<void> {
+  await database.allTenants((em) => em.nativeUpdate(InstallationEntity, { kafka: false }, { kafka: true }));
+}
+
+async function keepPublicUrl(database: Database, publicUrl: string): Promise<void> {
+  await database.allTenants(async (em) => {
+    (await em.findOneOrFail(InstallationEntity, { onlyOne: true })).publicUrl = publicUrl;
+  });
 }
 
 /** Opens what all processes of an installation share; servers and workers do, the command line need not. */
@@ -165,7 +175,7 @@ export async function openInstallation(opening: Opening): Promise<Installation> 
   const { config, database } = opening;
   const id = await installationId(database);
   const signingSecret = await resolveSigningSecret(opening);
-  if (config.role !== 'worker') await database.system.query(KEEP_URL, [config.http.publicUrl]);
+  if (config.role !== 'worker') await keepPublicUrl(database, config.http.publicUrl);
   const shown = await showFingerprints(database, fingerprints(signingSecret, config));
   return { id, signingSecret, previousSecret: config.signing.previous, ...shown };
 }

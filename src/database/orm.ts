@@ -3,8 +3,8 @@ import type { EntityManager, EntitySchema, Options } from '@mikro-orm/postgresql
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Database } from './database.types.js';
-import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
-import { connectionAs, KEEP_ALIVE, patiently } from './pool.js';
+import { isConnectionFault, UNAVAILABLE_AFTER_MS, unavailable } from './faults.js';
+import { connectionAs, KEEP_ALIVE, retryUntilAvailable } from './pool.js';
 import type { Server } from './pool.js';
 import { SYSTEM_ROLE } from './roles.js';
 import type { Reach } from './tenant-filter.js';
@@ -56,7 +56,7 @@ export async function createOrm(options: {
     ...ormOptions(server.url, {
       ...connectionAs(server, role),
       application_name: 'penstock',
-      connectionTimeoutMillis: PATIENCE_MS,
+      connectionTimeoutMillis: UNAVAILABLE_AFTER_MS,
       ...KEEP_ALIVE,
       allowExitOnIdle: true,
       onPoolCreated(pool: pg.Pool) {
@@ -108,7 +108,7 @@ export function createEntityWork(orm: MikroORM, server: Server): Pick<Database, 
     let isFinal = false;
     const commits = (): void => void (isFinal = true);
     try {
-      return await patiently(server, () =>
+      return await retryUntilAvailable(server, () =>
         inTransaction(orm, bounds, { work, commits }).catch((error: unknown) => {
           // What was lost with its COMMIT may have taken effect: hide the fault from the retry.
           throw isFinal && isConnectionFault(error) ? unavailable(error) : error;

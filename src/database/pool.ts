@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { isConnectionFault, PATIENCE_MS, unavailable } from './faults.js';
+import { isConnectionFault, UNAVAILABLE_AFTER_MS, unavailable } from './faults.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import type { QueryCallback, TrackedQuery } from './tracked-query.js';
 
@@ -64,19 +64,22 @@ export function clientOptions(server: Server, role: string, settings: Settings =
     ...connectionAs(server, role, settings),
     types,
     application_name: 'penstock',
-    connectionTimeoutMillis: PATIENCE_MS,
+    connectionTimeoutMillis: UNAVAILABLE_AFTER_MS,
     ...KEEP_ALIVE,
   };
 }
 
 /**
- * Tries until it works or the patience is over: a restart of PostgreSQL is a pause for callers, not a failure. Only for work that has
- * changed nothing yet when its connection fails.
- * @param attempt gets the time (of `performance.now()`, which no clock that is set moves) at which the patience is over
+ * Retries until PostgreSQL is available or the deadline is over, so that a restart of PostgreSQL delays calls but does not fail them. Only for
+ * work that has changed nothing when its connection fails.
+ * @param attempt gets the deadline as a time of `performance.now()`, which does not change when the system's clock is set
  * @throws ApiError unavailable
  */
-export async function patiently<T>(server: Server, attempt: (deadline: number) => Promise<T>): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
+export async function retryUntilAvailable<T>(
+  server: Server,
+  attempt: (deadline: number) => Promise<T>,
+): Promise<T> {
+  const deadline = performance.now() + UNAVAILABLE_AFTER_MS;
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 250)) {
     try {
       return await attempt(deadline);
@@ -136,7 +139,7 @@ interface Alive {
 function connectBy(pool: pg.Pool, deadline: number): Promise<pg.PoolClient> {
   const leftMs = deadline - performance.now();
   // A first attempt has its whole patience, which the pool itself keeps to.
-  if (leftMs >= PATIENCE_MS - 10) return pool.connect();
+  if (leftMs >= UNAVAILABLE_AFTER_MS - 10) return pool.connect();
   return new Promise((resolve, reject) => {
     let isLate = false;
     const timer = setTimeout(
@@ -179,7 +182,7 @@ function createDraw(pool: pg.Pool, losses: Losses) {
       }
     },
     isNew: (client: pg.PoolClient) => void seen.set(client, { losses: losses.count, at: performance.now() }),
-    giveBack(client: pg.PoolClient, isLost: boolean): void {
+    putBack(client: pg.PoolClient, isLost: boolean): void {
       if (isLost) losses.count += 1;
       const alive = seen.get(client);
       if (alive !== undefined) alive.at = performance.now();
@@ -234,7 +237,7 @@ export function createPool({ server, role, max, losses, connectionWatch, logger 
     allowExitOnIdle: true,
   });
   connectionWatch.watch(pool);
-  const { draw, isNew, giveBack } = createDraw(pool, losses);
+  const { draw, isNew, putBack } = createDraw(pool, losses);
   // Without a listener, an idle connection that PostgreSQL drops ends the process.
   const noteLoss = (error: Error): void => {
     losses.count += 1;
@@ -251,7 +254,7 @@ export function createPool({ server, role, max, losses, connectionWatch, logger 
   });
 
   const use: Pool['use'] = (work, { changes = false } = {}) =>
-    patiently(server, async (deadline) => {
+    retryUntilAvailable(server, async (deadline) => {
       const client = await draw(changes, deadline);
       const attempt = createAttempt(client, changes);
       let isLost = false;
@@ -261,7 +264,7 @@ export function createPool({ server, role, max, losses, connectionWatch, logger 
         isLost = isConnectionFault(error);
         throw isLost && attempt.final ? unavailable(error) : error;
       } finally {
-        giveBack(client, isLost);
+        putBack(client, isLost);
       }
     });
   return {

@@ -37,6 +37,9 @@ export async function addVectors(client: pg.Client, logger: Logger): Promise<voi
     logger.info({ type }, 'pgvector is used for knowledge');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
-    logger.info({ err: error }, 'pgvector is there, but may not be used; passages are compared without it');
+    logger.info(
+      { err: error },
+      'the pgvector extension is installed but may not be used; passages are compared without it',
+    );
   }
 }

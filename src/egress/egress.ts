@@ -17,7 +17,7 @@ const REMEMBERED = 1000;
 /** Connections to one origin that quick answers share. */
 const CONNECTIONS = 32;
 /** Who waits longer than that for one of them gets one of his own: slow answers to others must not use up his time. */
-const PATIENCE_MS = 100;
+const ALTERNATIVE_AFTER_MS = 100;
 const DEFAULT_HEADERS_TIMEOUT_MS = 10_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 30_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -160,7 +160,8 @@ function createExchange(
       // Its time limits are the handler's own.
       const request = requestOf(url, options, OWN_LIMITS);
       const dispatchAlone = (): void => void own.dispatch(request, handler);
-      if (isCrowded) handler.otherwiseAfter(PATIENCE_MS, () => alone.make(origin, handler, dispatchAlone));
+      if (isCrowded)
+        handler.otherwiseAfter(ALTERNATIVE_AFTER_MS, () => alone.make(origin, handler, dispatchAlone));
       shared.dispatch(request, handler);
     });
 }

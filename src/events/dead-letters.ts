@@ -1,4 +1,5 @@
-import type { Sql, SystemDatabase } from '../database/index.js';
+import type { Sql, Database } from '../database/index.js';
+import { LIST_DEAD_LETTERS, REPLAY_DEAD_LETTERS } from './event.queries.js';
 
 /** A row of `dead_letters`: what a consumer of an installation without Kafka could not take. */
 export interface TableLetter {
@@ -13,27 +14,16 @@ export interface TableLetter {
 }
 
 export async function listDeadLetters(sql: Sql, limit: number): Promise<TableLetter[]> {
-  return await sql.query<TableLetter>(
-    `SELECT id::text, topic, key, consumer_group AS "group", error, event, created_at AS "createdAt"
-     FROM dead_letters ORDER BY id LIMIT $1`,
-    [limit],
-  );
+  return await sql.query<TableLetter>(LIST_DEAD_LETTERS, [limit]);
 }
 
 /** Puts letters back into the outbox, in their order; consumers deduplicate by event id. @returns how many */
 export async function replayDeadLetters(
-  database: Pick<SystemDatabase, 'transaction'>,
+  database: Pick<Database, 'transaction'>,
   ids: string[] | null,
 ): Promise<number> {
   return await database.transaction(async (sql) => {
-    const rows = await sql.query(
-      `WITH gone AS (
-         DELETE FROM dead_letters WHERE $1::bigint[] IS NULL OR id = ANY ($1::bigint[]) RETURNING id, topic, key, event
-       ), put AS (
-         INSERT INTO outbox (topic, key, event) SELECT topic, key, event FROM gone ORDER BY id RETURNING 1
-       ) SELECT pg_notify('penstock_outbox', '') FROM put`,
-      [ids],
-    );
+    const rows = await sql.query(REPLAY_DEAD_LETTERS, [ids]);
     return rows.length;
   });
 }

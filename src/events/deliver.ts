@@ -9,7 +9,7 @@ export type BusHandler = (message: BusMessage) => Promise<void> | void;
 const RETRY_DELAYS_MS = [50, 250, 1_000, 3_000];
 
 /** What a subscriber's last message came to. */
-export interface Patience {
+export interface RetryState {
   /** The last message ended among the dead letters: until one is taken, no other is tried more than once, else a broken handler
    * would hold up everything behind it. */
   exhausted: boolean;
@@ -22,23 +22,23 @@ export interface Delivery {
   /** Named groups: keeps what the handler could not take. Its own fault is the caller's. */
   deadLetter: (error: unknown) => Promise<void>;
   /** One for each subscriber. */
-  patience: Patience;
+  retryState: RetryState;
   /** Called between attempts (Kafka's heartbeat). */
   beat?: () => Promise<void>;
 }
 
 /** Calls the handler until it succeeds, or hands the message to the dead letters after the last attempt. */
-export async function deliver({ message, handler, deadLetter, patience, beat }: Delivery): Promise<void> {
+export async function deliver({ message, handler, deadLetter, retryState, beat }: Delivery): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
       await handler(message);
-      patience.exhausted = false;
+      retryState.exhausted = false;
       return;
     } catch (error) {
-      const delay = patience.exhausted ? undefined : RETRY_DELAYS_MS[attempt];
+      const delay = retryState.exhausted ? undefined : RETRY_DELAYS_MS[attempt];
       if (delay === undefined) {
         await deadLetter(error);
-        patience.exhausted = true;
+        retryState.exhausted = true;
         return;
       }
       await sleep(delay);

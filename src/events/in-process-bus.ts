@@ -1,20 +1,16 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { deliver, deliverBroadcast, reasonOf } from './deliver.js';
-import type { BusHandler, Patience } from './deliver.js';
+import type { BusHandler, RetryState } from './deliver.js';
 import type { Bus, BusMessage, Topic } from './events.types.js';
+import { DEAD_LETTER } from './event.queries.js';
 
 interface Subscriber {
   topics: ReadonlySet<Topic>;
   group: string | null;
   handler: BusHandler;
-  patience: Patience;
+  retryState: RetryState;
 }
-
-const DEAD_LETTER = {
-  name: 'dead_letter_insert',
-  text: 'INSERT INTO dead_letters (topic, key, consumer_group, event, error) VALUES ($1, $2, $3, $4, $5)',
-};
 
 /**
  * The bus without Kafka. A named group's messages are handled in the process whose relay claimed them: run a relay only where every
@@ -37,7 +33,7 @@ export function createInProcessBus(options: { database: Pick<Database, 'system'>
 
   /** Order within a key holds because a group takes its messages one after the other. */
   async function feed(subscriber: Subscriber, messages: BusMessage[]): Promise<void> {
-    const { group, handler, topics, patience } = subscriber;
+    const { group, handler, topics, retryState } = subscriber;
     for (const message of messages) {
       if (!topics.has(message.topic)) continue;
       if (group === null) await deliverBroadcast(message, handler, logger);
@@ -45,7 +41,7 @@ export function createInProcessBus(options: { database: Pick<Database, 'system'>
         await deliver({
           message,
           handler,
-          patience,
+          retryState,
           deadLetter: (error) => deadLetter(message, group, error),
         });
     }
@@ -56,7 +52,7 @@ export function createInProcessBus(options: { database: Pick<Database, 'system'>
       await Promise.all([...subscribers].map((subscriber) => feed(subscriber, messages)));
     },
     async subscribe({ topics, group }, handler) {
-      const subscriber = { topics: new Set(topics), group, handler, patience: { exhausted: false } };
+      const subscriber = { topics: new Set(topics), group, handler, retryState: { exhausted: false } };
       subscribers.add(subscriber);
       return {
         async close() {

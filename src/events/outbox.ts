@@ -1,5 +1,6 @@
-import type { Database, Statement } from '../database/database.types.js';
+import type { Database } from '../database/database.types.js';
 import type { BusMessage, EventEnvelope, StoredEvent, Topic } from './events.types.js';
+import { TAKE_OUTBOX } from './event.queries.js';
 
 interface TakenRow {
   id: string;
@@ -31,14 +32,6 @@ export class OutboxRow implements BusMessage {
   }
 }
 
-const TAKE: Statement = {
-  name: 'outbox_take',
-  // What it deletes was published, and what it answers stays in the table.
-  repeatable: true,
-  text: `SELECT id::text, topic, key, event ->> 'id' AS event_id, event ->> 'type' AS event_type, event::text AS json
-    FROM penstock_outbox_take($1, $2, $3, $4::bigint[], $5::bigint[])`,
-};
-
 /** What is asked of the outbox in one round trip. */
 export interface Taking {
   /** Rows at most, oldest first; 0 gives the lease up. */
@@ -65,7 +58,7 @@ export function createOutbox(database: Pick<Database, 'system'>, relayId: string
   return {
     async take({ limit, leaseMs, published, held }) {
       const values = [relayId, limit, leaseMs, arrayOf(published), arrayOf(held)];
-      const rows = await database.system.query<TakenRow>(TAKE, values);
+      const rows = await database.system.query<TakenRow>(TAKE_OUTBOX, values);
       return rows.map((row) => new OutboxRow(row));
     },
   };

@@ -115,7 +115,7 @@ class OutboxRelay implements Relay {
     const { logger } = this.options;
     try {
       await this.publishAll();
-      if (this.failures > 0) logger.info('events are published again');
+      if (this.failures > 0) logger.info('publishing events works again');
       this.failures = 0;
     } catch (error) {
       if (this.failures++ === 0) logger.warn({ err: error }, 'events wait in the outbox: publishing failed');

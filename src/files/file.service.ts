@@ -3,24 +3,13 @@ import type { Database } from '../database/database.types.js';
 import { notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { extensionOf } from './content-types.js';
+import { FileEntity, toStoredFile } from './file.entity.js';
+import { SAVE, UNNEEDED } from './file.queries.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';
 import { storageFull } from './storage.js';
 import type { FileKey, FileStore } from './store.types.js';
-import { UNNEEDED } from './unneeded.js';
 
-interface FileRow {
-  id: string;
-  org_id: string;
-  content_type: string;
-  size_bytes: string | number;
-  extension: string;
-  width: number | null;
-  height: number | null;
-  duration_seconds: number | null;
-}
-
-const COLUMNS = 'id, org_id, content_type, size_bytes, extension, width, height, duration_seconds';
 const ID = /^file_[0-9a-z]{26}$/;
 const REFERENCE = /^(file_[0-9a-z]{26})\.([a-z0-9]{1,8})$/;
 
@@ -47,10 +36,8 @@ export function createFileService({
 }: FileServiceOptions): FileService {
   const find = async (orgId: string, id: string): Promise<StoredFile | null> => {
     if (!ID.test(id)) return null;
-    const rows = await database.tenantQuery<FileRow>(orgId, `SELECT ${COLUMNS} FROM files WHERE id = $1`, [
-      id,
-    ]);
-    return rows[0] === undefined ? null : toStoredFile(rows[0]);
+    const row = await database.tenant(orgId, (em) => em.findOne(FileEntity, { id }));
+    return row === null ? null : toStoredFile(row);
   };
   const get = async (orgId: string, id: string): Promise<StoredFile> => {
     const file = await find(orgId, id);
@@ -124,7 +111,7 @@ function createSaving(
 
 async function removeQuietly(removal: () => Promise<void>, logger: Logger): Promise<void> {
   await removal().catch((error: unknown) => {
-    logger.warn({ err: error }, 'files that nobody needs are left to the retention');
+    logger.warn({ err: error }, 'unneeded files could not be removed; the retention will remove them');
   });
 }
 
@@ -132,22 +119,22 @@ async function remove({ database, store, logger }: Stored, orgId: string, ids: s
   const known = ids.filter((id) => ID.test(id));
   if (known.length === 0) return;
   // Bytes first: what is interrupted in between is a row without bytes, which the sweep finds again (retention.ts).
-  const text = `SELECT ${COLUMNS} FROM files WHERE id = ANY($1)`;
-  const rows = await database.tenantQuery<FileRow>(orgId, text, [known]);
+  const rows = await database.tenant(orgId, (em) => em.find(FileEntity, { id: { $in: known } }));
   const gone: string[] = [];
   const removeOne = async (file: StoredFile): Promise<void> => {
     try {
       await store.remove(file);
       gone.push(file.id);
     } catch (error) {
-      logger.warn({ err: error, fileId: file.id }, 'the store did not give a file up; it is tried again');
+      logger.warn(
+        { err: error, fileId: file.id },
+        'the file store did not delete a file; it will be tried again',
+      );
     }
   };
   await Promise.all(rows.map((row) => removeOne(toStoredFile(row))));
-  await database.tenantQuery(orgId, 'DELETE FROM files WHERE id = ANY($1)', [gone]);
+  await database.tenant(orgId, (em) => em.nativeDelete(FileEntity, { id: { $in: gone } }));
 }
-
-const SAVE = 'SELECT penstock_file_save($1, jsonb_populate_record(NULL::files, $2::jsonb)) AS fits';
 
 function describe(input: Parameters<FileService['save']>[0]): StoredFile {
   const { orgId, contentType, extension = extensionOf(contentType) } = input;
@@ -164,7 +151,8 @@ function describe(input: Parameters<FileService['save']>[0]): StoredFile {
   };
 }
 
-function rowOf(file: StoredFile): Omit<FileRow, 'size_bytes'> & { size_bytes: number } {
+/** As {@link SAVE} takes it. */
+function rowOf(file: StoredFile) {
   return {
     id: file.id,
     org_id: file.orgId,
@@ -174,19 +162,6 @@ function rowOf(file: StoredFile): Omit<FileRow, 'size_bytes'> & { size_bytes: nu
     width: file.width,
     height: file.height,
     duration_seconds: file.durationSeconds,
-  };
-}
-
-function toStoredFile(row: FileRow): StoredFile {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    contentType: row.content_type,
-    sizeBytes: Number(row.size_bytes),
-    extension: row.extension,
-    width: row.width,
-    height: row.height,
-    durationSeconds: row.duration_seconds,
   };
 }
 

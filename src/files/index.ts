@@ -2,6 +2,7 @@ export { decodedBase64 } from './base64.js';
 export { contentTypeOf, detectContentType, extensionOf } from './content-types.js';
 export { dataUrlBytes, isDataUrl } from './data-url.js';
 export type { FileHandler } from './file-handler.js';
+export { FileEntity } from './file.entity.js';
 export { fileReference } from './file.service.js';
 export { openFiles } from './files.js';
 export type { Files, FilesOptions } from './files.js';

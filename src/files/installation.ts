@@ -1,4 +1,6 @@
 import type { Database } from '../database/database.types.js';
+import { InstallationEntity, sqlOf } from '../database/index.js';
+import { BIND_STORE } from './file.queries.js';
 import type { FileStore } from './store.types.js';
 
 /** A store that does not belong to this installation: the process must not start on it. The message is for the operator. */
@@ -18,14 +20,11 @@ export class FileStoreError extends Error {
 export async function bindStore(database: Database, store: FileStore): Promise<void> {
   const found = await store.readInstallation();
   // The row's insert makes concurrent first starts wait for each other.
-  await database.transaction(async (sql) => {
-    const [installation] = await sql.query<{ id: string }>('SELECT id FROM installation');
-    if (installation === undefined)
+  await database.allTenants(async (em) => {
+    const installation = await em.findOne(InstallationEntity, { onlyOne: true });
+    if (installation === null)
       throw new FileStoreError('The database names no installation: run the migrations first');
-    const [bound] = await sql.query<{ installation_id: string }>(
-      'INSERT INTO file_store (installation_id) VALUES ($1) ON CONFLICT DO NOTHING RETURNING installation_id',
-      [installation.id],
-    );
+    const [bound] = await sqlOf(em).query(BIND_STORE, [installation.id]);
     const marker = found ?? (await store.readInstallation());
     if (marker === installation.id) return;
     if (marker !== null)

@@ -1,24 +1,10 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
+import { FileEntity } from './file.entity.js';
+import { BATCH, FORGOTTEN } from './file.queries.js';
 import type { FileStore } from './store.types.js';
-import { ALL_UNNEEDED } from './unneeded.js';
 
-const BATCH = 500;
 const INTERVAL_MS = 600_000;
-
-/** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored; of those that failed, at once. */
-const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
-  SELECT f.id, f.org_id, f.extension FROM files f
-  WHERE f.job_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
-    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = f.job_id)
-  UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
-  WHERE f.run_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
-    AND NOT EXISTS (SELECT 1 FROM agent_runs r WHERE r.id = f.run_id)
-  UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
-  WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
-    AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
-  UNION ALL ${ALL_UNNEEDED}
-  ) g WHERE g.id <> ALL ($1) LIMIT ${BATCH}`;
 
 interface Forgotten {
   id: string;
@@ -52,7 +38,7 @@ export async function removeForgottenFiles(
         refused(error, row.id);
       }
     }
-    await database.system.query('DELETE FROM files WHERE id = ANY($1)', [gone]);
+    await database.allTenants((em) => em.nativeDelete(FileEntity, { id: { $in: gone } }));
     removed += gone.length;
     if (rows.length < BATCH || inRow === MAX_REFUSED) return removed;
   }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
+import { USE } from './file.queries.js';
 
 /** What an organisation has stored. */
 export interface StorageUse {
@@ -18,16 +19,6 @@ export interface Storage {
   /** Null, or the refusal of an organisation that is at its limit already: for work whose size nobody knows before it is done and paid for. */
   fault(orgId: string, limitBytes: number): Promise<ApiError | null>;
 }
-
-const USE = {
-  name: 'storage_use',
-  text: `SELECT
-      COALESCE(sum(bytes) FILTER (WHERE part = 0), 0)::float8 AS "fileBytes",
-      COALESCE(sum(items) FILTER (WHERE part = 0), 0)::float8 AS files,
-      COALESCE(sum(bytes) FILTER (WHERE part > 0), 0)::float8 AS "answerBytes",
-      COALESCE(sum(items) FILTER (WHERE part > 0), 0)::float8 AS answers
-    FROM stored_bytes WHERE org_id = $1`,
-};
 
 /** 402 where the organisation's storage is full. */
 export const storageFull = (): ApiError => new ApiError('quota_exceeded', 'Storage limit reached');

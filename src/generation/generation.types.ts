@@ -1,7 +1,16 @@
+import type { Logger } from 'pino';
+import type { Audio } from '../audio/index.js';
+import type { FileService, InputFetcher } from '../files/files.types.js';
+import type { Imaging } from '../imaging/index.js';
 import type { CallContext } from '../metering/call-context.js';
-import type { Amounts, Bucket, LimitedEndpoint, ModelType, Scope, Tool } from '../contract/words.js';
+import type { ProviderRegistry } from '../providers/index.js';
+import type { Video } from '../video/index.js';
+import type { Upstreams } from './pipeline/upstreams.js';
+import type { SpokenTexts } from './tts/spoken-texts.queries.js';
+import type { Amounts, Bucket, Tool } from '../contract/words.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
+import type { KindDescriptor, KindJob } from './kind.types.js';
 
 /** What a generation call answers on either face; files in `data` are signed already. */
 export interface GenerationAnswer {
@@ -23,20 +32,12 @@ export interface Estimate {
 }
 
 /**
- * One kind of generation, as data and three functions. The shared pipeline (generation/pipeline.ts) does all else in the order of
- * decisions 1: admission, job, waiting, answer.
+ * One kind of generation whose work is a job: its descriptor, and what only code can say. The shared pipeline (generation/pipeline) does all
+ * else in the order of decisions 1: admission, job, waiting, answer.
  */
-export interface GenerationKind<Input> {
-  tool: Tool;
-  endpoint: LimitedEndpoint;
-  scope: Scope;
-  modelType: ModelType;
-  timeLimitMs: number;
-  concurrency: number;
-  /** 402 message of its own (contract 7.4), or null for `Quota exceeded for <bucket>`. */
-  exhaustedMessage: string | null;
-  /** 500 message of its own, or `Generation failed`. */
-  failureMessage: string;
+export interface GenerationKind<Input> extends KindDescriptor {
+  name: Tool;
+  job: KindJob;
   /** Checks the request (REST names) without effect; fills defaults; unknown fields are 400 `Unknown parameter: <name>`. @throws ApiError */
   parse(body: Record<string, unknown>, model: Model): Input;
   /** Fetches and stores files given by URL or base64 (after plan checks, before the price). */
@@ -58,6 +59,20 @@ export interface GenerationKind<Input> {
   present?(job: Job, data: unknown): Promise<unknown>;
   /** `usage` of the synchronous answer from the settlement: charged in hundredths, remaining in units (-1: unlimited). */
   usage(charged: Amounts, remaining: (bucket: Bucket) => number, job: Job): Record<string, unknown>;
+}
+
+/** What the kinds do their work with; each takes of it what it needs. */
+export interface JobKindOptions {
+  providers: ProviderRegistry;
+  upstreams: Upstreams;
+  files: FileService;
+  inputs: InputFetcher;
+  audio: Audio;
+  imaging: Imaging;
+  video: Video;
+  /** What the sandbox has said, for its transcriptions. */
+  spoken: SpokenTexts;
+  logger: Logger;
 }
 
 export interface GenerationService {

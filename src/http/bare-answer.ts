@@ -1,5 +1,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { ApiError } from '../contract/errors.js';
+import type { ErrorCode } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import type { RateState } from '../metering/metering.types.js';
 
@@ -8,16 +10,18 @@ export interface BareFault {
   status: number;
   error: string;
   /** Default: the one of the status. */
-  code?: string;
+  code?: ErrorCode;
   /** Whole seconds. */
   retryAfter?: number;
   /** The address's window, where the process serves the API. */
   rate?: RateState | null;
   /** What the status or the protocol wants besides, such as `Allow`. */
   headers?: Record<string, string>;
+  /** The body, where the address that was asked has a form of its own. */
+  bodyOf?(error: ApiError, requestId: string): unknown;
 }
 
-const CODES: Record<number, string> = {
+const CODES: Record<number, ErrorCode> = {
   403: 'forbidden',
   404: 'not_found',
   405: 'method_not_allowed',
@@ -27,13 +31,16 @@ const CODES: Record<number, string> = {
 
 /** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions 4). */
 function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: BareFault) {
-  const { retryAfter, rate } = more;
-  const body = JSON.stringify({ error, code, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  const { retryAfter, rate, bodyOf } = more;
+  const requestId = newId('req');
+  const details = retryAfter === undefined ? {} : { retryAfter };
+  const shown = { error, code, ...details };
+  const body = JSON.stringify(bodyOf ? bodyOf(new ApiError(code, error, details), requestId) : shown);
   const headers: Record<string, string> = {
     ...more.headers,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
-    'X-Request-Id': newId('req'),
+    'X-Request-Id': requestId,
     ...(retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) }),
     ...(rate && {
       'X-RateLimit-Limit': String(rate.limit),

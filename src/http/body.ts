@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { ApiError } from '../contract/errors.js';
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
+import { ApiError, invalid } from '../contract/errors.js';
 import type { Holding } from './byte-budget.js';
 import { malformed } from './json-text.js';
 
@@ -10,8 +10,17 @@ const unsupported = () => new ApiError('unsupported_media_type', 'Unsupported me
 
 /** @throws ApiError unsupported_media_type unless the body is declared as plain UTF-8 JSON */
 export function requireJson(request: IncomingMessage): void {
-  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') throw unsupported();
+  if (packingOf(request) !== null) throw unsupported();
+  requireJsonType(request);
+}
+
+/** The coding that a body was packed with; null for none. */
+function packingOf({ headers }: IncomingMessage): string | null {
+  const encoding = headers['content-encoding']?.trim().toLowerCase();
+  return encoding === undefined || encoding === 'identity' ? null : encoding;
+}
+
+function requireJsonType({ headers: { 'content-type': type } }: IncomingMessage): void {
   if (type === 'application/json') return;
   const [essence = '', ...parameters] = (type ?? '').split(';').map((part) => part.trim().toLowerCase());
   if (essence !== 'application/json') throw unsupported();
@@ -32,6 +41,16 @@ export interface BodyReading {
   holding?: Holding;
   /** How a larger one is refused. */
   refusal?: (() => ApiError) | undefined;
+  /** Absent: only what is declared and comes as it is. */
+  rules?: BodyRules;
+}
+
+/** Which bodies a face reads besides those that are declared and come as they are. */
+export interface BodyRules {
+  /** `Content-Encoding: gzip` and `deflate` are unpacked. All limits hold for what comes out. */
+  unpacks: boolean;
+  /** JSON may come without a `Content-Type`. */
+  undeclared: boolean;
 }
 
 /**
@@ -89,6 +108,10 @@ class GatheredBytes {
     this.#memory = Buffer.allocUnsafe(declared);
   }
 
+  get heldBytes(): number {
+    return this.#memory.length;
+  }
+
   get bytes(): Buffer {
     return this.#memory.subarray(0, this.#size);
   }
@@ -120,10 +143,11 @@ const UNPACK = new Map([
 
 /**
  * The bytes of a body that must be plain JSON. One that is packed is refused for its encoding; one that would unpack to more than the limit
- * for its size: it is unpacked so far only to tell a bomb from a mistake.
+ * for its size: it is unpacked so far only to tell a bomb from a mistake. By other rules it is read as {@link readUnpacked} does.
  * @throws ApiError unsupported_media_type, and as {@link readBody}
  */
 export function readJsonBody(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
+  if (reading.rules !== undefined) return readJsonBy(request, reading, reading.rules);
   if (request.headers['content-encoding'] !== undefined) return readEncoded(request, reading);
   try {
     requireJson(request);
@@ -157,6 +181,44 @@ async function measureUnpacked(
     // What cannot be unpacked is no bomb.
   }
   if (size > limitBytes) throw tooLarge();
+}
+
+async function readJsonBy(
+  request: IncomingMessage,
+  reading: BodyReading,
+  { undeclared }: BodyRules,
+): Promise<Buffer> {
+  if (!undeclared || request.headers['content-type'] !== undefined) requireJsonType(request);
+  return await readUnpacked(request, reading);
+}
+
+/**
+ * A body's bytes, unpacked where it came packed and the rules allow it. The limit and the byte budget hold for what comes out, before it is
+ * kept: a bomb takes no more memory than any other body.
+ * @throws ApiError unsupported_media_type for a coding that is not unpacked, invalid_request for one that is broken, and as {@link readBody}
+ */
+export async function readUnpacked(request: IncomingMessage, reading: BodyReading): Promise<Buffer> {
+  const packing = packingOf(request);
+  if (packing === null) return await readBody(request, reading);
+  if (reading.rules?.unpacks !== true || (packing !== 'gzip' && packing !== 'deflate')) throw unsupported();
+  const packed = await readBody(request, reading);
+  const unpacked = new GatheredBytes(reading, 0);
+  const unpacking = packing === 'gzip' ? createGunzip() : openInflate(packed);
+  unpacking.end(packed);
+  try {
+    for await (const chunk of unpacking) unpacked.add(chunk as Buffer);
+  } catch (fault) {
+    throw fault instanceof ApiError ? fault : invalid(`The body is not valid ${packing}`);
+  }
+  reading.holding?.keep(unpacked.heldBytes);
+  return unpacked.bytes;
+}
+
+/** `deflate` means zlib's form (RFC 9110, 8.4.1.2), yet some senders leave its head away. */
+function openInflate(packed: Buffer): Duplex {
+  const [first = 0, second = 0] = packed;
+  const hasHead = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+  return hasHead ? createInflate() : createInflateRaw();
 }
 
 /** So long a refused body is taken and forgotten, so that its sender reads the answer instead of a reset. */

@@ -4,23 +4,33 @@ import type { AnswerPart, IdempotencyService } from '../idempotency/idempotency.
 import type { Turns } from '../collections/turns.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
+import type { BodyRules } from './body.js';
 import type { RequestBody } from './request-body.js';
+
+/**
+ * Where an address takes a caller's key from: the value of an `Authorization` header that the request's credentials stand for; a list of two
+ * where they contradict each other, which no key does.
+ */
+export type KeyReader = (request: IncomingMessage) => string | string[] | undefined;
 
 /** What REST and GraphQL over HTTP have in common before and around an operation: made by boot, used by both faces. */
 export interface HttpEdge {
   /**
    * Step 1 of decisions 1: who calls, from the headers alone; at once where the key is known. The call's signal fires when
    * the response closes before its end.
-   * @param accepts `sessions`: a signed-in browser's cookie as well, where there is no `Authorization` (GraphQL only)
+   * @param accepts `keys`: in `Authorization`; `sessions`: a signed-in browser's cookie as well, where there is none (GraphQL only); or what
+   * reads a key elsewhere
    * @throws ApiError unauthorized, or rate_limited for the address of a stranger; of a session also not_found and forbidden
    */
   open(
     request: IncomingMessage,
     response: ServerResponse,
-    accepts?: 'keys' | 'sessions',
+    accepts?: 'keys' | 'sessions' | KeyReader,
   ): Promise<CallContext> | CallContext;
   /** The request's body; `release` it when the request's work is over. */
-  body(request: IncomingMessage, call: CallContext): RequestBody;
+  body(request: IncomingMessage, call: CallContext, rules?: BodyRules): RequestBody;
+  /** What `X-Request-Id` tells. */
+  requestId(request: IncomingMessage): string;
   /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
   dress(response: ServerResponse): void;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */

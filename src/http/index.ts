@@ -1,4 +1,5 @@
 export { discardBody, readJsonBody, requireJson, whenBodyIsWanted } from './body.js';
+export type { BodyRules } from './body.js';
 export { createByteBudget } from './byte-budget.js';
 export type { ByteBudget, Holding } from './byte-budget.js';
 export { checkJson, checkText, parseJson } from './json-text.js';
@@ -29,7 +30,7 @@ export { isMultipart, parseMultipart, repeated } from './multipart.js';
 export type { MultipartBody, UploadedFile } from './multipart.js';
 export { spoolMultipart } from './spool.js';
 export type { SpooledFile } from './spool.js';
-export type { HttpAnswer, HttpEdge } from './http.types.js';
+export type { HttpAnswer, HttpEdge, KeyReader } from './http.types.js';
 export type {
   AnswerPart,
   AnswerRecorder,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Principal } from '../access/access.types.js';
-import { readBody, readJsonBody } from './body.js';
+import { readJsonBody, readUnpacked } from './body.js';
+import type { BodyReading, BodyRules } from './body.js';
 import type { ByteBudget, Holding } from './byte-budget.js';
 import { JsonReader } from './json-reader.js';
 import { beginningOf, firstKey, parseJson } from './json-text.js';
@@ -24,7 +25,7 @@ export class RequestBody {
   constructor(
     private readonly request: IncomingMessage,
     private readonly principal: Principal,
-    private readonly means: { budget: ByteBudget; turns: Turns },
+    private readonly means: { budget: ByteBudget; turns: Turns; rules?: BodyRules | undefined },
   ) {}
 
   /** What the request holds. */
@@ -34,12 +35,20 @@ export class RequestBody {
 
   /** @throws ApiError payload_too_large (or `refusal`), rate_limited, unavailable, invalid_request for one that breaks off */
   read(limitBytes: number, refusal?: () => ApiError): Promise<Buffer> {
-    return readBody(this.request, { limitBytes, holding: this.holding, refusal });
+    return readUnpacked(this.request, { ...this.reading(limitBytes), refusal });
   }
 
   /** The bytes of a body that must be plain JSON. @throws ApiError as `read`, unsupported_media_type */
   readJson(limitBytes: number): Promise<Buffer> {
-    return readJsonBody(this.request, { limitBytes, holding: this.holding });
+    return readJsonBody(this.request, this.reading(limitBytes));
+  }
+
+  private reading(limitBytes: number): BodyReading {
+    const {
+      holding,
+      means: { rules },
+    } = this;
+    return rules === undefined ? { limitBytes, holding } : { limitBytes, holding, rules };
   }
 
   /** @throws ApiError invalid_request, rate_limited, unavailable; as {@link parseJson} */

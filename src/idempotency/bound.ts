@@ -2,8 +2,7 @@ import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import { inFlight } from './idempotency.key.js';
 import type { KeyedCall } from './idempotency.types.js';
-
-const BIND = { name: 'idempotency_bind', text: 'SELECT penstock_idempotency_bind($1, $2)' };
+import { BIND } from './idempotency.queries.js';
 
 /** SQLSTATE of `penstock_idempotency_bind`. */
 const LOST = 'PSKEY';

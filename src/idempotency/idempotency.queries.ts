@@ -53,6 +53,9 @@ const PURGE: Statement = {
   text: `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
 };
 
+/** In the transaction of what a call makes. */
+export const BIND: Statement = { name: 'idempotency_bind', text: 'SELECT penstock_idempotency_bind($1, $2)' };
+
 /** What `penstock_idempotency_begin` decided. */
 export interface BeginRow {
   outcome: 'run' | 'mismatch' | 'done' | 'in_flight';

@@ -252,7 +252,10 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
       try {
         await queries.notePart(system, sealedPart(part));
       } catch (error) {
-        kept.logger.warn({ err: error }, 'what is done of a document could not be noted; it goes on without');
+        kept.logger.warn(
+          { err: error },
+          'the progress on a document could not be stored; the work continues',
+        );
       }
     },
     async keepPart(part) {
@@ -277,7 +280,10 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
   const write = async (bytes: Buffer): Promise<void> => {
     const made = bytes.length > kept.maxBodyBytes ? null : seal.sealBytes(bytes);
     const written = queries.keepMade(database.system, { rowId, processId, made }).catch((error: unknown) => {
-      logger.warn({ err: error }, 'an answer could not be kept before its charge; it goes on without');
+      logger.warn(
+        { err: error },
+        'an answer could not be stored before its charge; the call continues without that',
+      );
       return true;
     });
     // A database that is away is waited for by the charge. Who asks in vain may have lost the key: only a fence in the charge could tell.

@@ -1,30 +1,24 @@
 /**
- * The imaging process (see imaging.ts). Started with `art` it draws our own SVG; started with `photos` it reads others' files and has
- * every loader but JPEG, PNG and WebP blocked. Ends with its parent.
+ * The imaging process (see imaging.ts). Started with `art` it renders the product's own SVG; started with `photos` it reads untrusted files and can
+ * load only JPEG, PNG and WebP. Ends with its parent.
  */
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { edit } from './edits/edit.js';
-import { cutOut, finishEdit, maskOf } from './edits/upstream-edit.js';
+import { cutOut, finishEdit, maskOf } from './upstream-edit.js';
 import { answerTasks } from '../processes/index.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { ImagingTask } from './imaging.types.js';
 import { MAX_PICTURE_PIXELS } from './operations.js';
-import { look } from './look/look.js';
-import type { PictureFacts } from './look/look.js';
-import { readMark, withMark } from './look/mark.js';
+import { readPhotosOnly } from './photos.js';
+import { readMark, withMark } from './mark.js';
 
-/** As many as a caller's picture may have; the largest that is drawn (1792 × 1024, four times as long on each side) has fewer. */
+/** The limit of a caller's picture. The largest drawing (1792 × 1024, upscaled four times) has fewer pixels. */
 const MAX_PIXELS = MAX_PICTURE_PIXELS;
 const PNG = { compressionLevel: 6, adaptiveFiltering: false } as const;
 
-const mode = process.argv[2];
 sharp.cache(false);
 sharp.concurrency(1);
-if (mode === 'photos') {
-  sharp.block({ operation: ['VipsForeignLoad'] });
-  sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
-}
+if (process.argv[2] === 'photos') readPhotosOnly();
 
 interface Output {
   bytes: Uint8Array;
@@ -32,7 +26,7 @@ interface Output {
   height: number;
 }
 
-async function perform(request: ImagingTask): Promise<Output | PictureFacts> {
+async function perform(request: ImagingTask): Promise<Output> {
   switch (request.kind) {
     case 'render':
       return marked(
@@ -50,10 +44,6 @@ async function perform(request: ImagingTask): Promise<Output | PictureFacts> {
       );
     case 'inspect':
       return await inspect(request);
-    case 'look':
-      return await look(request.bytes, MAX_PIXELS);
-    case 'edit':
-      return await edit(request.task);
     case 'cutOut':
       return await cutOut(request);
     case 'maskOf':
@@ -77,7 +67,7 @@ interface Drawn extends Output {
   bytes: Buffer;
 }
 
-/** What the sandbox made says so, in every size. */
+/** A picture of the sandbox keeps its mark in every size. */
 const marked = (madeFor: string | null, drawn: Drawn): Drawn =>
   madeFor === null ? drawn : { ...drawn, bytes: withMark(drawn.bytes, madeFor) };
 
@@ -90,7 +80,7 @@ answerTasks<ImagingTask>(async (task) => {
   try {
     return await perform(task);
   } catch (error) {
-    // Our own drawings are never at fault; anything else was not readable.
+    // The product's own SVG is always valid. Any other failure means that the file is not readable.
     if (task.kind === 'render') throw error;
     throw new UnreadableImageError(error instanceof Error ? error.message : 'unreadable');
   }

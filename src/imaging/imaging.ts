@@ -5,18 +5,17 @@ import type { ProcessPoolOptions } from '../processes/index.js';
 import { writeFontConfig } from './fonts.js';
 import { UnreadableImageError } from './imaging.types.js';
 import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
-import type { PictureFacts } from './look/look.js';
 
 const HEAP_MB = 256;
 const DRAWING_TIMEOUT_MS = 60_000;
-/** An edit of the largest picture takes a minute and more where others use the machine. */
-const EDITING_TIMEOUT_MS = 300_000;
-/** So that callers of the server feel little of it. */
+/** The largest picture takes more than a minute on a busy machine. */
+const CHANGING_TIMEOUT_MS = 300_000;
+/** Low priority, so that the work does not slow down calls to the server. */
 const NICENESS = 5;
 /** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
-/** Starts no process yet: they come with the first task and go 20 s after the last. */
+/** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createImaging({ config }: { config: { dataDir: string } }): Imaging {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const base = { entry: processEntry('imaging.child.js'), size, heapMb: HEAP_MB };
@@ -26,8 +25,8 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     pools.push(pool);
     return pool;
   };
-  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: EDITING_TIMEOUT_MS, args: ['photos'] });
-  // Callers wait for these before their job exists: they do not queue behind the making.
+  const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: CHANGING_TIMEOUT_MS, args: ['photos'] });
+  // Callers wait for these before their job exists, so they do not queue behind longer work.
   const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;
   const artPool = (): ProcessPool =>
@@ -46,8 +45,6 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
       const { width, height } = await run(readers, { kind: 'inspect', bytes, maxPixels }, signal);
       return { width, height };
     },
-    look: async (bytes, signal) => await ask<PictureFacts>(readers, { kind: 'look', bytes }, signal),
-    edit: async (task, signal) => await run(photos, { kind: 'edit', task }, signal),
     cutOut: async (task, signal) => await run(photos, { kind: 'cutOut', ...task }, signal),
     maskOf: async (bytes, signal) => await run(photos, { kind: 'maskOf', bytes }, signal),
     finishEdit: async (task, signal) => await run(photos, { kind: 'finishEdit', ...task }, signal),
@@ -57,28 +54,20 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
   };
 }
 
+/** @throws UnreadableImageError */
 async function run(
   pool: ProcessPool,
   task: ImagingTask,
   signal: AbortSignal | undefined,
 ): Promise<RasterImage> {
-  const image = await ask<Omit<RasterImage, 'bytes'> & { bytes: Uint8Array }>(pool, task, signal);
-  const { buffer, byteOffset, byteLength } = image.bytes;
-  return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
-}
-
-/** @throws UnreadableImageError */
-async function ask<Answer>(
-  pool: ProcessPool,
-  task: ImagingTask,
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
   try {
-    return (await pool.run(task, { signal })) as Answer;
+    const image = (await pool.run(task, { signal })) as RasterImage;
+    const { buffer, byteOffset, byteLength } = image.bytes;
+    return { ...image, bytes: Buffer.from(buffer, byteOffset, byteLength) };
   } catch (error) {
     if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
       throw new UnreadableImageError(error.message);
-    // A file that ends the process which only looks at it is no picture that can be worked on.
+    // A file that kills the process which inspects it cannot be used.
     if (error instanceof ProcessDiedError && task.kind === 'inspect')
       throw new UnreadableImageError(error.message);
     throw error;

@@ -9,9 +9,9 @@ export type {
   JobService,
   NewJob,
 } from './jobs.types.js';
-export { createJobClock, createJobLookup, createMovingJobs } from './job.reader.js';
+export { createJobClock, createJobLookup, createMovingJobs } from './job.queries.js';
 export { createBatcher, wasRolledBack } from './batcher.js';
-export type { JobPosition } from './job.reader.js';
+export type { JobPosition } from './job.queries.js';
 export { createJobRetention } from './job.retention.js';
 export type { RetentionOptions } from './job.retention.js';
 export { createRetention } from './retention.js';

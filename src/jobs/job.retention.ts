@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
-import { filesOf, findExpired, forgetJobs } from './moves/expire.js';
+import { filesOf, findExpired, forgetJobs } from './moves/expire.queries.js';
 import { createRetention } from './retention.js';
 import type { Retention } from './retention.js';
 

@@ -2,13 +2,13 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { invalid, notFound } from '../contract/errors.js';
 import type { FileService } from '../files/files.types.js';
-import { createJobLookup, createJobReader } from './job.reader.js';
+import { createJobLookup, createJobReader } from './job.queries.js';
 import { isJobId } from './job.row.js';
 import { isFinished } from './job.transitions.js';
 import { createJobWaiter } from './job.waiter.js';
 import type { Job, JobService } from './jobs.types.js';
-import { createJobCreation, requireRoom } from './moves/create.js';
-import { cancelJob } from './moves/finish.js';
+import { createJobCreation, requireRoom } from './moves/create.queries.js';
+import { cancelJob } from './moves/finish.queries.js';
 
 /** The jobs of organisations: what the faces and the generation pipeline call. */
 export function createJobService(options: {

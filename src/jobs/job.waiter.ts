@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Hints } from '../database/hints.types.js';
-import type { JobPosition } from './job.reader.js';
+import type { JobPosition } from './job.queries.js';
 import { isFinished } from './job.transitions.js';
 
 /** One reader for all that wait for jobs in a process. */

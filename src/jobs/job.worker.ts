@@ -3,21 +3,21 @@ import type { Logger } from 'pino';
 import type { Database, DedicatedSql } from '../database/database.types.js';
 import type { FileService } from '../files/files.types.js';
 import { newId } from '../contract/ids.js';
-import { FairPlaces } from '../processes/index.js';
-import type { Place } from '../processes/index.js';
+import { FairSemaphore } from '../processes/index.js';
+import type { Permit } from '../processes/index.js';
 import type { Tool } from '../contract/words.js';
 import type { JobHandler } from './jobs.types.js';
-import { takeJobs } from './moves/claim.js';
-import type { ClaimedJob, ClaimSlot } from './moves/claim.js';
-import { createCompletion } from './moves/complete.js';
-import { takeLeftOrders } from './moves/orders.js';
-import { giveBack, sweepJobs } from './moves/requeue.js';
-import { renewLeases } from './moves/running.js';
+import { takeJobs } from './moves/claim.queries.js';
+import type { ClaimedJob, ClaimSlot } from './moves/claim.queries.js';
+import { createCompletion } from './moves/complete.queries.js';
+import { takeLeftOrders } from './moves/orders.queries.js';
+import { requeueJobs, sweepJobs } from './moves/requeue.queries.js';
+import { renewLeases } from './moves/running.queries.js';
 import { createProgressReporter } from './progress.js';
 import type { ProgressReporter } from './progress.js';
 import { RunningJob } from './running-job.js';
 
-/** Takes jobs and runs their handlers, up to its concurrency for each tool, and the reserve of its places beyond. */
+/** Takes jobs and runs their handlers, up to its concurrency for each tool, and the reserve of its permits beyond. */
 export interface JobWorker {
   readonly id: string;
   /** Jobs in hand. */
@@ -51,7 +51,7 @@ export interface JobWorkerOptions {
 
 /** How long a stopping worker lets its jobs run (decisions 9). */
 const GRACE_MS = 25_000;
-/** So often, at most, a worker without a free place looks for jobs of organisations that have none. */
+/** How often, at most, a worker without a free permit looks for jobs of organisations that hold none. */
 const NEWCOMERS_EVERY_MS = 100;
 
 export function createJobWorker(options: JobWorkerOptions): JobWorker {
@@ -62,7 +62,7 @@ class Worker implements JobWorker {
   readonly id = newId('wrk');
   private readonly running = new Map<string, RunningJob>();
   private readonly handlers: Map<Tool, JobHandler>;
-  private readonly places: Map<Tool, FairPlaces>;
+  private readonly permits: Map<Tool, FairSemaphore>;
   private readonly progress: ProgressReporter;
   private readonly complete: ReturnType<typeof createCompletion>;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -84,7 +84,7 @@ class Worker implements JobWorker {
     const { database, handlers, logger } = options;
     this.leaseMs = options.leaseMs ?? 30_000;
     this.handlers = new Map(handlers.map((handler) => [handler.tool, handler]));
-    this.places = new Map(handlers.map((handler) => [handler.tool, this.placesFor(handler)]));
+    this.permits = new Map(handlers.map((handler) => [handler.tool, this.semaphoreFor(handler)]));
     this.progress = createProgressReporter({ sql: database.system, workerId: this.id, logger });
     this.complete = createCompletion(database, this.id);
   }
@@ -133,9 +133,12 @@ class Worker implements JobWorker {
     for (const attempt of attempts) attempt.stop('shutdown');
     try {
       const jobs = attempts.filter(({ stopReason }) => stopReason === 'shutdown').map(({ job }) => job);
-      await giveBack(this.options.database.system, this.id, jobs);
+      await requeueJobs(this.options.database.system, this.id, jobs);
     } catch (error) {
-      this.options.logger.error({ err: error }, 'leases could not be given back; they run out by themselves');
+      this.options.logger.error(
+        { err: error },
+        'leases could not be released; they will expire by themselves',
+      );
     }
     await Promise.all(attempts.map((attempt) => attempt.ended));
   }
@@ -145,9 +148,9 @@ class Worker implements JobWorker {
     this.running.get(id)?.stop('cancelled');
   }
 
-  private placesFor({ tool, concurrency }: JobHandler): FairPlaces {
-    const places = this.options.concurrency?.[tool] ?? concurrency;
-    return new FairPlaces({ places, onFree: () => this.wakeFor(tool) });
+  private semaphoreFor({ tool, concurrency }: JobHandler): FairSemaphore {
+    const permits = this.options.concurrency?.[tool] ?? concurrency;
+    return new FairSemaphore({ permits, onFree: () => this.wakeFor(tool) });
   }
 
   /** What can be claimed; the reserve for newcomers is looked at only so often, since one organisation's backlog finds it closed each time. */
@@ -155,7 +158,7 @@ class Worker implements JobWorker {
     const looks = performance.now() - this.lookedForNewcomersAt >= NEWCOMERS_EVERY_MS;
     const slots: ClaimSlot[] = [];
     for (const { tool, timeLimitMs } of this.handlers.values()) {
-      const { free = 0, reserve = 0 } = this.places.get(tool)?.room ?? {};
+      const { free = 0, reserve = 0 } = this.permits.get(tool)?.available ?? {};
       const forNewcomers = looks ? reserve : 0;
       if (free + forNewcomers > 0) slots.push({ tool, free, forNewcomers, timeLimitMs });
     }
@@ -163,15 +166,15 @@ class Worker implements JobWorker {
     return slots;
   }
 
-  /** Another worker may have held candidates that it then left; and of what waits where no place is free now, newcomers have the reserve. */
+  /** Another worker may have held candidates that it then left; and of what waits where no permit is free now, newcomers have the reserve. */
   private lookAgain(slots: ClaimSlot[]): void {
-    const free = slots.filter(({ tool }) => (this.places.get(tool)?.room.free ?? 0) > 0);
+    const free = slots.filter(({ tool }) => (this.permits.get(tool)?.available.free ?? 0) > 0);
     if (free.length > 0) this.wanted = true;
     if (free.length < slots.length) this.wakeForNewcomers();
   }
 
   private wakeFor(tool: Tool): void {
-    const { free = 0, reserve = 0 } = this.places.get(tool)?.room ?? {};
+    const { free = 0, reserve = 0 } = this.permits.get(tool)?.available ?? {};
     if (free > 0) this.wake();
     if (reserve > 0) this.wakeForNewcomers();
   }
@@ -230,15 +233,15 @@ class Worker implements JobWorker {
   private async forsake(attempts: RunningJob[]): Promise<void> {
     for (const attempt of attempts) attempt.stop('lost');
     const jobs = attempts.map(({ job }) => job);
-    await giveBack(this.options.database.system, this.id, jobs);
+    await requeueJobs(this.options.database.system, this.id, jobs);
     throw new Error('the claim was lost before it was committed');
   }
 
-  /** The claim chose it by the rules of the places. */
-  private placeFor({ tool, orgId }: ClaimedJob['job']): Place {
-    const places = this.places.get(tool);
-    if (places === undefined) throw new Error(`claimed a job of tool ${tool} without places`);
-    return places.take(orgId);
+  /** The claim chose the job by the rules of the semaphore. */
+  private permitFor({ tool, orgId }: ClaimedJob['job']): Permit {
+    const permits = this.permits.get(tool);
+    if (permits === undefined) throw new Error(`claimed a job of tool ${tool} without permits`);
+    return permits.take(orgId);
   }
 
   private begin(claimed: ClaimedJob, held: Promise<boolean>): RunningJob {
@@ -250,7 +253,7 @@ class Worker implements JobWorker {
       claimed,
       held,
       handler,
-      place: this.placeFor(claimed.job),
+      permit: this.permitFor(claimed.job),
       workerId: this.id,
       sql: database.system,
       files: this.options.files,
@@ -290,7 +293,7 @@ class Worker implements JobWorker {
         .get(tool)
         ?.withdraw?.(engine, reference)
         .catch((error: unknown) =>
-          logger.warn({ err: error, jobId, engine }, 'an order could not be taken back'),
+          logger.warn({ err: error, jobId, engine }, 'an order at an upstream could not be cancelled'),
         );
   }
 

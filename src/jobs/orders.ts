@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../database/database.types.js';
 import type { JobOrders } from './jobs.types.js';
-import type { ClaimedJob } from './moves/claim.js';
-import { forgetOrder, noteOrder } from './moves/orders.js';
+import type { ClaimedJob } from './moves/claim.queries.js';
+import { forgetOrder, noteOrder } from './moves/orders.queries.js';
 
 interface JobOrdersOptions {
   claimed: ClaimedJob;
@@ -36,7 +36,7 @@ export function createJobOrders({
       try {
         return await noteOrder(sql, { workerId, attempt: job, engine, reference });
       } catch (error) {
-        logger.warn({ err: error, jobId: job.id }, 'an order at an upstream could not be noted');
+        logger.warn({ err: error, jobId: job.id }, 'an order at an upstream could not be stored');
         return true;
       }
     },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../database/database.types.js';
 import type { Job } from './jobs.types.js';
-import { writeProgress } from './moves/running.js';
+import { writeProgress } from './moves/running.queries.js';
 
 const FLUSH_MS = 100;
 

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { actFor } from '../processes/index.js';
-import type { Place } from '../processes/index.js';
+import { runForOrg } from '../processes/index.js';
+import type { Permit } from '../processes/index.js';
 import type { Sql } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { ErrorCode } from '../contract/errors.js';
 import type { FileService } from '../files/files.types.js';
 import type { Job, JobHandler, JobOutcome } from './jobs.types.js';
-import type { ClaimedJob } from './moves/claim.js';
-import { failJob } from './moves/finish.js';
-import { forgetOrders } from './moves/orders.js';
-import { giveBack } from './moves/requeue.js';
+import type { ClaimedJob } from './moves/claim.queries.js';
+import { failJob } from './moves/finish.queries.js';
+import { forgetOrders } from './moves/orders.queries.js';
+import { requeueJobs } from './moves/requeue.queries.js';
 import { createJobOrders } from './orders.js';
 
 /** Why an attempt was stopped from outside. */
@@ -22,8 +22,8 @@ export interface AttemptOptions {
   /** Whether the claim was committed: the handler runs before that is known, and nothing is written before it. */
   held: Promise<boolean>;
   handler: JobHandler;
-  /** The worker's place that the attempt holds. */
-  place: Place;
+  /** The permit that the attempt holds. */
+  permit: Permit;
   workerId: string;
   sql: Sql;
   files: Pick<FileService, 'removeUnneeded'>;
@@ -63,9 +63,9 @@ export class RunningJob {
     return this.reason;
   }
 
-  /** It waits for time alone: its place is others' meanwhile. */
+  /** Whether it only waits for time to pass, without its permit. */
   get rests(): boolean {
-    return !this.options.place.held;
+    return !this.options.permit.held;
   }
 
   /** Whether others see the attempt: before that there is no lease to renew. */
@@ -98,7 +98,7 @@ export class RunningJob {
     } finally {
       clearTimeout(timer);
       this.over = true;
-      this.options.place.release();
+      this.options.permit.release();
       // Whoever ended the job meanwhile did not see what this attempt still stored.
       if (!this.completed) await this.options.files.removeUnneeded(this.job.orgId, this.job.id);
       logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
@@ -116,7 +116,7 @@ export class RunningJob {
       else void this.options.held.then((held) => held && report());
     };
     const context = { job, signal: abort.signal, progress, orders: this.orders };
-    const work = actFor(job.orgId, async () => await handler.run(context), this.options.place);
+    const work = runForOrg(job.orgId, async () => await handler.run(context), this.options.permit);
     const deaf = (async (): Promise<never> => {
       await new Promise((resolve) => abort.signal.addEventListener('abort', resolve, { once: true }));
       await Promise.race([work, sleep(DEAF_MS, undefined, { ref: false })]);
@@ -134,15 +134,15 @@ export class RunningJob {
     if (!(error instanceof ApiError))
       logger.error({ err: error, jobId: this.job.id, tool: this.job.tool }, 'job handler failed');
     // The database was away: that is no fault of the job's, which another attempt finishes, within its time.
-    if (error instanceof ApiError && error.code === 'unavailable') return this.giveBack();
+    if (error instanceof ApiError && error.code === 'unavailable') return this.requeue();
     if (error instanceof ApiError) await this.fail(error.message, error.code);
     else await this.fail(handler.failureMessage, 'server_error');
     await this.forgetOrders();
   }
 
-  private async giveBack(): Promise<void> {
+  private async requeue(): Promise<void> {
     const { sql, workerId } = this.options;
-    await this.write(async () => (await giveBack(sql, workerId, [this.job])).length > 0);
+    await this.write(async () => (await requeueJobs(sql, workerId, [this.job])).length > 0);
   }
 
   private async fail(message: string, code: ErrorCode): Promise<void> {

@@ -4,7 +4,7 @@ import type { AdmissionAnswer, Outcome } from './admission-answer.js';
 import { decode, STALE } from './admission-answer.js';
 import type { AdmissionItem } from './admission-batch.js';
 import { gather } from './admission-batch.js';
-import { ADMIT, encode } from './admission-rows.js';
+import { ADMIT, encode } from './admission.queries.js';
 import { allowanceOf } from './allowance.js';
 import { createCoalescer } from './coalescer.js';
 import type { Connection } from './connection.js';
@@ -19,7 +19,7 @@ export interface AdmissionOptions {
   /** Told of each statement: how many callers, how long. */
   onBatch?(size: number, seconds: number): void;
   /** The caller of this operation was refused, though it may be reserved. */
-  giveBack(operationId: string): void;
+  releaseReservation(operationId: string): void;
   /** Told of each caller's end. */
   admitted(request: AdmissionRequest, admission: Admission): void;
   refused(error: unknown): void;
@@ -31,7 +31,7 @@ export function createAdmission({
   connection,
   processId,
   refresh,
-  giveBack,
+  releaseReservation,
   admitted,
   refused,
   onBatch,
@@ -46,7 +46,7 @@ export function createAdmission({
       return decode(batch, JSON.parse(answer) as AdmissionAnswer);
     },
     abandoned({ request }) {
-      if (request.operation !== undefined) giveBack(request.operation.id);
+      if (request.operation !== undefined) releaseReservation(request.operation.id);
     },
   });
   const itemOf = (request: AdmissionRequest): AdmissionItem => ({

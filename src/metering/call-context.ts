@@ -1,7 +1,7 @@
 import type { Principal } from '../access/access.types.js';
 import type { Demand } from '../access/index.js';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
-import type { ClientInfo } from '../contract/words.js';
+import type { ClientInfo, Dialect } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
 
 /** An answer that was made and is charged as `operationId`, from before that charge on. */
@@ -53,6 +53,8 @@ export interface CallContext {
    * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
    */
   boundIds?: string[];
+  /** A call for text at /v1 came in this form: what it leaves out has other defaults than at /api/v1 (beyond 11.6). */
+  dialect?: Dialect;
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
   /** What this call was checked for: a replay of its answer needs it too. The guards add to it. */

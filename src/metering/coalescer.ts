@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../contract/errors.js';
 
 /** Longest that a caller waits for PostgreSQL (decisions 9). */
-const PATIENCE_MS = 5000;
+const UNAVAILABLE_AFTER_MS = 5000;
 /** The same for one whose process is about to end: he shall have his answer from it. */
 const HURRIED_MS = 1000;
 /** How soon a statement that does not come back makes us look at who has waited too long. */
@@ -55,11 +55,11 @@ function refuse<Item, Answer>(entry: Waiting<Item, Answer>, error: unknown): voi
 function refuseLate<Item, Answer>(
   entries: Waiting<Item, Answer>[],
   { refused }: CoalescerOptions<Item, Answer>,
-  patienceMs: number,
+  waitMs: number,
 ): void {
   const now = performance.now();
   for (const entry of entries) {
-    if (entry.refused || now - entry.since < patienceMs) continue;
+    if (entry.refused || now - entry.since < waitMs) continue;
     refuse(entry, new ApiError('unavailable', 'Service temporarily unavailable', { retryAfter: 1 }));
     refused?.(entry.item);
   }
@@ -84,7 +84,7 @@ async function settleBatch<Item, Answer>(
         else left.forEach((entry) => refuse(entry, error));
         break;
       }
-      refuseLate(left, options, isClosed() ? 0 : PATIENCE_MS);
+      refuseLate(left, options, isClosed() ? 0 : UNAVAILABLE_AFTER_MS);
       if (options.persistent !== true || isClosed()) left = left.filter((entry) => !entry.refused);
       if (left.length > 0) await sleep(pauseMs);
     }
@@ -117,14 +117,14 @@ export function createCoalescer<Item, Answer>(
   /** Callers of the last statement. */
   let expected = 0;
   let closed = false;
-  let patienceMs = PATIENCE_MS;
+  let waitMs = UNAVAILABLE_AFTER_MS;
   const idle: (() => void)[] = [];
 
   let running: Waiting<Item, Answer>[] = [];
   const isClosed = (): boolean => closed;
   const watch = createWatch(() => {
-    refuseLate(running, options, patienceMs);
-    refuseLate(waiting, options, patienceMs);
+    refuseLate(running, options, waitMs);
+    refuseLate(waiting, options, waitMs);
     if (!active) watch.stop();
   });
 
@@ -161,7 +161,7 @@ export function createCoalescer<Item, Answer>(
         setImmediate(gather);
       });
     },
-    hurry: () => void (patienceMs = HURRIED_MS),
+    hurry: () => void (waitMs = HURRIED_MS),
     async close() {
       closed = true;
       if (active) await new Promise<void>((resolve) => idle.push(resolve));

@@ -1,20 +1,10 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/index.js';
+import { HEARTBEAT, SWEEP } from './metering.queries.js';
 
 /** A process that did not renew its lease for this long is lost, and its reservations are given back. */
 export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 5_000;
-
-const HEARTBEAT = {
-  name: 'penstock_heartbeat',
-  text: 'SELECT penstock_heartbeat($1, $2, $3)',
-  repeatable: true,
-} as const;
-const SWEEP = {
-  name: 'penstock_sweep',
-  text: 'SELECT penstock_sweep($1) AS released',
-  repeatable: true,
-} as const;
 
 export interface LeaseOptions {
   database: Pick<Database, 'system'>;
@@ -34,7 +24,7 @@ export function createLease({ database, processId, role, logger }: LeaseOptions)
   const sweep = async (): Promise<void> => {
     const [row] = await database.system.query<{ released: number }>(SWEEP, [LEASE_MS]);
     if (row !== undefined && row.released > 0) {
-      logger.warn({ released: row.released }, 'gave back reservations of lost processes');
+      logger.warn({ released: row.released }, 'released the reservations of lost processes');
     }
   };
   const guarded = (work: () => Promise<void>, what: string) => (): void => {

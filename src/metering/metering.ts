@@ -5,14 +5,14 @@ import { ApiError } from '../contract/errors.js';
 import { createAdmission } from './admission.js';
 import { tokenAmounts } from './amounts.js';
 import { lazyConnection } from './connection.js';
-import { createGiveBack } from './give-back.js';
+import { createReleaseRetry } from './release-retry.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { returnSlots } from './return-slots.js';
-import { createLookBack } from './look-back.js';
+import { createSettledBefore } from './settled-before.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
-import { SETTLEMENT_SETTINGS } from './settlement-batch.js';
+import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
 import { listUsage } from './usage.js';
 
 export interface MeteringOptions {
@@ -60,17 +60,19 @@ export function createMetering({
   const { admit, settle } = connectionsOf(database);
   const quotas = createQuotas({ database, plans });
   const settlement = createSettlement({ database, connection: settle, quotas, logger, eventsHeard });
-  const giveBack = (operationId: string): void => {
+  const releaseReservation = (operationId: string): void => {
     settlement
       .release(operationId)
-      .catch((error: unknown) => logger.warn({ err: error, operationId }, 'not released'));
+      .catch((error: unknown) =>
+        logger.warn({ err: error, operationId }, 'a reservation could not be released'),
+      );
   };
   const admission = createAdmission({
     plans,
     connection: admit,
     processId,
     refresh,
-    giveBack,
+    releaseReservation,
     admitted(request, { reservation }) {
       onAdmission?.('admitted');
       if (reservation !== null) settlement.remember(request);
@@ -78,7 +80,7 @@ export function createMetering({
     refused: (error) => onAdmission?.(error instanceof ApiError ? error.code : 'error'),
     ...(onBatch ? { onBatch } : {}),
   });
-  const givingBack = createGiveBack({ release: settlement.release, logger });
+  const givingBack = createReleaseRetry({ release: settlement.release, logger });
   const lease = createLease({ database, processId, role, logger });
   return {
     admit: admission.admit,
@@ -89,7 +91,7 @@ export function createMetering({
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
     ...quotas,
-    settledBefore: createLookBack(database, settlement),
+    settledBefore: createSettledBefore(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
     connect: async () => void (await Promise.all([admit.ready(), settle.ready()])),

@@ -1,4 +1,4 @@
-import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint } from '../contract/words.js';
+import type { PlanCode, Amounts, Bucket, ClientInfo, LimitedEndpoint, ModelType } from '../contract/words.js';
 import type { Principal } from '../access/access.types.js';
 
 /** State of the window that the three X-RateLimit-* headers report (decisions 4). */
@@ -21,14 +21,7 @@ export interface TakenSlots {
 
 /** What kind of operation a ledger row records. */
 export type OperationKind =
-  | 'chat'
-  | 'embedding'
-  | 'image'
-  | 'image_edit'
-  | 'video'
-  | 'music'
-  | 'tts'
-  | 'stt'
+  | ModelType
   | 'agent_run'
   | 'agent_model'
   | 'agent_tool'

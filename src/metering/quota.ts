@@ -8,16 +8,8 @@ import { allowancesOf } from './allowance.js';
 import type { RawBalance } from './amounts.js';
 import { balancesOf, bucketState, bucketStates } from './amounts.js';
 import type { BucketState, QuotaReport } from './metering.types.js';
+import { QUOTA, SET_USED, TOP_UP } from './metering.queries.js';
 
-const QUOTA = { name: 'penstock_quota', text: 'SELECT penstock_quota($1, $2::jsonb) AS answer' };
-const TOP_UP = {
-  name: 'penstock_top_up',
-  text: 'SELECT penstock_top_up($1, $2::jsonb, $3, $4, $5) AS answer',
-};
-const SET_USED = {
-  name: 'penstock_set_used',
-  text: 'SELECT penstock_set_used($1, $2::jsonb, $3, $4, $5) AS answer',
-};
 /** Hundredths; far above any allowance and far below where sums would stop being exact. */
 const MAX_AMOUNT = 1e14;
 

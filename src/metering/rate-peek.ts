@@ -2,16 +2,7 @@ import type { Principal } from '../access/access.types.js';
 import type { Database } from '../database/index.js';
 import type { RateState } from './metering.types.js';
 import { keyRule } from './rates.js';
-
-/** The window's log (see `rate_windows`) read only: slots that are free now, and when the next one comes. */
-const PEEK = {
-  name: 'penstock_rate_peek',
-  text: `SELECT n.us AS now, e.expired * w.grain + CASE WHEN e.expired = cardinality(w.stamps) THEN 0 ELSE w.grain - w.fill END AS slots,
-      w.stamps[e.expired + 1] + $3 AS gains_at
-    FROM (SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint AS us) n
-    LEFT JOIN rate_windows w ON w.key_id = $1 AND w.name = $2
-    LEFT JOIN LATERAL (SELECT width_bucket(n.us - $3::bigint, w.stamps) AS expired) e ON true`,
-};
+import { PEEK } from './metering.queries.js';
 
 /** Headers are not worth a caller's time: while PostgreSQL is away an answer goes without them. */
 const TIMEOUT_MS = 2_000;

@@ -11,6 +11,7 @@ import type { AdmissionRequest, Metering, Settlement, SettlementEvent } from './
 import { OpenOperations } from './open-operations.js';
 import type { Ended, Ending } from './settlement-batch.js';
 import { settleBatch, STATE } from './settlement-batch.js';
+import { TAKE_BACK } from './metering.queries.js';
 
 /** What `penstock_ledger_restore` needs to charge an operation whose reservation is gone. */
 export function fallbackOf({ principal, operation, requestId, client }: AdmissionRequest): object {
@@ -56,8 +57,6 @@ interface SettlementOptions {
   eventsHeard: boolean;
 }
 
-const TAKE_BACK = { name: 'penstock_take_back', text: 'SELECT penstock_take_back($1)' };
-
 /**
  * Takes charges back whose callers were told 503 while PostgreSQL did not answer, where it had taken them all the same. Tried until it
  * works, as long as the process lives.
@@ -93,7 +92,10 @@ function coalesceEndings(
       takingBack
         .add(operationId)
         .catch((error: unknown) =>
-          logger.warn({ err: error, operationId }, 'a charge was not taken back yet'),
+          logger.warn(
+            { err: error, operationId },
+            'a charge could not be refunded yet; it will be tried again',
+          ),
         );
     },
   });

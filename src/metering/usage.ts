@@ -2,6 +2,7 @@ import type { Database } from '../database/index.js';
 import { invalid } from '../contract/errors.js';
 import { toAmounts } from './amounts.js';
 import type { UsagePage, UsageQuery, UsageRecord } from './metering.types.js';
+import { LIST_USAGE } from './metering.queries.js';
 
 interface Row {
   operation_id: string;
@@ -22,19 +23,6 @@ interface Row {
   created_us: string;
 }
 
-/** Newest first, by time and then id; the cursor names the last row seen. */
-const LIST = {
-  name: 'penstock_usage_records',
-  text: `
-    SELECT operation_id, kind, state, request_id, job_id, run_id, key_id, model, service_client, client_name, user_agent,
-      created_at, settled_at, (extract(epoch FROM created_at) * 1000000)::bigint::text AS created_us,
-      to_json(CASE state WHEN 'reserved' THEN reserved WHEN 'settled' THEN charged END) AS amounts, to_json(granted) AS granted
-    FROM usage_ledger
-    WHERE org_id = $1 AND created_at >= $2::timestamptz
-      AND created_at <= 'epoch'::timestamptz + $3::bigint * interval '1 microsecond'
-      AND (created_at, operation_id) < ('epoch'::timestamptz + $3::bigint * interval '1 microsecond', $4)
-    ORDER BY created_at DESC, operation_id DESC LIMIT $5`,
-};
 const FOREVER = { us: '253370764800000000', id: '' };
 
 function parseCursor(after: string | undefined): { us: string; id: string } {
@@ -69,7 +57,7 @@ function toRecord(row: Row): UsageRecord {
 export async function listUsage(database: Pick<Database, 'system'>, query: UsageQuery): Promise<UsagePage> {
   const { us, id } = parseCursor(query.after);
   const since = query.since ?? new Date(0);
-  const rows = await database.system.query<Row>(LIST, [query.orgId, since, us, id, query.first + 1]);
+  const rows = await database.system.query<Row>(LIST_USAGE, [query.orgId, since, us, id, query.first + 1]);
   const page = rows.slice(0, query.first);
   const cursors = page.map(cursorOf);
   const more = rows.length > query.first;

@@ -1,4 +1,4 @@
-import { invalid } from '../contract/errors.js';
+import { ApiError, invalid } from '../contract/errors.js';
 import { ProvidersFileError, SANDBOX_ID } from '../providers/index.js';
 import type {
   ConfiguredModel,
@@ -6,15 +6,12 @@ import type {
   ProviderRegistry,
   ProviderSettings,
 } from '../providers/index.js';
-import type { ModelType, Tier } from '../contract/words.js';
-import {
-  knownRows,
-  sandboxRows,
-  STANDARD_MODALITIES,
-  STANDARD_PRICING,
-  standardMultiplier,
-} from './model-rows.js';
+import { KIND, MODEL_TYPES } from '../contract/words.js';
+import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
+import { knownRows, sandboxRows, standardMultiplier } from './model-rows.js';
 import type { ModelRow } from './model-rows.js';
+import { createAliases } from './aliases.js';
+import type { Aliases } from './aliases.js';
 import type { Model, ModelCatalogue } from './models.types.js';
 
 const IMAGE_TOKENS = 1000;
@@ -22,19 +19,6 @@ const IMAGE_TOKENS = 1000;
 const DEFAULT_MUSIC_SECONDS = 47;
 const OTHER_SECONDS = 60;
 const SANDBOX_CREATED = Date.parse('2026-01-01') / 1000;
-
-const SANDBOX_DEFAULTS: Record<ModelType, Tier> = {
-  chat: 'basic',
-  embedding: 'basic',
-  image: 'standard',
-  image_edit: 'standard',
-  video: 'standard',
-  music: 'standard',
-  tts: 'standard',
-  stt: 'fast',
-};
-/** Edits that the sandbox's fast model does by default; the others go to its standard one (contract 4.3). */
-const FAST_OPERATIONS = new Set(['backgroundRemoval', 'superResolution', 'colorization']);
 
 const sandboxId = (type: ModelType, tier: Tier): string => `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
 const hundredths = (value: number): number => Math.round(value * 100);
@@ -51,10 +35,10 @@ function baseModel(row: ModelRow, created: number): Model {
     type: row.type,
     tier: row.tier,
     multiplier: hundredths(row.multiplier),
-    pricing: STANDARD_PRICING[row.type],
+    pricing: KIND[row.type].pricing,
     contextWindow: row.contextWindow ?? null,
     maxOutputTokens: row.maxOutputTokens ?? null,
-    modalities: row.modalities ?? STANDARD_MODALITIES[row.type],
+    modalities: row.modalities ?? KIND[row.type].modalities,
     imageTokens: IMAGE_TOKENS,
     default: false,
     available: false,
@@ -76,7 +60,7 @@ function configuredModel(entry: ConfiguredModel, known: Model | undefined, creat
     ownedBy: entry.ownedBy ?? base.ownedBy,
     tier: entry.tier,
     multiplier: hundredths(multiplier),
-    pricing: { ...STANDARD_PRICING[entry.type], ...entry.price },
+    pricing: { ...KIND[entry.type].pricing, ...entry.price },
     contextWindow: entry.contextWindow ?? base.contextWindow,
     maxOutputTokens: entry.maxOutputTokens ?? base.maxOutputTokens,
     modalities: entry.modalities ?? base.modalities,
@@ -106,6 +90,9 @@ interface Snapshot {
   models: Map<string, Model>;
   defaults: Map<ModelType, Model>;
   fallbacks: Map<string, Model[]>;
+  aliases: Aliases;
+  /** Ids of available models by what stands after their last slash; null where several end alike. */
+  lastParts: Map<string, string | null>;
   /** True where the type's default is the operator's choice: it then holds for every edit operation too. */
   chosen: Set<ModelType>;
 }
@@ -118,8 +105,8 @@ function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]
   if (settings.sandbox) for (const model of sandbox) models.set(model.id, model);
   const faults: string[] = [];
   const defaults = new Map<ModelType, Model>();
-  for (const type of Object.keys(SANDBOX_DEFAULTS) as ModelType[]) {
-    const id = settings.defaults[type] ?? sandboxId(type, SANDBOX_DEFAULTS[type]);
+  for (const type of MODEL_TYPES) {
+    const id = settings.defaults[type] ?? sandboxId(type, KIND[type].sandbox.defaultTier);
     const model = models.get(id);
     if (model?.available && model.type === type) defaults.set(type, model);
     else if (settings.defaults[type] !== undefined)
@@ -136,10 +123,21 @@ function snapshotOf(settings: ProviderSettings, known: Model[], sandbox: Model[]
       faults.push(`fallbacks.${id}: names a model that is not available`);
     fallbacks.set(id, found as Model[]);
   }
+  const aliases = createAliases(settings.aliases ?? {}, models, faults);
   if (faults.length > 0) throw new ProvidersFileError(faults);
   for (const [type, model] of defaults) defaults.set(type, models.get(model.id) as Model);
   const chosen = new Set(Object.keys(settings.defaults) as ModelType[]);
-  return { models, defaults, fallbacks, chosen };
+  return { models, defaults, fallbacks, aliases, lastParts: lastPartsOf(models), chosen };
+}
+
+function lastPartsOf(models: ReadonlyMap<string, Model>): Map<string, string | null> {
+  const found = new Map<string, string | null>();
+  for (const { id, available } of models.values()) {
+    if (!available) continue;
+    const last = id.slice(id.lastIndexOf('/') + 1);
+    found.set(last, found.has(last) ? null : id);
+  }
+  return found;
 }
 
 function asDefault(model: Model): Model {
@@ -164,9 +162,12 @@ function shown(id: string): string {
   return id.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').slice(0, 200);
 }
 
+const noModel = (message: string): ApiError =>
+  new ApiError('invalid_request', message, { param: 'model', reason: 'model_not_found' });
+
 /** The model itself. @throws ApiError invalid_request where its provider is not configured here */
 export function availableModel(model: Model): Model {
-  if (!model.available) throw invalid(`Model not available: ${model.id}`, 'model');
+  if (!model.available) throw noModel(`Model not available: ${model.id}`);
   return model;
 }
 
@@ -208,7 +209,23 @@ class Catalogue implements ModelCatalogue {
   }
 
   find(id: string): Model | null {
-    return this.snapshot.models.get(id) ?? this.snapshot.models.get(plainId(id)) ?? null;
+    const { models, aliases } = this.snapshot;
+    const plain = plainId(id);
+    const found = models.get(id) ?? models.get(plain);
+    if (found !== undefined) return found;
+    const target = aliases.targetOf(plain);
+    return target === null ? null : (models.get(target) ?? null);
+  }
+
+  fullId(name: string): string {
+    return this.find(name) === null ? (this.snapshot.lastParts.get(name) ?? name) : name;
+  }
+
+  aliases(): { alias: string; model: Model }[] {
+    return this.snapshot.aliases.whole.flatMap(({ alias, target }) => {
+      const model = this.snapshot.models.get(target);
+      return model === undefined ? [] : [{ alias, model }];
+    });
   }
 
   named(type: ModelType | ModelType[], id: string | null | undefined, operation?: string): Model {
@@ -216,7 +233,7 @@ class Catalogue implements ModelCatalogue {
     if (id === null || id === undefined) return this.defaultOf(types[0] as ModelType, operation);
     if (typeof id !== 'string') throw invalid('model must be a string', 'model');
     const model = this.find(id);
-    if (!model || !types.includes(model.type)) throw invalid(`Unknown model: ${shown(id)}`, 'model');
+    if (!model || !types.includes(model.type)) throw noModel(`Unknown model: ${shown(id)}`);
     return model;
   }
 
@@ -230,12 +247,8 @@ class Catalogue implements ModelCatalogue {
 
   private defaultOf(type: ModelType, operation: string | undefined): Model {
     const { defaults, chosen, models } = this.snapshot;
-    if (
-      type === 'image_edit' &&
-      operation !== undefined &&
-      !chosen.has(type) &&
-      FAST_OPERATIONS.has(operation)
-    ) {
+    const { fastOperations }: KindDescriptor['sandbox'] = KIND[type].sandbox;
+    if (operation !== undefined && !chosen.has(type) && fastOperations?.includes(operation)) {
       const fast = models.get(sandboxId(type, 'fast'));
       if (fast) return fast;
     }

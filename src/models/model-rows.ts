@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { MODEL_TYPES, TIERS } from '../contract/words.js';
-import type { Bucket, ModelType, Tier } from '../contract/words.js';
+import { KIND, MODEL_TYPES, TIER_RANGES, TIERS, tiersOf } from '../contract/words.js';
+import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
 import media from './media.json' with { type: 'json' };
-import type { Model } from './models.types.js';
 import upstream from './upstream.json' with { type: 'json' };
 
 /** One row of the committed lists, or of the sandbox: what a {@link Model} is made from. */
@@ -15,7 +14,7 @@ export interface ModelRow {
   name?: string | undefined;
   contextWindow?: number | undefined;
   maxOutputTokens?: number | undefined;
-  modalities?: { input: string[]; output: string[] } | undefined;
+  modalities?: KindDescriptor['modalities'] | undefined;
   maxDurationSeconds?: number | undefined;
 }
 
@@ -31,20 +30,13 @@ const row = z.object({
   maxDurationSeconds: z.number().positive().optional(),
 });
 
-/** Multipliers that a tier may have (contract 8.4), as written. */
-const RANGES: Record<string, Partial<Record<Tier, [number, number]>>> = {
-  general: { basic: [1, 1], standard: [1.5, 2], powerful: [2, 3] },
-  media: { fast: [1, 1], standard: [1.25, 1.25], premium: [1.5, 1.5] },
-};
-const MEDIA: readonly ModelType[] = ['tts', 'stt', 'image_edit'];
-
 /** What a tier's models cost where no entry says otherwise. */
 export function standardMultiplier(type: ModelType, tier: Tier): number {
-  return RANGES[MEDIA.includes(type) ? 'media' : 'general']?.[tier]?.[0] ?? 1;
+  return TIER_RANGES[KIND[type].tiers][tier]?.[0] ?? 1;
 }
 
 function inRange({ type, tier, multiplier }: ModelRow): boolean {
-  const range = RANGES[MEDIA.includes(type) ? 'media' : 'general']?.[tier];
+  const range = TIER_RANGES[KIND[type].tiers][tier];
   return range !== undefined && multiplier >= range[0] && multiplier <= range[1];
 }
 
@@ -61,54 +53,21 @@ export function knownRows(): { rows: ModelRow[]; created: number } {
   return { rows, created: Date.parse(upstream.updated) / 1000 };
 }
 
-const VISION = { input: ['text', 'image'], output: ['text'] };
-
 /** The sandbox: a model of every type in every tier, at the standard prices. */
 export function sandboxRows(): ModelRow[] {
-  const general: Tier[] = ['basic', 'standard', 'powerful'];
-  const other: Tier[] = ['fast', 'standard', 'premium'];
-  return MODEL_TYPES.flatMap((type) =>
-    (MEDIA.includes(type) ? other : general).map((tier) => ({
+  return MODEL_TYPES.flatMap((type) => {
+    const { contextWindow, maxOutputTokens, maxDurationSeconds, modalities }: KindDescriptor['sandbox'] =
+      KIND[type].sandbox;
+    return tiersOf(type).map((tier) => ({
       id: `sandbox/${type.replace('_', '-')}-${tier}`,
       type,
       tier,
       multiplier: standardMultiplier(type, tier),
       name: `Sandbox ${type.replace('_', ' ')} (${tier})`,
-      ...(type === 'chat' ? { contextWindow: 128_000, maxOutputTokens: 100_000, modalities: VISION } : {}),
-      ...(type === 'embedding' ? { contextWindow: 8192 } : {}),
-      ...(type === 'video' || type === 'music' ? { maxDurationSeconds: 60 } : {}),
-    })),
-  );
+      contextWindow,
+      maxOutputTokens,
+      maxDurationSeconds,
+      modalities,
+    }));
+  });
 }
-
-/** The type's standard price before the multiplier (contract 4, decisions 2): units and the bucket that they come from. */
-export const STANDARD_PRICING: Record<ModelType, Model['pricing']> = {
-  chat: pricing('1k_tokens', 'credits', { amount: 1, credits: 1 }),
-  embedding: pricing('1k_tokens', 'credits', { amount: 1, credits: 1 }),
-  image: pricing('image', 'image_generations', { amount: 1, credits: 0.5 }),
-  image_edit: pricing('edit', 'image_edits', { amount: 1, credits: 0 }),
-  video: pricing('second', 'video_seconds', { amount: 1, credits: 0.1 }),
-  music: pricing('track', 'music_tracks', { amount: 1, credits: 0 }),
-  tts: pricing('character', 'tts_chars', { amount: 1, credits: 0 }),
-  stt: pricing('second', 'stt_seconds', { amount: 1, credits: 0 }),
-};
-
-function pricing(
-  unit: Model['pricing']['unit'],
-  bucket: Bucket,
-  price: { amount: number; credits: number },
-): Model['pricing'] {
-  return { unit, bucket, ...price };
-}
-
-/** What goes in and comes out where an entry does not say. */
-export const STANDARD_MODALITIES: Record<ModelType, Model['modalities']> = {
-  chat: { input: ['text'], output: ['text'] },
-  embedding: { input: ['text'], output: ['embedding'] },
-  image: { input: ['text'], output: ['image'] },
-  image_edit: { input: ['image', 'text'], output: ['image'] },
-  video: { input: ['text', 'image', 'video'], output: ['video'] },
-  music: { input: ['text', 'audio'], output: ['audio'] },
-  tts: { input: ['text', 'audio'], output: ['audio'] },
-  stt: { input: ['audio'], output: ['text'] },
-};

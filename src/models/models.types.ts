@@ -15,14 +15,15 @@ export interface Model {
   multiplier: number;
   /** Before the multiplier. Amounts in units with up to two decimals. */
   pricing: {
-    unit: '1k_tokens' | 'image' | 'edit' | 'second' | 'track' | 'character';
+    /** `second`, `track` …: that of the kind. */
+    unit: string;
     bucket: Bucket;
     amount: number;
     credits: number;
   };
   contextWindow: number | null;
   maxOutputTokens: number | null;
-  modalities: { input: string[]; output: string[] };
+  modalities: { input: readonly string[]; output: readonly string[] };
   /** Tokens that one image part counts as (chat). */
   imageTokens: number;
   /** The default of its type. */
@@ -46,7 +47,15 @@ export interface ModelUpstream {
 
 export interface ModelCatalogue {
   list(filter?: { type?: ModelType; provider?: string; tier?: Tier; available?: boolean }): Model[];
+  /** By its id, or by an alias that the operator gave it. */
   find(id: string): Model | null;
+  /**
+   * The id that a name without a slash stands for at /v1: that of the one available model whose id ends in it. Else the name itself, also where
+   * it is an alias.
+   */
+  fullId(name: string): string;
+  /** The operator's aliases that stand for themselves (those without `*`). */
+  aliases(): { alias: string; model: Model }[];
   /**
    * The model a call asks for, configured here or not, or the type's default (image edits: that of the operation).
    * @throws ApiError invalid_request `Unknown model: <id>`, `model is required` (param `model`)

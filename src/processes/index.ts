@@ -1,8 +1,8 @@
-export { actFor, actingFor, atRest } from './acting-for.js';
+export { runForOrg, currentOrgId, withoutPermit } from './org-context.js';
 export { answerTasks } from './answer-tasks.js';
 export { processEntry } from './entry.js';
-export { FairPlaces } from './fair-places.js';
-export type { FairPlacesOptions, Place } from './fair-places.js';
+export { FairSemaphore } from './fair-semaphore.js';
+export type { FairSemaphoreOptions, Permit } from './fair-semaphore.js';
 export { ProcessPool } from './process-pool.js';
 export type { ProcessPoolOptions, TaskOptions } from './process-pool.js';
 export { ProcessDiedError, TaskError } from './process.types.js';

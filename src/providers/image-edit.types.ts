@@ -1,10 +1,39 @@
+import type { EditedImage, EditOperation } from '../imaging/index.js';
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** Edits one picture. */
+/** Edits one picture by words, painting where it may. */
 export interface ImageEditor extends Ordering {
   capabilities: ImageEditCapabilities;
+  wholeOperation?: never;
   /** The edited picture in any format that can be read. @throws UpstreamError */
   edit(call: ImageEditCall): Promise<Uint8Array>;
+}
+
+/** An engine that does a whole operation on the pixels itself: it gets the request as it stands, and its result is stored as it is. */
+export interface PixelEditor extends Ordering {
+  capabilities: ImageEditCapabilities;
+  wholeOperation: true;
+  /** JPEG, or PNG where the result is transparent. @throws UpstreamError, UnreadableImageError */
+  edit(call: PixelEditCall): Promise<EditedImage>;
+}
+
+export interface PixelEditCall {
+  operation: EditOperation;
+  /** JPEG, PNG or WebP as the caller gave it. */
+  image: Uint8Array;
+  /** As large as the image; white is edited. */
+  mask?: Uint8Array;
+  prompt?: string;
+  newBackground?: string;
+  direction: 'left' | 'right' | 'top' | 'bottom' | 'all';
+  expandPixels: number;
+  scale: number;
+  /** 0 to 1. */
+  strength: number;
+  modelInputs: Readonly<Record<string, string | number | boolean>>;
+  signal: AbortSignal;
+  /** 0 to 100. */
+  onProgress(percent: number): void;
 }
 
 /** What a model that edits can do; a request for more is refused before it costs anything. */

@@ -21,4 +21,6 @@ export type ImageModel = Omit<ImageModelV4, 'doGenerate'> &
     doGenerate(options: ImageCallOptions): ReturnType<ImageModelV4['doGenerate']>;
     /** Absent: all of it is passed on. */
     capabilities?: ImageCapabilities;
+    /** Whether it makes PNG of exactly the size that was asked for, for certain: then nobody reads it again. Absent: no. */
+    exactPng?: boolean;
   };

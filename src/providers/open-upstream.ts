@@ -97,7 +97,8 @@ function openConvention(
         ? createOpenAiCompatibleChat(transport, { refused })
         : withFunctions(createOpenAiCompatibleChat(transport, { dialect, refused })),
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
-    edit: (modelId) =>
+    takesTokenIds: native === null,
+    image_edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },
         fields[modelId]?.inputs ?? {},
@@ -105,8 +106,8 @@ function openConvention(
     image:
       made?.image ??
       ((modelId) => createOpenAiCompatibleImage({ transport, providerId: id, modelId, egress, refused })),
-    speech: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
-    transcription: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
+    tts: (modelId) => createOpenAiCompatibleSpeech({ transport, providerId: id, modelId, refused }),
+    stt: (modelId) => createOpenAiCompatibleTranscription({ transport, modelId, refused }),
     ...createProviderMedia({ upstream, native, outbound, headers, secrets }),
     close: async () => void (await Promise.all(parts.map((part) => part.close()))),
     retire: async () => void (await Promise.all(parts.map((part) => part.retire()))),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
-import { MODEL_TYPES, TIERS } from '../contract/words.js';
+import { MODEL_TYPES, TIERS, tiersOf } from '../contract/words.js';
 import type { NativeProvider } from './native/native-provider.types.js';
 import { omittableFields } from './native/omitted-fields.js';
 import { NATIVE_PROVIDERS, nativeProvider } from './native/registry.js';
@@ -20,9 +20,6 @@ import type { ConfiguredModel, ProviderSettings } from './providers.types.js';
 export const SANDBOX_ID = 'sandbox';
 
 const SUBSTITUTION = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-const MEDIA_TYPES = new Set(['tts', 'stt', 'image_edit']);
-const MEDIA_TIERS = new Set(['fast', 'standard', 'premium']);
-const GENERAL_TIERS = new Set(['basic', 'standard', 'powerful']);
 
 const id = z
   .string()
@@ -141,7 +138,7 @@ const model = z
     omit: omit.optional(),
     ...fieldsOfEntry,
   })
-  .refine((entry) => (MEDIA_TYPES.has(entry.type) ? MEDIA_TIERS : GENERAL_TIERS).has(entry.tier), {
+  .refine(({ type, tier }) => tiersOf(type).includes(tier), {
     message: 'is not a tier of this type',
     path: ['tier'],
   })
@@ -185,10 +182,17 @@ const provider = z.strictObject({
   models: z.array(model).default([]),
 });
 
+/** Further names of models; `*` at the end stands for any rest. */
+const alias = z
+  .string()
+  .regex(/^[\w.:@/-]{0,199}\*?$/, 'must be a name, with at most one *, at its end')
+  .min(1);
+
 const file = z.strictObject({
   providers: z.array(provider).default([]),
   defaults: z.partialRecord(z.enum(MODEL_TYPES), modelId).default({}),
   fallbacks: z.record(modelId, z.array(modelId).max(10)).default({}),
+  aliases: z.record(alias, modelId).default({}),
   sandbox: z.boolean().default(true),
 });
 
@@ -355,9 +359,9 @@ export function parseProvidersFile(
     throw new ProvidersFileError(faults);
   }
   faults.push(...duplicates(result.data));
-  const { sandbox, defaults, fallbacks } = result.data;
+  const { sandbox, defaults, fallbacks, aliases } = result.data;
   const upstreams = result.data.providers.map((item) => upstreamOf(item, { env, faults }));
   if (faults.length > 0) throw new ProvidersFileError(faults);
-  const settings = { sandbox, models: configured(result.data), defaults, fallbacks };
+  const settings = { sandbox, models: configured(result.data), defaults, fallbacks, aliases };
   return withEnvironment({ settings, upstreams }, env);
 }

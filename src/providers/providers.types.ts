@@ -1,11 +1,11 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
-import type { ImageEditor } from './image-edit.types.js';
+import type { ImageEditor, PixelEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
-import type { SpeechModel } from './speech.types.js';
-import type { TranscriptionModel } from './transcription.types.js';
+import type { TtsModel } from './tts.types.js';
+import type { SttModel } from './stt.types.js';
 import type { VideoModel } from './video.types.js';
 
 /** Body of a chat request in the common chat-completions convention: validated, only fields that an upstream may see. */
@@ -71,18 +71,33 @@ export interface RetryPolicy {
   backoffMs: number;
 }
 
+/** A generation whose work has not begun. */
+export interface DelayedJob {
+  inputParams: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+  /** 0 to 100. */
+  onProgress(percent: number): void;
+}
+
 /** One configured provider with what it is capable of. */
 export interface Provider {
   id: string;
   retry: RetryPolicy;
   chat?: ChatProvider;
   image?(modelId: string): ImageModel;
-  speech?(modelId: string): SpeechModel;
+  tts?(modelId: string): TtsModel;
   music?(modelId: string): MusicModel;
-  transcription?(modelId: string): TranscriptionModel;
+  stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
-  edit?(modelId: string): ImageEditor;
+  /** Its embeddings take token ids: `providerOptions.penstock.input` goes in the place of the values. */
+  takesTokenIds?: boolean;
+  image_edit?(modelId: string): ImageEditor | PixelEditor;
+  /**
+   * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
+   * Absent: no request asks for any.
+   */
+  afterDelay?<T>(job: DelayedJob, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -175,6 +190,8 @@ export interface ProviderSettings {
   defaults: Partial<Record<ModelType, string>>;
   /** Model id → ids to try in order when it fails. */
   fallbacks: Record<string, string[]>;
+  /** Further names of models; one that ends in `*` stands for all that begin so. Default none. */
+  aliases?: Readonly<Record<string, string>>;
   /** Known models that native upstreams switch on. Default none. */
   natives?: readonly NativeModels[];
 }

@@ -1,21 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { ImageModelV4 } from '@ai-sdk/provider';
 import type { Logger } from 'pino';
-import type { Audio } from '../audio/index.js';
 import type { Egress } from '../egress/index.js';
-import type { Imaging } from '../imaging/index.js';
-import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment, SANDBOX_ID } from './providers-file.js';
+import { NO_PROVIDERS, parseProvidersFile, providersOfEnvironment } from './providers-file.js';
 import type { ProvidersFile } from './providers-file.js';
 import { ProvidersFileError } from './providers.types.js';
 import type { Provider, ProviderRegistry, ProviderSettings } from './providers.types.js';
-import type { VideoModel } from './video.types.js';
-import { createSandboxEmbedding } from './sandbox/embedding.js';
-import { createSandboxTranscription } from './sandbox/transcription-model.js';
-import { createSandboxMusic } from './sandbox/music-model.js';
-import { createSandboxSpeech } from './sandbox/speech-model.js';
-import { createSandboxChat } from './sandbox/sandbox-chat.js';
-import { createSandboxEyes } from './sandbox/vision.js';
-import type { Tokenizer } from './sandbox/tokens.js';
 import { withFunctions } from './legacy-functions.js';
 import { openUpstream } from './open-upstream.js';
 import type { OpenProvider } from './open-upstream.js';
@@ -25,15 +14,8 @@ export interface RegistryOptions {
   file: string | null;
   /** Where `${NAME}` in the file comes from. */
   env: Readonly<Record<string, string | undefined>>;
-  tokenizer: Tokenizer;
-  /** The sandbox's images. */
-  sandboxImage?: (modelId: string) => ImageModelV4;
-  /** Looks at pictures for the sandbox; without it the sandbox counts them. */
-  imaging?: Pick<Imaging, 'look'>;
-  /** The sandbox's videos. */
-  sandboxVideo?: (modelId: string) => VideoModel;
-  /** The sandbox's sound; without it the sandbox has none. */
-  audio?: Audio;
+  /** Who answers without a network, unless the file switches it off. Closed by whoever made it. Absent: nobody. */
+  sandbox?: Provider;
   /** Where callers find files that are stored here. */
   publicUrl?: string;
   /** For images that an upstream answers as URLs of another host than its own. */
@@ -41,27 +23,11 @@ export interface RegistryOptions {
   logger: Logger;
 }
 
-function openSandbox(options: RegistryOptions): OpenProvider {
-  const { tokenizer, sandboxImage, sandboxVideo, audio, imaging, egress } = options;
-  const eyes = imaging && createSandboxEyes({ imaging, egress });
+/** The sandbox outlives the registry's providers: a reload closes none of what it has. */
+function openSandbox(sandbox: Provider): OpenProvider {
   const nothing = (): Promise<void> => Promise.resolve();
-  return {
-    id: SANDBOX_ID,
-    retry: { retries: 0, backoffMs: 0 },
-    chat: withFunctions(createSandboxChat(tokenizer, eyes)),
-    embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
-    ...(sandboxImage ? { image: sandboxImage } : {}),
-    ...(sandboxVideo ? { video: sandboxVideo } : {}),
-    ...(audio
-      ? {
-          speech: createSandboxSpeech(audio),
-          transcription: createSandboxTranscription(audio),
-          music: createSandboxMusic(audio),
-        }
-      : {}),
-    close: nothing,
-    retire: nothing,
-  };
+  const chat = sandbox.chat === undefined ? {} : { chat: withFunctions(sandbox.chat) };
+  return { ...sandbox, ...chat, close: nothing, retire: nothing };
 }
 
 /** Whether upstreams can read files from here: not from a private address. */
@@ -107,8 +73,9 @@ class FileRegistry implements ProviderRegistry {
   async reload(): Promise<void> {
     const file = await readProvidersFile(this.options);
     const before = { settings: this.settings, providers: this.providers };
+    const { sandbox } = this.options;
     const opened = [
-      ...(file.settings.sandbox ? [openSandbox(this.options)] : []),
+      ...(file.settings.sandbox && sandbox !== undefined ? [openSandbox(sandbox)] : []),
       ...file.upstreams.map((upstream) =>
         openUpstream({ ...upstream, publicFiles: hasPublicFiles(this.options) }, this.options.egress),
       ),

@@ -52,7 +52,7 @@ function reportOutages(exporter: SpanExporter, logger: Logger): SpanExporter {
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code === ExportResultCode.SUCCESS) {
-          if (dropped > 0) logger.info({ dropped }, 'traces are exported again');
+          if (dropped > 0) logger.info({ dropped }, 'exporting traces works again');
           dropped = 0;
         } else {
           if (dropped === 0)

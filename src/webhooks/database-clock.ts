@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.types.js';
+import { CLOCK } from './webhook.queries.js';
 
-const NOW = { name: 'webhook_clock', text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms' };
 const HOLDS_MS = 60_000;
 const LOOKS = 3;
 
@@ -18,7 +18,7 @@ export class DatabaseClock {
     let best = Infinity;
     for (let look = 0; look < LOOKS; look += 1) {
       const sentAt = performance.now();
-      const [row] = await sql.query<{ ms: string }>(NOW);
+      const [row] = await sql.query<{ ms: string }>(CLOCK);
       const tookMs = performance.now() - sentAt;
       if (tookMs >= best || row === undefined) continue;
       best = tookMs;

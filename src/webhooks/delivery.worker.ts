@@ -240,7 +240,7 @@ class Worker implements DeliveryWorker {
       return await observe(delivery, () => attemptDelivery(delivery, this.options));
     } catch (error) {
       const { webhookId } = delivery;
-      this.options.logger.error({ err: error, webhookId }, "a webhook's secret cannot be opened here");
+      this.options.logger.error({ err: error, webhookId }, "a webhook's secret could not be decrypted");
       return null;
     }
   }
@@ -305,6 +305,7 @@ class Worker implements DeliveryWorker {
     const { database, secrets, isUnderstood, logger } = this.options;
     if (!secrets.changing || !(await isUnderstood())) return;
     const resealed = await resealSecrets(database.system, secrets);
-    if (resealed > 0) logger.info({ resealed }, 'webhook secrets were sealed anew');
+    if (resealed > 0)
+      logger.info({ resealed }, 'webhook secrets were encrypted with the current SIGNING_SECRET');
   }
 }

@@ -42,3 +42,9 @@ export const RECOVER =
 /** Codes of the plans that have webhooks; events of organisations with any other become no deliveries. */
 export const SET_PLANS =
   'UPDATE installation SET webhook_plans = $1::text[] WHERE webhook_plans IS DISTINCT FROM $1::text[]';
+
+/** Milliseconds since 1970: what several processes did is ordered by it. */
+export const CLOCK = {
+  name: 'webhook_clock',
+  text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
+};

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createOrganizationService, createPlanCatalogue } from '../../src/access/index.js';
 import type { OrganizationService } from '../../src/access/index.js';
+import { Organization } from '../../src/access/access.entity.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 
@@ -116,4 +117,15 @@ test('what cannot be is refused with its reason', async () => {
   await expect(organizations.resolveId('Twin')).rejects.toThrow('Several organizations are named Twin');
   await expect(organizations.resolveId('Nobody')).rejects.toThrow('Organization not found');
   expect(await organizations.resolveId(id)).toBe(id);
+});
+
+test('a change of an organisation that was changed meanwhile is refused, and nothing of it is kept', async () => {
+  const { id } = await organizations.create({ name: 'Both', planCode: 'free' });
+  const stale = db.database.allTenants(async (em) => {
+    const organization = await em.findOneOrFail(Organization, { id });
+    await organizations.changePlan(id, 'pro_monthly');
+    organization.name = 'Neither';
+  });
+  await expect(stale).rejects.toThrow();
+  expect(await organizations.get(id)).toMatchObject({ name: 'Both', plan: 'pro_monthly' });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAudio, withTrueSizes } from '../../src/audio/index.js';
+import { createSound } from '../../src/sandbox/sound/sound.js';
 import { downloadFrom, flacOf, m4aOf, samplesOf, waveOf, webmOf } from '../support/audio.js';
 import { hurried, lyingWave, mp3Claiming, oggEndingAt, patched, riffChunk } from '../support/lying-sound.js';
 import { startPenstock, type TestServer } from '../support/server.js';
@@ -9,6 +10,7 @@ const MAX_SIZE = 0xffff_ffff;
 const RATE = 16_000;
 
 const audio = createAudio();
+const sandbox = createSound();
 const spoken = new Map<string, Buffer>();
 let samples: Int16Array;
 let seconds: number;
@@ -20,7 +22,7 @@ beforeAll(async () => {
   server = await startPenstock({ plans: { endpointLimits: { tts: window, stt: window } } });
   org = await server.createOrg({ plan: 'business_monthly' });
   for (const format of ['wav', 'mp3', 'opus', 'aac'] as const) {
-    const made = await audio.speak({
+    const made = await sandbox.speak({
       text: TEXT,
       voice: 'nova',
       engine: 'quick',
@@ -36,6 +38,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   audio.close();
+  sandbox.close();
   await server?.close();
 });
 
@@ -72,6 +75,19 @@ describe('the seconds of a WAV are those of its sound', () => {
     const at = stored.indexOf('data', 0, 'latin1');
     expect(Math.abs(stored.readUInt32LE(at + 4) - 2 * samples.length)).toBeLessThan(100);
     expect(withTrueSizes(stored)).toBe(stored);
+  });
+
+  it.each([1, 2, 3, 7, 59])('and whole where they are: %i', async (whole) => {
+    for (const rate of [8000, 16_000, 44_100, 48_000, 96_000]) {
+      const file = lyingWave(new Int16Array(whole * rate), {
+        format: [
+          [4, rate & 0xffff],
+          [6, rate >>> 16],
+        ],
+        dataSize: 4,
+      });
+      expect((await audio.probe(file)).durationSeconds).toBe(whole);
+    }
   });
 
   it('in every part, where there are several', async () => {

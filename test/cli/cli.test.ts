@@ -207,7 +207,7 @@ test.runIf(existsSync('/dev/full'))(
       });
     const full = await shell('$CLI > /dev/full');
     expect(full.code).toBe(1);
-    expect(full.stderr).toMatch(/^error: the answer could not be written: .*\n$/);
+    expect(full.stderr).toMatch(/^error: the result could not be written: .*\n$/);
     expect(await shell('($CLI; echo $? >&2) | true')).toMatchObject({ code: 0, stderr: '0\n' });
   },
 );
@@ -345,13 +345,13 @@ test("the doctor asks each provider of the file and of the environment with the 
     );
     expect(told).toEqual({
       anthropic: 'answers',
-      google: 'refuses the key (400)',
+      google: 'rejects the key (400)',
       elevenlabs: 'answers',
       deepgram: 'answers',
-      assemblyai: 'refuses the key (401)',
+      assemblyai: 'rejects the key (401)',
       fal: 'answers',
-      mistral: 'answers (404 to GET /models, which tells nothing of the key)',
-      openai: 'refuses the key (401)',
+      mistral: 'answers (404 to GET /models; that does not show whether the key is valid)',
+      openai: 'rejects the key (401)',
       groq: 'answers',
     });
     expect(asked.filter(({ ok }) => !ok).map(({ name }) => name.slice(9))).toEqual([

@@ -1,9 +1,11 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { createDatabase, sqlOf } from '../../src/database/index.js';
-import { ApiKey, Organization } from '../../src/access/access.entity.js';
+import { ApiKey, Member, Organization } from '../../src/access/access.entity.js';
+import { Session, SignInLink } from '../../src/access/people/people.entity.js';
 
 let db: TestDatabase;
 
@@ -73,6 +75,22 @@ test('entities come from the bound organisation only, and never without one', as
 test('row level security holds where the filter is left out', async () => {
   const keys = await db.database.tenant('org_a', (em) => em.find(ApiKey, {}, { filters: false }));
   expect(keys.map((key) => key.id)).toEqual(['key_org_a']);
+});
+
+test("what people sign in with is nobody's to read as a tenant", async () => {
+  const reads = [(em: EntityManager) => em.count(Session), (em: EntityManager) => em.count(SignInLink)];
+  for (const read of reads)
+    await expect(db.database.tenant('org_a', read)).rejects.toThrow('permission denied');
+});
+
+test('a tenant reads its organisation, members and keys, and changes none of them', async () => {
+  const changes = [
+    (em: EntityManager) => em.nativeUpdate(Organization, { id: 'org_a' }, { name: 'mine' }),
+    (em: EntityManager) => em.nativeDelete(Member, { orgId: 'org_a' }),
+    (em: EntityManager) => em.nativeUpdate(ApiKey, { orgId: 'org_a' }, { scopes: [] }),
+  ];
+  for (const change of changes)
+    await expect(db.database.tenant('org_a', change)).rejects.toThrow('permission denied');
 });
 
 test('work for all organisations takes the system role for its transaction alone, and its statements are of the same transaction', async () => {

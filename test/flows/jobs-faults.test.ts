@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { createJobWorker } from '../../src/jobs/index.js';
 import type { JobHandler, JobWorker, JobWorkerOptions } from '../../src/jobs/index.js';
 import { ApiError } from '../../src/contract/errors.js';
-import { createCompletion } from '../../src/jobs/moves/complete.js';
-import { failJob } from '../../src/jobs/moves/finish.js';
-import { giveBack, sweepJobs } from '../../src/jobs/moves/requeue.js';
-import { renewLeases, writeProgress } from '../../src/jobs/moves/running.js';
+import { createCompletion } from '../../src/jobs/moves/complete.queries.js';
+import { failJob } from '../../src/jobs/moves/finish.queries.js';
+import { requeueJobs, sweepJobs } from '../../src/jobs/moves/requeue.queries.js';
+import { renewLeases, writeProgress } from '../../src/jobs/moves/running.queries.js';
 import { createTestDatabase } from '../support/database.js';
 import type { TestDatabase } from '../support/database.js';
 import { claimImages, createJobBench, NO_FILES, handlerOf, imageOutcome } from '../support/jobs.js';
@@ -122,7 +122,7 @@ describe('a worker whose lease was given to another', () => {
     expect(await renewLeases(sql(), { workerId: 'wrk_stale', attempts: [attempt], leaseMs: 30_000 })).toEqual(
       new Set(),
     );
-    expect(await giveBack(sql(), 'wrk_stale', [attempt])).toEqual([]);
+    expect(await requeueJobs(sql(), 'wrk_stale', [attempt])).toEqual([]);
     await writeProgress(sql(), 'wrk_stale', [{ ...attempt, percent: 90 }]);
     // Neither an old fence of the right worker, nor the right fence of another.
     expect(await createCompletion(test.database, 'wrk_fresh')(stale.job, imageOutcome())).toBe(false);

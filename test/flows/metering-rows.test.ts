@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ADMISSION_TYPES } from '../../src/metering/admission-rows.js';
+import { ADMISSION_TYPES } from '../../src/metering/admission.queries.js';
 import { ENDINGS, eventRow } from '../../src/metering/settlement-rows.js';
 import { integer, lists, rowType, text } from '../../src/metering/sql-rows.js';
 import { cloneDatabase } from '../support/database.js';

@@ -23,6 +23,10 @@ const bare = (given: unknown, more: Part = {}): Part => ({
   ...more,
 });
 const weather = [{ id: 'c1', name: 'get_weather', arguments: '{"city":"Rome"}' }];
+const twice = (first: string, second: string): Said['calls'] => [
+  { id: 'c1', name: 'go', arguments: first },
+  { id: 'c2', name: 'go', arguments: second },
+];
 const CALLS: [string, Part[], Said['calls']][] = [
   [
     'that say id and name in each',
@@ -94,6 +98,63 @@ const CALLS: [string, Part[], Said['calls']][] = [
     ],
   ],
   [
+    'of words for an index, by turns',
+    [
+      part('get_weather', '', { index: '0' }),
+      part('go', '', { index: '1', id: 'c2' }),
+      bare('{"city":"Rome"}', { index: '0' }),
+      bare('{}', { index: '1' }),
+    ],
+    [weather[0]!, { id: 'c2', name: 'go', arguments: '{}' }],
+  ],
+  [
+    'counted from one',
+    [part('go', '{"a":1}', { index: 1 }), part('go', '{"a":2}', { index: 2, id: 'c2' })],
+    twice('{"a":1}', '{"a":2}'),
+  ],
+  [
+    'of one index and one name, each with an id of its own',
+    [part('go', '{"a":1}'), part('go', '{"a":2}', { id: 'c2' })],
+    twice('{"a":1}', '{"a":2}'),
+  ],
+  [
+    'with a new id in each',
+    [part('get_weather', '{"city"'), part('get_weather', ':', { id: 'x' }), part('', '"Rome"}', { id: 'y' })],
+    weather,
+  ],
+  [
+    'with its id, its name and its arguments by themselves',
+    [{ index: 0, id: 'c1' }, bare(undefined, { function: { name: 'get_weather' } }), bare('{"city":"Rome"}')],
+    weather,
+  ],
+  [
+    'with its arguments before its name',
+    [
+      bare('{"city"', { id: 'c1' }),
+      bare(undefined, { function: { name: 'get_weather', arguments: ':"Rome"}' } }),
+    ],
+    weather,
+  ],
+  [
+    'with no arguments ahead of them',
+    [part('get_weather', '{}'), bare('{"city"'), bare(':"Rome"}')],
+    weather,
+  ],
+  ['with an empty object ahead of them', [part('get_weather', {}), bare('{"city":"Rome"}')], weather],
+  [
+    'without a field for its function',
+    [{ index: 0, id: 'c1', name: 'get_weather', arguments: '{"city":"Rome"}' }],
+    weather,
+  ],
+  [
+    'with a name that could go on, and another behind it',
+    [part('go', ''), part('get_weather', '{}', { index: 1, id: 'c2' })],
+    [
+      { id: 'c1', name: 'go', arguments: '' },
+      { id: 'c2', name: 'get_weather', arguments: '{}' },
+    ],
+  ],
+  [
     'without an index, by turns',
     [
       part('get_weather', '{', { index: undefined }),
@@ -115,6 +176,27 @@ describe.each(WAYS)('an answer that is %s', (way) => {
     const once = calls.map((call) => `${call.id}function${call.name}${call.arguments}`).join('');
     const text = await odd.joined(reply);
     expect([...text].sort().join('')).toBe([...once].sort().join(''));
+  });
+
+  test.each([
+    ['in one list under one index', [[part('go', '{"a":1}', { id: '' }), part('go', '{"a":2}', { id: '' })]]],
+    ['under one index', [[part('go', '{"a":1}', { id: '' })], [part('go', '{"a":2}', { id: '' })]]],
+    [
+      'without an index',
+      [
+        [{ function: { name: 'go', arguments: { a: 1 } } }],
+        [{ function: { name: 'go', arguments: { a: 2 } } }],
+      ],
+    ],
+    ['outside of a list', [part('go', '{"a":1}', { id: '' }), part('go', '{"a":2}', { id: '' })]],
+  ])('has two calls of one function that have no ids, %s', async (_what, lists) => {
+    const reply = { chunks: [...lists.map((tool_calls) => chunk({ tool_calls })), finish(), DONE_EVENT] };
+    const { calls } = await odd.ask(way, reply);
+    expect(calls.map(({ name, arguments: given }) => [name, given])).toEqual([
+      ['go', '{"a":1}'],
+      ['go', '{"a":2}'],
+    ]);
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
   });
 
   const held = part('go', '', { id: 'c1' });

@@ -148,6 +148,9 @@ describe.each(WAYS)('an answer that is %s', (way) => {
       'eos_token',
       'COMPLETE',
       'pause_turn',
+      'load',
+      'eosFound',
+      'FinishReason.STOP',
       'unheard_of',
     ],
     length: [
@@ -159,6 +162,11 @@ describe.each(WAYS)('an answer that is %s', (way) => {
       'max_output_tokens',
       'model_length',
       'model_context_window_exceeded',
+      'FinishReason.MAX_TOKENS',
+      'max_output',
+      'maxPredictedTokensReached',
+      'REASON_TIME_LIMIT',
+      'token limit reached',
     ],
     tool_calls: ['tool_calls', 'tool_use', 'tool-calls', 'TOOL_CALL', 'function_call', 'toolUse'],
     content_filter: [
@@ -173,6 +181,12 @@ describe.each(WAYS)('an answer that is %s', (way) => {
       'guardrail_intervened',
       'error_toxic',
       'content_filter: SAFETY',
+      'sensitive',
+      'MODEL_ARMOR',
+      'IMAGE_SAFETY',
+      'MALFORMED_FUNCTION_CALL',
+      'function_call_filter: MALFORMED_FUNCTION_CALL',
+      'UNEXPECTED_TOOL_CALL',
     ],
   };
   const reasons = Object.entries(FINISHES).flatMap(([meant, said]) =>
@@ -190,7 +204,13 @@ describe.each(WAYS)('an answer that is %s', (way) => {
     expect((await ask({ body: completion('', { choices }) })).finish).toBe(called);
   });
 
-  test.each(['ERROR', 'error', 'insufficient_system_resource'])(
+  test('that ends with an object which names its reason ended with that', async () => {
+    for (const given of [{ type: 'length', length: 16 }, { reason: 'MAX_TOKENS' }])
+      expect((await ask({ chunks: [...words, finish(given), DONE_EVENT] })).finish).toBe('length');
+  });
+
+  const FAILURES = ['ERROR', 'error', 'failed', 'TIMEOUT', 'network_error', 'userStopped'];
+  test.each([...FAILURES, 'insufficient_system_resource'])(
     'that was given up (%s) before it began is a fallback’s',
     async (word) => {
       odd.upstream.queue({ chunks: [chunk({ role: 'assistant', content: '' }), finish(word)] });
@@ -231,6 +251,66 @@ describe.each(WAYS)('an answer that is %s', (way) => {
         expect(await ask({ headers, chunks: [head + streamed.join('')] })).toMatchObject(expected);
     },
   );
+
+  test('is counted by a usage that its upstream tells behind the end', async () => {
+    const last = event({ choices: [], usage: usage() });
+    for (const chunks of [
+      [...words, finish(), DONE_EVENT, last],
+      [...words, finish(), DONE_EVENT + last],
+      [...words, finish(), 'data: [done]\n\n', last],
+    ])
+      expect(await ask({ chunks })).toMatchObject({ content: 'one two three', tokens: [20, 7, 27] });
+  });
+
+  test('has what stands under `message` or `text` instead of `delta`, once', async () => {
+    const whole = { role: 'assistant', content: 'one' };
+    for (const said of [{ message: whole }, { text: 'one' }])
+      for (const more of [
+        [],
+        [
+          event({
+            object: 'chat.completion',
+            choices: [{ index: 0, message: whole, finish_reason: 'stop' }],
+          }),
+        ],
+      ]) {
+        const choices = [{ index: 0, ...said, finish_reason: null }];
+        const chunks = [event({ id: 'a', choices }), finish(), ...more, DONE_EVENT];
+        expect(await ask({ chunks })).toMatchObject({ content: 'one', tokens: [56, 1, 57] });
+      }
+  });
+
+  const FAULTS = [
+    { error: 'overloaded' },
+    { error: {} },
+    [{ error: { code: 503 } }],
+    { errors: ['overloaded'] },
+    { Error: { Message: 'overloaded' } },
+    { error_code: 336100, error_msg: 'busy' },
+    { err_code: 3, err_msg: 'busy' },
+    { base_resp: { status_code: 1002, status_msg: 'rate limit' } },
+    { detail: 'CUDA error' },
+    { code: 500, message: 'overloaded' },
+    { code: 'InternalError', message: 'overloaded' },
+    { status: 'failed' },
+    { success: false, message: 'overloaded' },
+    { statusCode: 503, message: 'overloaded' },
+    { type: 'server_error', message: 'overloaded' },
+  ];
+  test.each(FAULTS)('is no answer where its upstream tells of a failure in it: %j', async (fault) => {
+    const failed = 'Generation failed';
+    const role = chunk({ role: 'assistant', content: '' });
+    odd.upstream.queue({ chunks: [role, event(fault), DONE_EVENT] });
+    expect(await ask({ body: completion('Spare') })).toMatchObject({ content: 'Spare' });
+    const late = ask({ chunks: [...words, event(fault), DONE_EVENT] });
+    if (way === 'streamed') await expect(late).rejects.toThrow(failed);
+    else expect(await late).toMatchObject({ content: 'Hello from upstream.' });
+  });
+
+  test.each(['Error', 'exception', 'response.failed'])('fails with an event of the name %s', async (name) => {
+    odd.upstream.queue({ chunks: [`event: ${name}\ndata: overloaded\n\n`, DONE_EVENT] });
+    expect(await ask({ body: completion('Spare') })).toMatchObject({ content: 'Spare' });
+  });
 
   const CUT = [
     ['an error', event({ error: { message: 'overloaded' } })],

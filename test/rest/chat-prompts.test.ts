@@ -61,7 +61,7 @@ describe('a caller with one credit left', () => {
     ['a field that nobody knows', said({ zz: text })],
     ['the name of such a field', said({ [text]: null })],
     ['a list in such a field', said({ zz: Array.from({ length: 3000 }, (_, number) => number) })],
-    ['a list in a known field', said({ refusal: [{ text }] })],
+    ['a list in a known field', said({ reasoning_content: [{ text }] })],
     ['the id of a tool call', said({ tool_calls: [{ ...toolCall, id: text }] })],
     ['a field beside a tool call', said({ tool_calls: [{ ...toolCall, zz: { text } }] })],
     ['a field beside its arguments', said({ tool_calls: [{ ...toolCall, function: { ...f, zz: text } }] })],

@@ -207,6 +207,16 @@ describe('a fault inside of a list names its place', () => {
       'messages[1].tool_calls[0].function.arguments must be a string',
       'messages',
     ],
+    ...['name', 'refusal', 'tool_call_id'].map((field): [object, string, string] => [
+      said({ role: 'assistant', content: 'x', [field]: {} }),
+      `messages[1].${field} must be a string`,
+      'messages',
+    ]),
+    [
+      said({ role: 'assistant', tool_calls: [{ id: {}, function: { name: 'a', arguments: '{}' } }] }),
+      'messages[1].tool_calls[0].id must be a string',
+      'messages',
+    ],
     [
       said({ role: 'assistant', tool_calls: [{ type: 'web', function: weather }] }),
       'messages[1].tool_calls[0].type must be function',

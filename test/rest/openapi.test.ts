@@ -146,7 +146,7 @@ describe('the OpenAPI description', () => {
     expect(foreign.filter((word) => !values.has(word))).toEqual([]);
     expect(told).toContain('Id of a chat model; default: see `GET /models?type=chat`.');
     expect(told).toContain(
-      'alloy, echo, fable, onyx, nova (default), shimmer, or any name with `reference_audio`.',
+      'alloy, echo, fable, onyx, nova (default) or shimmer; any name if `reference_audio` is given.',
     );
   });
 

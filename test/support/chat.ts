@@ -17,8 +17,11 @@ import type { ChatService, EmbeddingService } from '../../src/generation/index.j
 import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering, UsageRecord } from '../../src/metering/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
-import { createProviderRegistry, createTokenizer } from '../../src/providers/index.js';
-import type { Tokenizer } from '../../src/providers/index.js';
+import { createImaging } from '../../src/imaging/index.js';
+import { createProviderRegistry } from '../../src/providers/index.js';
+import { createSandbox } from '../../src/sandbox/index.js';
+import { createTokenizer } from '../../src/text/tokenizer.js';
+import type { Tokenizer } from '../../src/text/tokenizer.js';
 import { createSearch } from '../../src/search/index.js';
 import type { PlanCode } from '../../src/contract/words.js';
 import { createTestDatabase } from './database.js';
@@ -76,7 +79,8 @@ export async function createChatEngine(
   const tokenizer = createTokenizer();
   await tokenizer.load();
   const file = await write('providers.json', options.providers);
-  const providers = await createProviderRegistry({ file, env: {}, tokenizer, logger });
+  const sandbox = createSandbox({ tokenizer, imaging: createImaging({ config }) });
+  const providers = await createProviderRegistry({ file, env: {}, sandbox, logger });
   const models = createModelCatalogue({ providers });
   const search = createSearch({
     search: { searxngUrl: options.searxngUrl ?? null, braveApiKey: null, tavilyApiKey: null },
@@ -88,7 +92,13 @@ export async function createChatEngine(
     metering,
     files: files.service,
     tokenizer,
-    chat: createChatService({ ...shared, inputs, files: files.service, search }),
+    chat: createChatService({
+      ...shared,
+      inputs,
+      files: files.service,
+      search,
+      documents: { extract: () => Promise.reject(new Error('No file is given here')) },
+    }),
     embeddings: createEmbeddingService(shared),
     async createOrg(planCode = 'business_monthly') {
       const org = await createOrganizationService({ database, plans }).create({

@@ -13,7 +13,12 @@ import {
 } from '../../src/access/index.js';
 import { createStorage, openFiles } from '../../src/files/index.js';
 import type { Files } from '../../src/files/index.js';
-import { createGenerationService, createImageKind, jobHandlersOf } from '../../src/generation/index.js';
+import {
+  createGenerationService,
+  createImageKind,
+  createUpstreams,
+  jobHandlersOf,
+} from '../../src/generation/index.js';
 import type { GenerationKind, GenerationService } from '../../src/generation/index.js';
 import { createImaging } from '../../src/imaging/index.js';
 import { createJobService, createJobWorker } from '../../src/jobs/index.js';
@@ -21,7 +26,9 @@ import type { JobService, JobWorker } from '../../src/jobs/index.js';
 import { createMetering } from '../../src/metering/index.js';
 import type { CallContext, Metering } from '../../src/metering/index.js';
 import { createModelCatalogue } from '../../src/models/index.js';
-import { createProviderRegistry, createSandboxImage, createTokenizer } from '../../src/providers/index.js';
+import { createProviderRegistry } from '../../src/providers/index.js';
+import { createSandbox } from '../../src/sandbox/index.js';
+import { createTokenizer } from '../../src/text/tokenizer.js';
 import type { PlanCode } from '../../src/contract/words.js';
 import { createTestDatabase } from './database.js';
 import type { TestDatabase } from './database.js';
@@ -81,13 +88,18 @@ export async function createGenerationEngine(
   const providers = await createProviderRegistry({
     file: await write('providers.json', options.providers),
     env: {},
-    tokenizer: createTokenizer(),
-    sandboxImage: createSandboxImage(imaging),
+    sandbox: createSandbox({ tokenizer: createTokenizer(), imaging }),
     logger,
   });
   const models = createModelCatalogue({ providers });
   const jobs = createJobService({ database, files: files.service, logger });
-  const image = createImageKind({ models, providers, files: files.service, imaging, logger });
+  const image = createImageKind({
+    providers,
+    upstreams: createUpstreams({ models, providers, logger }),
+    files: files.service,
+    imaging,
+    logger,
+  });
   const kinds = [options.adapt?.(image, files) ?? image];
   const draining = new AbortController();
   const generation = createGenerationService({
@@ -103,7 +115,7 @@ export async function createGenerationEngine(
   });
   const worker = createJobWorker({
     database,
-    handlers: jobHandlersOf(kinds, models),
+    handlers: jobHandlersOf(kinds, { models, providers }),
     files: files.service,
     logger,
   });

@@ -5,8 +5,8 @@ import { createJobService } from '../../src/jobs/index.js';
 import type { JobHandler, JobOutcome, JobService, NewJob } from '../../src/jobs/index.js';
 import type { Tool } from '../../src/contract/words.js';
 import { pino } from 'pino';
-import { takeJobs } from '../../src/jobs/moves/claim.js';
-import type { ClaimedJob } from '../../src/jobs/moves/claim.js';
+import { takeJobs } from '../../src/jobs/moves/claim.queries.js';
+import type { ClaimedJob } from '../../src/jobs/moves/claim.queries.js';
 
 /** Hundredths: 100 credits, and plenty of everything else. */
 const ALLOWANCE = Array.from({ length: 9 }, () => 100_000_000);

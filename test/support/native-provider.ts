@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Egress } from '../../src/egress/index.js';
-import { createProviderRegistry, createTokenizer } from '../../src/providers/index.js';
+import { createProviderRegistry } from '../../src/providers/index.js';
 import type { ChatCall, Provider, ProviderRegistry } from '../../src/providers/index.js';
 
 /** The key of every provider here. */
@@ -40,7 +40,6 @@ export async function openNative(
   const registry = await createProviderRegistry({
     file: null,
     env: { ...env, [name]: origin + base },
-    tokenizer: createTokenizer(),
     logger: pino({ level: 'silent' }),
     ...(egress === undefined ? {} : { egress }),
   });

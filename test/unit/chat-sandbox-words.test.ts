@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findDirective } from '../../src/providers/sandbox/directive.js';
-import { sampleOfPattern } from '../../src/providers/sandbox/pattern-sample.js';
-import { LINKS, NOUNS, OPENERS, VERBS } from '../../src/providers/sandbox/prose.js';
-import { createRandom } from '../../src/providers/sandbox/random.js';
-import { sampleOfSchema, SchemaTooLargeError } from '../../src/providers/sandbox/schema-sample.js';
-import { createTokenizer } from '../../src/providers/sandbox/tokens.js';
+import { findDirective } from '../../src/sandbox/directive/directive.js';
+import { sampleOfPattern } from '../../src/sandbox/chat/pattern-sample.js';
+import { LINKS, NOUNS, OPENERS, VERBS } from '../../src/sandbox/chat/prose.js';
+import { createRandom } from '../../src/sandbox/random.js';
+import { sampleOfSchema, SchemaTooLargeError } from '../../src/sandbox/chat/schema-sample.js';
+import { createTokenizer } from '../../src/text/tokenizer.js';
 import { schemas } from '../support/hostile-texts.js';
 import { cleanMessage, errorOfStatus } from '../../src/providers/openai-compatible/upstream-errors.js';
 

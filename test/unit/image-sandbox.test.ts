@@ -6,8 +6,8 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createImaging, UnreadableImageError } from '../../src/imaging/index.js';
 import type { Imaging } from '../../src/imaging/index.js';
-import { createSandboxImage } from '../../src/providers/index.js';
 import type { ImageCallOptions } from '../../src/providers/index.js';
+import { createSandboxImage } from '../../src/sandbox/draw/image-model.js';
 
 let imaging: Imaging;
 let folder: string;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { labelText } from '../../src/providers/sandbox/label-text.js';
+import { labelText } from '../../src/sandbox/draw/label-text.js';
 
 it.each([
   ['A mill by the river — № 5', 'A mill by the river — № 5'],

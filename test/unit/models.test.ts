@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createModelCatalogue } from '../../src/models/index.js';
 import type { ModelCatalogue } from '../../src/models/index.js';
-import { createProviderRegistry, createTokenizer, ProvidersFileError } from '../../src/providers/index.js';
+import { createProviderRegistry, ProvidersFileError } from '../../src/providers/index.js';
 import type { ProviderRegistry } from '../../src/providers/index.js';
 import { MODEL_TYPES } from '../../src/contract/words.js';
 
@@ -37,7 +37,6 @@ async function open(content: unknown): Promise<{ providers: ProviderRegistry; mo
   const providers = await createProviderRegistry({
     file,
     env: { ACME_KEY: 'sk-acme' },
-    tokenizer: createTokenizer(),
     logger,
   });
   return { providers, models: createModelCatalogue({ providers }) };
@@ -213,6 +212,18 @@ describe('the model catalogue', () => {
       { fallbacks: { 'sandbox/chat-basic': ['sandbox/tts-fast'] } },
       'fallbacks.sandbox/chat-basic',
     ],
+    [
+      'an alias that is the id of a model',
+      { aliases: { 'sandbox/chat-basic': 'sandbox/chat-standard' } },
+      'aliases.sandbox/chat-basic: is the id of a model',
+    ],
+    [
+      'an alias of no available model',
+      { aliases: { 'gpt-*': 'openai/gpt-4o' } },
+      'aliases.gpt-*: openai/gpt-4o is not an available model',
+    ],
+    ['a star in the middle of an alias', { aliases: { 'a*b': 'sandbox/chat-basic' } }, 'aliases.a*b'],
+    ['two stars in an alias', { aliases: { 'a**': 'sandbox/chat-basic' } }, 'aliases.a**'],
     ['broken JSON', '{', 'not JSON'],
   ])('refuses a file with %s and says so', async (_name, content, message) => {
     const fault = await open(content).catch((error: unknown) => error);

@@ -52,10 +52,10 @@ const CALLS: [string, (provider: Provider) => PromiseLike<unknown>][] = [
   ],
   [
     'elevenlabs',
-    (provider) => provider.speech!('eleven_v3').doGenerate({ text: 'x', voice: 'nova', abortSignal: signal }),
+    (provider) => provider.tts!('eleven_v3').doGenerate({ text: 'x', voice: 'nova', abortSignal: signal }),
   ],
-  ['deepgram', (provider) => provider.transcription!('nova-3').transcribe(listening())],
-  ['assemblyai', (provider) => provider.transcription!('universal').transcribe(listening())],
+  ['deepgram', (provider) => provider.stt!('nova-3').transcribe(listening())],
+  ['assemblyai', (provider) => provider.stt!('universal').transcribe(listening())],
 ];
 
 describe.each(CALLS)('a fault of %s', (id, call) => {
@@ -125,9 +125,7 @@ test('an order that AssemblyAI does not know any more is placed anew', async () 
   upstream.on('/v2/transcript/t2', { body: { id: 't2', status: 'completed', text: 'Hello.' } });
   upstream.on('/v2/upload', { body: { upload_url: 'https://files.example.com/u' } });
   upstream.on('/v2/transcript', { body: { id: 't2', status: 'queued' } });
-  const heard = await (
-    await open('assemblyai')
-  ).transcription!('universal').transcribe(listening({ orders }));
+  const heard = await (await open('assemblyai')).stt!('universal').transcribe(listening({ orders }));
   expect([heard.text, orders.forgotten]).toEqual(['Hello.', [expect.stringContaining('lost')]]);
   expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
     'GET /v2/transcript/lost',
@@ -149,7 +147,7 @@ describe('an order that takes longer than its package would wait', () => {
         : { body: { text: 'Hello.', chunks: [] } };
     });
     upstream.on('/fal-ai/wizper', { body: { request_id: 'r1' } });
-    const ears = (await open('fal')).transcription!('fal-ai/wizper');
+    const ears = (await open('fal')).stt!('fal-ai/wizper');
     expect((await ears.transcribe(listening({ orders: orderLog() }))).text).toBe('Hello.');
   });
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createProviderRegistry, createTokenizer, UpstreamError } from '../../src/providers/index.js';
+import { createProviderRegistry, UpstreamError } from '../../src/providers/index.js';
 import type { Provider, ProviderRegistry } from '../../src/providers/index.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeUpstream } from '../support/native-upstream.js';
@@ -23,7 +23,6 @@ async function open(id: string, env: Record<string, string>): Promise<Provider> 
   registry = await createProviderRegistry({
     file: null,
     env,
-    tokenizer: createTokenizer(),
     logger: pino({ level: 'silent' }),
   });
   const provider = registry.find(id);
@@ -139,7 +138,7 @@ describe('speech of ElevenLabs', () => {
       ELEVENLABS_BASE_URL: upstream.origin,
     });
     const made = await eleven
-      .speech?.('eleven_flash_v2_5')
+      .tts?.('eleven_flash_v2_5')
       .doGenerate({ text: 'Hello', voice: 'voice1', outputFormat: 'flac', abortSignal: signal });
     expect(Buffer.from(made?.audio as Uint8Array).toString()).toBe('ID3');
     const [request] = upstream.requests;
@@ -165,7 +164,7 @@ describe('transcription', () => {
       },
     });
     const deepgram = await open('deepgram', { DEEPGRAM_API_KEY: KEY, DEEPGRAM_BASE_URL: upstream.origin });
-    const made = await deepgram.transcription?.('nova-3').transcribe(transcriptionCall());
+    const made = await deepgram.stt?.('nova-3').transcribe(transcriptionCall());
     expect(made).toEqual({
       text: 'Hello there. Hi.',
       language: 'en',
@@ -208,7 +207,7 @@ describe('transcription', () => {
       ELEVENLABS_API_KEY: KEY,
       ELEVENLABS_BASE_URL: upstream.origin,
     });
-    const made = await eleven.transcription?.('scribe_v1').transcribe(transcriptionCall({ words: false }));
+    const made = await eleven.stt?.('scribe_v1').transcribe(transcriptionCall({ words: false }));
     expect(made?.language).toBe('en');
     expect(made?.segments).toEqual([
       { start: 0, end: 0.5, text: 'Hello.', speaker: 'SPEAKER_00', words: null },
@@ -232,7 +231,7 @@ describe('sound', () => {
     upstream.on('/fal-ai/wizper', { body: { request_id: 'r1' } });
     const heard = await (
       await openFal()
-    ).transcription!('fal-ai/wizper').transcribe({
+    ).stt!('fal-ai/wizper').transcribe({
       ...transcriptionCall({ words: false, diarization: false, language: 'de' }),
     });
     expect(heard).toMatchObject({ text: 'Hallo.', segments: [{ start: 0, end: 0.9, text: 'Hallo.' }] });
@@ -245,7 +244,7 @@ describe('sound', () => {
   it('of fal is spoken and fetched', async () => {
     upstream.on('/files/said', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
     upstream.on('/fal-ai/speaker', { body: { audio: { url: 'https://fal.run/files/said' } } });
-    const speech = (await openFal()).speech!('fal-ai/speaker');
+    const speech = (await openFal()).tts!('fal-ai/speaker');
     const { audio } = await speech.doGenerate({
       text: 'Hello',
       voice: 'Ann',

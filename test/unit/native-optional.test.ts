@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { OrderLog } from '../../src/providers/order.types.js';
-import { drawing, listening, openNative } from '../support/native-provider.js';
+import { drawing, listening, openNative, signal } from '../support/native-provider.js';
 import { startNativeUpstream } from '../support/native-upstream.js';
 import type { NativeReply, NativeRequest, NativeUpstream } from '../support/native-upstream.js';
 
@@ -30,7 +30,7 @@ test('a transcription goes without what nobody asked for and its maker refuses, 
     [true, false],
     [true, false, false],
   ]) {
-    expect(await provider.transcription!('nova-3').transcribe(listening(plain))).toMatchObject({
+    expect(await provider.stt!('nova-3').transcribe(listening(plain))).toMatchObject({
       text: 'Hello',
     });
     expect(told()).toEqual(asked);
@@ -43,7 +43,7 @@ test('a transcription whose words were asked for is refused where its maker refu
   upstream.on('/listen', listen);
   const { provider, registry } = await openNative('deepgram', { origin: upstream.origin });
   const call = listening({ words: true, diarization: false });
-  await expect(provider.transcription!('nova-3').transcribe(call)).rejects.toMatchObject({
+  await expect(provider.stt!('nova-3').transcribe(call)).rejects.toMatchObject({
     fault: 'rejected',
   });
   expect(upstream.requests).toHaveLength(1);
@@ -83,7 +83,7 @@ test('an order that is refused for such a field is placed once more, from its be
   const { provider, registry } = await openNative('assemblyai', { origin: upstream.origin });
   const orders = orderLog();
   const call = listening({ ...plain, orders });
-  expect(await provider.transcription!('best').transcribe(call)).toMatchObject({ text: 'Hello' });
+  expect(await provider.stt!('best').transcribe(call)).toMatchObject({ text: 'Hello' });
   const posted = upstream.requests.filter(({ method }) => method === 'POST');
   expect(posted.map(({ path }) => path)).toEqual([
     '/v2/upload',
@@ -113,3 +113,33 @@ test('a picture is drawn without the shape that its maker refuses, as it is brou
   }
   await registry.close();
 });
+
+const speaking = { text: 'Hello', outputFormat: 'wav', abortSignal: signal };
+/** Where each maker speaks, and its word for the format in what it is sent. */
+const SPEAKERS = [
+  ['elevenlabs', 'eleven_v3', '/text-to-speech', /output_format=mp3/],
+  ['deepgram', 'aura-2-thalia-en', '/speak', /encoding=mp3/],
+] as const;
+
+test.each(SPEAKERS)(
+  'speech of %s comes in the maker’s own format where it refuses the one that is told, and that is not told again',
+  async (id, model, path, word) => {
+    const told = ({ path: sent }: NativeRequest): boolean => word.test(sent);
+    const [, name = ''] = /(\w+)=/.exec(word.source) ?? [];
+    upstream.on(path, (request) =>
+      told(request)
+        ? refusal(`Invalid value for "${name}"`)
+        : { headers: { 'content-type': 'audio/wav' }, body: Buffer.from('RIFF') },
+    );
+    const { provider, registry } = await openNative(id, { origin: upstream.origin });
+    for (const asked of [
+      [true, false],
+      [true, false, false],
+    ]) {
+      const { audio } = await provider.tts!(model).doGenerate({ ...speaking, voice: 'nova' });
+      expect(Buffer.from(audio as Uint8Array).toString()).toBe('RIFF');
+      expect(upstream.requests.map(told)).toEqual(asked);
+    }
+    await registry.close();
+  },
+);

@@ -38,7 +38,7 @@ test('no code of providers, of the boot or of the command line names a native pr
     await Promise.all(['src/providers', 'src/boot', 'src/cli'].map((folder) => sourcesBelow(folder)))
   )
     .flat()
-    .filter((file) => !own.has(file) && !file.startsWith('src/providers/sandbox/'));
+    .filter((file) => !own.has(file));
   expect(general.length).toBeGreaterThan(50);
   const named: string[] = [];
   for (const file of general) {

@@ -338,7 +338,7 @@ describe('sound', () => {
             },
     }));
     upstream.on('/v2/transcript', { body: { id: 't1', status: 'queued' } });
-    const made = await (await open('assemblyai')).transcription!('universal').transcribe(listening());
+    const made = await (await open('assemblyai')).stt!('universal').transcribe(listening());
     expect(made).toMatchObject({
       text: 'Hello.',
       language: 'en',
@@ -359,7 +359,7 @@ describe('sound', () => {
       data: Buffer.alloc(480).toString('base64'),
     };
     upstream.on(':generateContent', { body: { candidates: [{ content: { parts: [{ inlineData }] } }] } });
-    const speech = (await open('google')).speech!('gemini-2.5-flash-preview-tts');
+    const speech = (await open('google')).tts!('gemini-2.5-flash-preview-tts');
     const { audio } = await speech.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
     expect(Buffer.from(audio as Uint8Array).toString('latin1', 0, 4)).toBe('RIFF');
     expect(JSON.stringify(upstream.requests[0]?.json)).toContain('"voiceName":"Kore"');
@@ -368,7 +368,7 @@ describe('sound', () => {
   it('of Deepgram is spoken by the voice that stands for a preset', async () => {
     upstream.on('/v1/speak', { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3' });
     const deepgram = await open('deepgram');
-    const speech = deepgram.speech!('aura-2');
+    const speech = deepgram.tts!('aura-2');
     await speech.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
     expect(upstream.requests[0]?.path).toContain('model=aura-2-andromeda-en');
     expect(upstream.requests[0]).toMatchObject({
@@ -377,7 +377,7 @@ describe('sound', () => {
     });
     expect(speech.capabilities).toMatchObject({ speed: { min: 1, max: 1 }, voices: null });
     // A voice itself: another cannot be asked for.
-    const thalia = deepgram.speech!('aura-2-thalia-en');
+    const thalia = deepgram.tts!('aura-2-thalia-en');
     await thalia.doGenerate({ text: 'Hello', voice: 'nova', abortSignal: signal });
     expect(upstream.requests.at(-1)?.path).toContain('model=aura-2-thalia-en');
     expect(thalia.capabilities?.voices).toEqual(['nova']);

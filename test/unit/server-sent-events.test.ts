@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openSse, type SseOptions } from '../../src/http/sse.js';
 import { carry } from '../../rest-compat/shared/stream.js';
-import { ApiError } from '../../src/contract/errors.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -48,11 +47,11 @@ async function* endless(state: { taken: number; ended: boolean }): AsyncGenerato
   }
 }
 
-const fail = (): ApiError => new ApiError('server_error', 'Generation failed');
+const fail = (): string => 'data: {"error":"Generation failed","code":"server_error"}\n\n';
 
 /** A stream that is kept for retries. */
 const recorded = (response: ServerResponse, events: AsyncIterable<string>, options: SseOptions) =>
-  carry({ response, events, format: String, ending: 'end', fail, outlivesReader: true, options });
+  carry({ response, events, format: String, ending: () => 'end', fail, outlivesReader: true, options });
 
 describe('a stream of Server-Sent Events', () => {
   it('sends its head at once and a comment while it is quiet', async () => {
@@ -69,7 +68,7 @@ describe('a stream of Server-Sent Events', () => {
           response,
           events: endless(state),
           format: String,
-          ending: '',
+          ending: () => '',
           fail,
           outlivesReader: false,
         };
@@ -90,7 +89,7 @@ describe('a stream of Server-Sent Events', () => {
         response,
         events: endless(state),
         format: String,
-        ending: '',
+        ending: () => '',
         fail,
         outlivesReader: false,
       }).then(tell);
@@ -114,9 +113,14 @@ describe('a stream of Server-Sent Events', () => {
       [Symbol.asyncIterator]: () => silent,
     };
     const socket = await answering((response) => {
-      void carry({ response, events: silent, format: String, ending: '', fail, outlivesReader: false }).then(
-        tell,
-      );
+      void carry({
+        response,
+        events: silent,
+        format: String,
+        ending: () => '',
+        fail,
+        outlivesReader: false,
+      }).then(tell);
     });
     await textUntil(socket, 'event-stream');
     socket.destroy();
@@ -174,7 +178,7 @@ describe('a stream of Server-Sent Events', () => {
         response,
         events: events(),
         format: String,
-        ending: 'data: [DONE]\n\n',
+        ending: () => 'data: [DONE]\n\n',
         fail,
         outlivesReader: false,
       });

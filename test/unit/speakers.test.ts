@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { turnsOf } from '../../src/audio/listen/speakers.js';
+import { turnsOf } from '../../src/sandbox/listen/speakers.js';
 
 /** A pitch each 0.04 s of what somebody says, and a pause before the next. */
 function speakersOf(turns: readonly (readonly number[])[]): number[] {

@@ -27,6 +27,21 @@ describe('a text is read in the encoding that it was written in', () => {
     expect(decodeText(encoded(long, encoding)).endsWith(text)).toBe(true);
   });
 
+  it.each([
+    ['windows-1252', 'Café – “naïve” €20'],
+    ['windows-1252', 'It’s 5 o’clock — don’t panic…'],
+    ['windows-1252', 'Åse Ærø, Øystein'],
+    ['iso-8859-2', 'Žluťoučký kůň úpěl ďábelské ódy'],
+    ['utf-16le', 'Привет мир'],
+    ['utf-16be', 'Καλημέρα'],
+    ['gbk', '价格表'],
+    ['shift_jis', '東京,大阪'],
+    ['big5', '姓名,年齡'],
+    ['euc-kr', '이름,나이'],
+  ])('also where there is little of it: %s, %s', (encoding, text) => {
+    expect(decodeText(encoded(text, encoding))).toBe(text);
+  });
+
   it('and a table in it has its columns', () => {
     const bytes = encoded('名前;値段\nりんご;350\nバナナ;220\n', 'shift_jis');
     expect(tableText(bytes).join('')).toBe('名前: りんご; 値段: 350\n名前: バナナ; 値段: 220\n');

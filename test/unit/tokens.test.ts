@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createTokenizer } from '../../src/providers/sandbox/tokens.js';
+import { createTokenizer } from '../../src/text/tokenizer.js';
 
 const tokenizer = createTokenizer();
 beforeAll(() => tokenizer.load());

@@ -32,7 +32,7 @@ const unhinted = (clockDelayMs = 0): Promise<JobHub> => {
     jobs,
     hints: { on: () => () => {} },
     bus: { subscribe: () => Promise.resolve({ close: () => Promise.resolve() }) },
-    lookup: createJobLookup(database),
+    positions: createJobLookup(database),
     moving: createMovingJobs(database),
     now: () => sleep(clockDelayMs).then(clock),
     logger: pino({ level: 'silent' }),

@@ -1,4 +1,4 @@
--- A batch of requests for admission (penstock_admit), as lists of rows. src/metering/admission-rows.ts says for each
+-- A batch of requests for admission (penstock_admit), as lists of rows. src/metering/admission.queries.ts says for each
 -- column where its value comes from; a test compares names, types and order.
 --
 -- `caller`, `org`, `profile` and the windows of a profile are numbers of rows in the other lists, from 1; 0 is none.

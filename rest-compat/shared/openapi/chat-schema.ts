@@ -9,38 +9,36 @@ const nullable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, NULL] })
 const NULLABLE_TEXT: JsonSchema = { type: ['string', 'null'] };
 
 const IMAGE_URL: JsonSchema = { ...TEXT, description: 'An http(s) or `data:` URL, or base64.' };
-const PART: JsonSchema = {
-  anyOf: [
-    {
-      type: 'object',
-      properties: { type: { type: 'string', const: 'text' }, text: TEXT },
-      required: ['type', 'text'],
-    },
-    {
-      type: 'object',
-      properties: {
-        type: { type: 'string', const: 'image_url' },
-        image_url: {
-          anyOf: [
-            { type: 'object', properties: { url: IMAGE_URL, detail: NULLABLE_TEXT }, required: ['url'] },
-            IMAGE_URL,
-          ],
-        },
+const PARTS: JsonSchema[] = [
+  {
+    type: 'object',
+    properties: { type: { type: 'string', const: 'text' }, text: TEXT },
+    required: ['type', 'text'],
+  },
+  {
+    type: 'object',
+    properties: {
+      type: { type: 'string', const: 'image_url' },
+      image_url: {
+        anyOf: [
+          { type: 'object', properties: { url: IMAGE_URL, detail: NULLABLE_TEXT }, required: ['url'] },
+          IMAGE_URL,
+        ],
       },
-      required: ['type', 'image_url'],
     },
-    {
-      type: 'object',
-      properties: { type: { type: 'string', const: 'refusal' }, refusal: TEXT },
-      required: ['type', 'refusal'],
-    },
-  ],
-};
+    required: ['type', 'image_url'],
+  },
+  {
+    type: 'object',
+    properties: { type: { type: 'string', const: 'refusal' }, refusal: TEXT },
+    required: ['type', 'refusal'],
+  },
+];
 
-const CONTENT: JsonSchema = { anyOf: [TEXT, { type: 'array', minItems: 1, items: PART }] };
+const contentOf = (parts: JsonSchema[], minItems: number): JsonSchema => ({
+  anyOf: [TEXT, { type: 'array', ...(minItems > 0 ? { minItems } : {}), items: { anyOf: parts } }],
+});
 const NAME: JsonSchema = { type: 'string', minLength: 1 };
-/** Some programs say so that an assistant only called tools. */
-const MAYBE_EMPTY = { content: nullable({ anyOf: [TEXT, { type: 'array', items: PART }] }) };
 const IS_FUNCTION: JsonSchema = { enum: ['function', null] };
 const FUNCTION_CALL: JsonSchema = {
   type: 'object',
@@ -62,7 +60,6 @@ const IMAGES: JsonSchema = {
   description: 'URLs, data URLs or base64 of up to 4 images, each up to 20 MB.',
 };
 const COMMON: Record<string, JsonSchema> = {
-  content: nullable(CONTENT),
   images: { ...IMAGES, type: ['array', 'null'] },
   name: NULLABLE_TEXT,
   tool_calls: { ...TOOL_CALLS, type: ['array', 'null'] },
@@ -75,30 +72,48 @@ const COMMON: Record<string, JsonSchema> = {
   tool_call_id: { ...NULLABLE_TEXT, description: 'Which of `tool_calls` a `tool` message answers.' },
 };
 
-/** A message that has this field, and may have the others. */
-const withField = (
-  roles: string[],
-  field: Record<string, JsonSchema>,
-  others: Record<string, JsonSchema> = {},
-): JsonSchema => ({
-  type: 'object',
-  properties: { role: { type: 'string', enum: roles }, ...COMMON, ...others, ...field },
-  required: ['role', ...Object.keys(field)],
-});
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'];
 
-const ROLES = ['system', 'user', 'assistant', 'tool'];
 /** Content may be absent beside pictures, and where an assistant called a tool or refused. */
-const MESSAGE: JsonSchema = {
-  anyOf: [
-    withField(ROLES, { content: CONTENT }),
-    withField(ROLES, { images: { ...IMAGES, minItems: 1 } }),
-    withField(['function'], { content: CONTENT, name: NAME }),
-    withField(['function'], { images: { ...IMAGES, minItems: 1 }, name: NAME }),
-    withField(['assistant'], { tool_calls: TOOL_CALLS }, MAYBE_EMPTY),
-    withField(['assistant'], { function_call: FUNCTION_CALL }, MAYBE_EMPTY),
-    withField(['assistant'], { refusal: TEXT }, MAYBE_EMPTY),
-  ],
-};
+function messageOf(parts: JsonSchema[]): JsonSchema {
+  const content = contentOf(parts, 1);
+  /** A message that has this field, and may have the others. */
+  const withField = (
+    roles: string[],
+    field: Record<string, JsonSchema>,
+    others: Record<string, JsonSchema> = {},
+  ): JsonSchema => ({
+    type: 'object',
+    properties: {
+      role: { type: 'string', enum: roles },
+      content: nullable(content),
+      ...COMMON,
+      ...others,
+      ...field,
+    },
+    required: ['role', ...Object.keys(field)],
+  });
+  // Some programs say so that an assistant only called tools.
+  const maybeEmpty = { content: nullable(contentOf(parts, 0)) };
+  return {
+    anyOf: [
+      withField(ROLES, { content }),
+      withField(ROLES, { images: { ...IMAGES, minItems: 1 } }),
+      withField(['function'], { content, name: NAME }),
+      withField(['function'], { images: { ...IMAGES, minItems: 1 }, name: NAME }),
+      withField(['assistant'], { tool_calls: TOOL_CALLS }, maybeEmpty),
+      withField(['assistant'], { function_call: FUNCTION_CALL }, maybeEmpty),
+      withField(['assistant'], { refusal: TEXT }, maybeEmpty),
+    ],
+  };
+}
+
+/** `messages` whose contents may have further kinds of parts. */
+export const messagesWith = (further: JsonSchema[]): JsonSchema => ({
+  type: 'array',
+  minItems: 1,
+  items: messageOf([...PARTS, ...further]),
+});
 
 const FUNCTION: JsonSchema = {
   type: 'object',
@@ -118,7 +133,7 @@ const TOOL: JsonSchema = {
 
 /** Properties of a chat request's body that the input type does not tell. */
 export const CHAT_FIELDS: Record<string, JsonSchema> = {
-  messages: { type: 'array', minItems: 1, items: MESSAGE },
+  messages: messagesWith([]),
   tools: nullable({ type: 'array', maxItems: 128, items: TOOL }),
   tool_choice: { anyOf: [{ type: 'string', enum: ['none', 'auto', 'required'] }, { type: 'object' }, NULL] },
   functions: {

@@ -1,24 +1,11 @@
-import { ERROR_KINDS } from '../../../src/contract/errors.js';
+import { ApiError } from '../../../src/contract/errors.js';
+import type { Convention } from '../convention.types.js';
 import type { JsonSchema } from '../route.types.js';
-
-const string = (description: string): JsonSchema => ({ type: 'string', description });
-
-/** Contract 7.1. */
-export const ERROR_SCHEMA: JsonSchema = {
-  type: 'object',
-  properties: {
-    error: string('What is wrong, for people.'),
-    code: { ...string('What is wrong, for programs.'), enum: Object.keys(ERROR_KINDS) },
-    param: string('The offending field.'),
-    remaining: { type: 'number', description: 'What is left of the exhausted bucket.' },
-    retryAfter: { type: 'integer', minimum: 1, description: 'Seconds to wait.' },
-  },
-  required: ['error'],
-};
 
 interface ErrorResponse {
   description: string;
-  example: Record<string, unknown>;
+  /** As the example tells it. */
+  fault: ApiError;
   retryAfter?: boolean;
   /** Also what becomes of a generation whose job was made. */
   ofJob?: boolean;
@@ -28,56 +15,56 @@ interface ErrorResponse {
 const ERRORS: Record<string, ErrorResponse> = {
   BadRequest: {
     description: 'The request is malformed or a field is invalid.',
-    example: { error: 'n must be between 1 and 10', code: 'invalid_request', param: 'n' },
+    fault: new ApiError('invalid_request', 'n must be between 1 and 10', { param: 'n' }),
     ofJob: true,
   },
   Unauthorized: {
     description: 'The key is missing, invalid, revoked or expired.',
-    example: { error: 'Invalid or missing API key', code: 'unauthorized' },
+    fault: new ApiError('unauthorized', 'Invalid or missing API key'),
   },
   PaymentRequired: {
     description: 'A quota bucket is exhausted.',
-    example: { error: 'Quota exceeded for credits', code: 'quota_exceeded', remaining: 0 },
+    fault: new ApiError('quota_exceeded', 'Quota exceeded for credits', { remaining: 0 }),
   },
   Forbidden: {
     description: 'The key lacks a scope, or the plan does not allow it.',
-    example: { error: 'API key does not have required scope: image', code: 'forbidden' },
+    fault: new ApiError('forbidden', 'API key does not have required scope: image'),
   },
   NotFound: {
     description: 'There is no such resource.',
-    example: { error: 'Job not found', code: 'not_found' },
+    fault: new ApiError('not_found', 'Job not found'),
   },
   Conflict: {
     description: 'The same Idempotency-Key is in flight, or the job was cancelled meanwhile.',
-    example: { error: 'A request with this Idempotency-Key is in progress', code: 'conflict', retryAfter: 1 },
+    fault: new ApiError('conflict', 'A request with this Idempotency-Key is in progress', { retryAfter: 1 }),
     retryAfter: true,
     ofJob: true,
   },
   PayloadTooLarge: {
     description: 'The body is too large.',
-    example: { error: 'Request body too large', code: 'payload_too_large' },
+    fault: new ApiError('payload_too_large', 'Request body too large'),
   },
   UnsupportedMediaType: {
     description: 'The body is not declared as JSON.',
-    example: { error: 'Unsupported media type', code: 'unsupported_media_type' },
+    fault: new ApiError('unsupported_media_type', 'Unsupported media type'),
   },
   IdempotencyMismatch: {
     description: 'The Idempotency-Key was used with another request.',
-    example: { error: 'Idempotency-Key was used with another request', code: 'idempotency_mismatch' },
+    fault: new ApiError('idempotency_mismatch', 'Idempotency-Key was used with another request'),
   },
   RateLimited: {
     description: 'Too many requests.',
-    example: { error: 'Rate limit exceeded', code: 'rate_limited', retryAfter: 12 },
+    fault: new ApiError('rate_limited', 'Rate limit exceeded', { retryAfter: 12 }),
     retryAfter: true,
   },
   ServerError: {
     description: 'The work failed; a retry is safe.',
-    example: { error: 'Internal server error', code: 'server_error' },
+    fault: new ApiError('server_error', 'Internal server error'),
     ofJob: true,
   },
   Unavailable: {
     description: 'The service cannot answer now.',
-    example: { error: 'Still processing', code: 'unavailable', retryAfter: 5 },
+    fault: new ApiError('unavailable', 'Still processing', { retryAfter: 5 }),
     retryAfter: true,
     ofJob: true,
   },
@@ -132,10 +119,13 @@ export const HEADERS: Record<string, JsonSchema> = {
   },
 };
 
-/** `components.responses`. */
-export function errorResponses(): Record<string, JsonSchema> {
-  const entries = Object.entries(ERRORS).map(([name, { description, example, retryAfter, ofJob }]) => [
-    name,
+const EXAMPLE_ID = 'req_01JABCDEFGHJKMNPQRSTVWXYZ0';
+
+/** `components.responses` of a convention. */
+export function errorResponses(convention: Convention): Record<string, JsonSchema> {
+  const { errorName } = convention;
+  const entries = Object.entries(ERRORS).map(([name, { description, fault, retryAfter, ofJob }]) => [
+    prefixOf(convention) + name,
     {
       description,
       headers: {
@@ -143,15 +133,27 @@ export function errorResponses(): Record<string, JsonSchema> {
         ...(retryAfter ? { 'Retry-After': headerReference('RetryAfter') } : {}),
         ...(ofJob ? { 'X-Job-Id': headerReference('JobId') } : {}),
       },
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${errorName}` },
+          example: convention.errorBody(fault, EXAMPLE_ID),
+        },
+      },
     },
   ]);
   return Object.fromEntries(entries) as Record<string, JsonSchema>;
 }
 
+/** Names of two conventions stand in one document. */
+const prefixOf = ({ errorName }: Convention): string => errorName.replace(/Error$/, '');
+
 /** References to the errors of these statuses. */
-export function errorReferences(statuses: number[]): Record<string, JsonSchema> {
+export function errorReferences(convention: Convention, statuses: number[]): Record<string, JsonSchema> {
+  const prefix = prefixOf(convention);
   return Object.fromEntries(
-    statuses.map((status) => [String(status), { $ref: `#/components/responses/${STATUS[String(status)]}` }]),
+    statuses.map((status) => [
+      String(status),
+      { $ref: `#/components/responses/${prefix}${STATUS[String(status)]}` },
+    ]),
   );
 }

@@ -1,16 +1,9 @@
 import type { GraphQLSchema } from 'graphql';
 import type { Endpoint } from '../mount.js';
 import { BODY_VARIABLE, mountRoute } from '../mount.js';
-import type { JsonSchema } from '../route.types.js';
-import { routes } from '../../contract/index.js';
-import {
-  ERROR_SCHEMA,
-  errorReferences,
-  errorResponses,
-  headerReference,
-  HEADERS,
-  RATE_HEADERS,
-} from './errors.js';
+import type { Convention, Face } from '../convention.types.js';
+import type { JsonSchema, Route } from '../route.types.js';
+import { errorReferences, errorResponses, headerReference, HEADERS, RATE_HEADERS } from './errors.js';
 import { inputSchema, outputSchema, notNull, parameterSchema, withOptional } from './json-schema.js';
 
 const reference = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
@@ -28,52 +21,54 @@ const TAGS: Record<string, string> = {
   Models: 'The catalogue.',
 };
 
-/** Headers that belong to every operation of a kind are told here: as a parameter of each, generated clients would have them everywhere. */
-const DESCRIPTION = `A metered platform for generative models.
-
-Every POST takes an \`Idempotency-Key\` (1 to 255 characters of your choice): the same key and request within 24 hours get the first answer
-again, with \`Idempotent-Replayed: true\`; the same key with another request is 422, and one that is still in flight 409. Every answer
-carries \`X-Request-Id\` and the three \`X-RateLimit-*\` headers.`;
-
 /**
- * The OpenAPI 3.1 description of the table, made from its documents and the schema's types.
+ * The OpenAPI 3.1 description of a face's table, made from its documents and the schema's types.
  * @param publicUrl how callers reach the installation, where that is known; it may have a path
  */
-export function describeApi(schema: GraphQLSchema, publicUrl = ''): JsonSchema {
+export function describeApi(schema: GraphQLSchema, face: Face, publicUrl = ''): JsonSchema {
+  const { routes, securitySchemes, description } = face;
   const endpoints = routes.map((route) => mountRoute(schema, route));
   const components = namedSchemas(endpoints);
+  const conventions = new Set(routes.map((route) => conventionOf(face, route)));
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.route;
     const item = (paths[path.replace('+}', '}')] ??= {});
-    item[method.toLowerCase()] = operationOf(endpoint);
+    item[method.toLowerCase()] = operationOf(endpoint, conventionOf(face, endpoint.route));
   }
+  const tags = new Set(routes.map(({ tag }) => tag));
   return {
     openapi: '3.1.0',
     info: {
       title: 'Penstock',
       version: '1.0.0',
-      description: DESCRIPTION,
+      description,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: `${publicUrl}/api/v1` }],
-    security: [{ bearer: [] }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    servers: [{ url: `${publicUrl}${face.path}` }],
+    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    tags: Object.entries(TAGS)
+      .filter(([name]) => tags.has(name))
+      .map(([name, about]) => ({ name, description: about })),
     paths,
     components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: '`Authorization: Bearer sk_…`' },
-      },
+      securitySchemes,
       headers: HEADERS,
-      responses: errorResponses(),
-      schemas: { Error: ERROR_SCHEMA, ...components },
+      responses: Object.assign({}, ...[...conventions].map(errorResponses)) as JsonSchema,
+      schemas: {
+        ...Object.fromEntries([...conventions].map(({ errorName, errorSchema }) => [errorName, errorSchema])),
+        ...components,
+      },
     },
   };
 }
 
+/** The one that a row's path is answered in, whatever headers come. */
+const conventionOf = (face: Face, { path }: Route): Convention => face.conventionOf({ headers: {} }, path);
+
 /** The description as the text that is committed, and that is served with the public address. */
-export function printApi(schema: GraphQLSchema, publicUrl?: string): string {
-  return `${JSON.stringify(describeApi(schema, publicUrl), null, 2)}\n`;
+export function printApi(schema: GraphQLSchema, face: Face, publicUrl?: string): string {
+  return `${JSON.stringify(describeApi(schema, face, publicUrl), null, 2)}\n`;
 }
 
 /** Each row's answer under its name; a part that is another row's whole answer refers to it. */
@@ -81,10 +76,10 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   const named = new Map<string, JsonSchema>();
   for (const endpoint of endpoints) {
     const { schemaName } = endpoint.route;
-    const chunk = endpoint.stream && documentSchema(endpoint.stream);
+    const chunk = endpoint.stream && chunkSchema(endpoint.route, endpoint.stream);
     for (const [name, schema] of [
       ...withForms(schemaName, answerSchema(endpoint)),
-      ...(chunk ? [[`${schemaName}Chunk`, withOptional(chunk, CHUNK_OPTIONAL)] as const] : []),
+      ...(chunk ? [[`${schemaName}Chunk`, chunk] as const] : []),
     ]) {
       if (JSON.stringify(named.get(name) ?? schema) !== JSON.stringify(schema))
         throw new Error(`two schemas of the name ${name}`);
@@ -134,12 +129,17 @@ function documentSchema({ field, operation }: Endpoint['document']): JsonSchema 
   return outputSchema(field.type, node.selectionSet);
 }
 
+function chunkSchema({ describeEvent }: Route, stream: Endpoint['document']): JsonSchema {
+  const schema = withOptional(documentSchema(stream), CHUNK_OPTIONAL);
+  return describeEvent ? describeEvent(schema) : schema;
+}
+
 function answerSchema({ route, document }: Endpoint): JsonSchema {
   const schema = documentSchema(document);
   return route.describe ? route.describe(schema) : schema;
 }
 
-function operationOf(endpoint: Endpoint): JsonSchema {
+function operationOf(endpoint: Endpoint, convention: Convention): JsonSchema {
   const { route, document } = endpoint;
   const { operationId, summary, description, tag } = route;
   const parameters = parametersOf(endpoint);
@@ -151,7 +151,10 @@ function operationOf(endpoint: Endpoint): JsonSchema {
     'x-graphql': `${document.operation.operation} ${document.field.name}`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...((route.body ?? route.upload) ? { requestBody: requestBodyOf(endpoint) } : {}),
-    responses: { '200': successOf(endpoint), ...errorReferences(errorStatuses(endpoint)) },
+    responses: {
+      '200': successOf(endpoint, convention),
+      ...errorReferences(convention, errorStatuses(endpoint)),
+    },
   };
 }
 
@@ -244,17 +247,18 @@ function bodyOf({ route, document }: Endpoint): JsonSchema {
   const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
   if (!input || !route.body)
     throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
+  if (route.body.schema) return jsonBody(route.body.schema, route.body);
   const schema = inputSchema(input.type);
   const properties = { ...(schema['properties'] as JsonSchema), ...route.body.extra };
   const rules = { ...route.body.rules, ...(route.body.open ? {} : { additionalProperties: NULL }) };
-  const body = { ...schema, properties, ...rules };
-  return {
-    required: route.body.optional !== true,
-    content: { 'application/json': { schema: body, example: route.body.example } },
-  };
+  return jsonBody({ ...schema, properties, ...rules }, route.body);
 }
 
-function successOf(endpoint: Endpoint): JsonSchema {
+function jsonBody(schema: JsonSchema, { optional, example }: NonNullable<Route['body']>): JsonSchema {
+  return { required: optional !== true, content: { 'application/json': { schema, example } } };
+}
+
+function successOf(endpoint: Endpoint, convention: Convention): JsonSchema {
   const { route } = endpoint;
   const isGeneration = route.document.includes('job { id status');
   return {
@@ -265,7 +269,7 @@ function successOf(endpoint: Endpoint): JsonSchema {
       ...(route.method === 'POST' ? { 'Idempotent-Replayed': headerReference('IdempotentReplayed') } : {}),
       ...route.headers,
     },
-    content: contentOf(endpoint),
+    content: contentOf(endpoint, reference(convention.errorName)),
   };
 }
 
@@ -273,14 +277,14 @@ function isEventStream({ route, document }: Endpoint): boolean {
   return document.operation.operation === 'subscription' || route.raw === 'run';
 }
 
-function contentOf(endpoint: Endpoint): JsonSchema {
+function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {
   const { route, stream } = endpoint;
   const answer = reference(route.schemaName);
-  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema(answer, BY_ID) } };
+  if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema([answer, fault], BY_ID) } };
   const chunk = reference(`${route.schemaName}Chunk`);
   return {
     'application/json': { schema: answer },
-    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema(chunk, UNTIL_DONE) } } : {}),
+    ...(stream ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], UNTIL_DONE) } } : {}),
     ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
   };
 }
@@ -293,10 +297,10 @@ const plainSchema = (type: string): JsonSchema =>
   type.startsWith('text/') || type.endsWith('subrip') ? { type: 'string' } : {};
 
 /** One event of the stream, as validators read it: its `data:` is text, which holds JSON. A stream that breaks off says why in its last event. */
-function eventSchema(content: JsonSchema, framing: string): JsonSchema {
+function eventSchema(contents: JsonSchema[], framing: string): JsonSchema {
   const json = {
     contentMediaType: 'application/json',
-    contentSchema: { anyOf: [content, reference('Error')] },
+    contentSchema: { anyOf: contents },
   };
   const data = framing === UNTIL_DONE ? { anyOf: [{ const: '[DONE]' }, json] } : json;
   return {

@@ -1,8 +1,21 @@
-import type { Sql, SystemDatabase } from '../../database/index.js';
+import { raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../../database/index.js';
+import type { Database } from '../../database/index.js';
 import { ApiError, invalid, notFound } from '../../contract/errors.js';
-import { beginAttempt, endAttempts, takeBackAttempt } from './attempts.js';
+import { beginAttempt, endAttempts, takeBackAttempt } from './attempts.queries.js';
+import {
+  DELETE_UNPROVEN,
+  HOLD_PASSWORD,
+  INSERT_PROVEN,
+  LOCK_PERSON,
+  PASSWORDS,
+  SIGNED_IN,
+  STORE_PASSWORD,
+} from './credential.queries.js';
 import { endLinks, insertLink, readLink, takeLink } from './links.js';
 import type { Voucher } from './links.js';
+import { SignInLink, User } from './people.entity.js';
 import { checkPassword, hashPassword, matchPassword, MAX_PASSWORD } from './passwords.js';
 import type { NewSession, PeopleService } from './people.types.js';
 import {
@@ -27,27 +40,23 @@ interface Password {
   voucher: string | null;
 }
 
-const SELECT = `SELECT id, email FROM users WHERE kind = 'person'`;
-
-async function findPerson(sql: Sql, email: string): Promise<Person | null> {
-  const [row] = await sql.query<Person>(`${SELECT} AND lower(email) = $1`, [email.trim().toLowerCase()]);
-  return row ?? null;
+/** By an address in any case of its letters. */
+export async function findPerson(em: EntityManager, email: string): Promise<Person | null> {
+  const address = raw((alias) => `lower(${alias}.email)`);
+  return toPerson(await em.findOne(User, { [address]: email.trim().toLowerCase(), kind: 'person' }));
 }
 
-async function personById(sql: Sql, userId: string): Promise<Person> {
-  const [row] = await sql.query<Person>(`${SELECT} AND id = $1`, [userId]);
-  if (row === undefined) throw notFound('Person not found');
-  return row;
+async function personById(em: EntityManager, id: string): Promise<Person> {
+  const person = toPerson(await em.findOne(User, { id, kind: 'person' }));
+  if (person === null) throw notFound('Person not found');
+  return person;
 }
 
-/** One for each organisation that vouches for the address, until it is proven: then there is one at most. */
-async function passwordsOf(sql: Sql, userId: string): Promise<Password[]> {
-  return await sql.query<Password>(
-    `SELECT password_hash AS stored, vouched_by AS voucher FROM credentials
-     WHERE user_id = $1 AND password_hash IS NOT NULL ORDER BY vouched_by`,
-    [userId],
-  );
-}
+const toPerson = (user: { id: string; email?: string | null } | null): Person | null =>
+  user === null ? null : { id: user.id, email: user.email ?? '' };
+
+const passwordsOf = (em: EntityManager, userId: string): Promise<Password[]> =>
+  sqlOf(em).query<Password>(PASSWORDS, [userId]);
 
 const reachBy = (vouchers: readonly (string | null)[]): Reach =>
   vouchers.includes(null) ? null : vouchers.filter((voucher) => voucher !== null);
@@ -55,40 +64,28 @@ const reachBy = (vouchers: readonly (string | null)[]): Reach =>
 const wrong = () => new ApiError('unauthorized', 'Invalid email or password');
 
 /** Signs a person in who has shown who they are, as far as that reaches. @throws ApiError forbidden */
-async function enter(sql: Sql, userId: string, reach: Reach): Promise<NewSession> {
-  const signedIn = await findSignedIn(sql, userId, reach);
+async function enter(em: EntityManager, userId: string, reach: Reach): Promise<NewSession> {
+  const signedIn = await findSignedIn(em, userId, reach);
   if (signedIn === null || signedIn.organizations.length === 0)
     throw new ApiError('forbidden', 'Not a member of any organization');
-  await sql.query(
-    `INSERT INTO credentials (user_id, vouched_by, signed_in_at)
-     SELECT $1, voucher, now() FROM unnest(COALESCE($2::text[], ARRAY[NULL])) voucher ORDER BY voucher
-     ON CONFLICT (user_id, (COALESCE(vouched_by, ''))) DO UPDATE SET signed_in_at = now()`,
-    [userId, reach],
-  );
-  return { ...signedIn, token: await insertSession(sql, userId, reach) };
+  await sqlOf(em).query(SIGNED_IN, [userId, reach]);
+  return { ...signedIn, token: await insertSession(em, userId, reach) };
 }
 
 /**
  * Who has a password of their own needs no link any more; who has a link could set another one.
  * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
  */
-async function storePassword(sql: Sql, { userId, voucher }: Voucher, stored: string): Promise<void> {
-  await sql.query(
-    `INSERT INTO credentials (user_id, vouched_by, password_hash) VALUES ($1, $2, $3)
-     ON CONFLICT (user_id, (COALESCE(vouched_by, ''))) DO UPDATE SET password_hash = EXCLUDED.password_hash`,
-    [userId, voucher, stored],
-  );
-  await endLinks(sql, { userId, voucher });
+async function storePassword(em: EntityManager, { userId, voucher }: Voucher, stored: string): Promise<void> {
+  await sqlOf(em).query(STORE_PASSWORD, [userId, voucher, stored]);
+  await endLinks(em, { userId, voucher });
 }
 
 /** Keeps passwords as they are until the transaction's end. Those that are left: others were changed since they were read, and their sessions ended. */
-async function holdPasswords(sql: Sql, userId: string, passwords: Password[]): Promise<Password[]> {
+async function holdPasswords(em: EntityManager, userId: string, passwords: Password[]): Promise<Password[]> {
   const held: Password[] = [];
   for (const password of passwords) {
-    const still = await sql.query(
-      `SELECT 1 FROM credentials WHERE user_id = $1 AND vouched_by IS NOT DISTINCT FROM $2 AND password_hash = $3 FOR UPDATE`,
-      [userId, password.voucher, password.stored],
-    );
+    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.voucher, password.stored]);
     if (still.length > 0) held.push(password);
   }
   return held;
@@ -98,20 +95,14 @@ async function holdPasswords(sql: Sql, userId: string, passwords: Password[]): P
  * An address that only organisations had named is from now on its owner's: passwords that were set until then may be somebody else's, and
  * go with their sessions and links.
  */
-export async function vouchFor(sql: Sql, userId: string): Promise<void> {
-  await sql.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
-  const [gone] = await sql.query<{ n: number; signed_in_at: Date | null }>(
-    `WITH gone AS (DELETE FROM credentials WHERE user_id = $1 AND vouched_by IS NOT NULL RETURNING signed_in_at)
-     SELECT count(*)::int AS n, max(signed_in_at) AS signed_in_at FROM gone`,
-    [userId],
-  );
+export async function vouchFor(em: EntityManager, userId: string): Promise<void> {
+  const sql = sqlOf(em);
+  await sql.query(LOCK_PERSON, [userId]);
+  const [gone] = await sql.query<{ n: number; signed_in_at: Date | null }>(DELETE_UNPROVEN, [userId]);
   if (gone === undefined || gone.n === 0) return;
-  await sql.query('INSERT INTO credentials (user_id, signed_in_at) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
-    userId,
-    gone.signed_in_at,
-  ]);
-  await sql.query('DELETE FROM sign_in_links WHERE user_id = $1', [userId]);
-  await endSessions(sql, userId);
+  await sql.query(INSERT_PROVEN, [userId, gone.signed_in_at]);
+  await em.nativeDelete(SignInLink, { user: userId });
+  await endSessions(em, userId);
 }
 
 /** Texts that can be an address and a password at all; what cannot costs nothing. @throws ApiError unauthorized */
@@ -129,7 +120,7 @@ type Verify = (
 ) => Promise<Password[]>;
 
 /** @see PeopleService */
-export function createPeopleService({ database }: { database: SystemDatabase }): PeopleService {
+export function createPeopleService({ database }: { database: Database }): PeopleService {
   const { system } = database;
   const verify: Verify = async (email, password, { passwords, areAll }) => {
     await beginAttempt(system, email);
@@ -142,72 +133,79 @@ export function createPeopleService({ database }: { database: SystemDatabase }):
   return {
     async signIn(...given) {
       const { email, password } = credentialsOf(...given);
-      const person = await findPerson(system, email);
-      const passwords = person === null ? [] : await passwordsOf(system, person.id);
+      const { person, passwords } = await database.allTenants(async (em) => {
+        const found = await findPerson(em, email);
+        return { person: found, passwords: found === null ? [] : await passwordsOf(em, found.id) };
+      });
       const right = await verify(email, password, { passwords, areAll: true });
       if (person === null || right.length === 0) throw wrong();
-      return database.transaction(async (sql) => {
+      return database.allTenants(async (em) => {
         // Whoever changed it meanwhile ended its sessions: none begins behind that.
-        const held = await holdPasswords(sql, person.id, right);
+        const held = await holdPasswords(em, person.id, right);
         if (held.length === 0) throw wrong();
-        return enter(sql, person.id, reachBy(held.map(({ voucher }) => voucher)));
+        return enter(em, person.id, reachBy(held.map(({ voucher }) => voucher)));
       });
     },
     signInVerified: (email) =>
-      database.transaction(async (sql) => {
-        const person = await findPerson(sql, email);
+      database.allTenants(async (em) => {
+        const person = await findPerson(em, email);
         if (person === null) throw new ApiError('forbidden', 'Not a member of any organization');
-        await vouchFor(sql, person.id);
-        return enter(sql, person.id, null);
+        await vouchFor(em, person.id);
+        return enter(em, person.id, null);
       }),
-    session: async (token) => (isToken(token) ? findSession(system, token) : null),
-    find: async (userId, sessionId) => findSignedIn(system, userId, await reachOf(system, sessionId)),
+    session: async (token) =>
+      isToken(token) ? await database.allTenants((em) => findSession(em, token)) : null,
+    find: (userId, sessionId) =>
+      database.allTenants(async (em) => findSignedIn(em, userId, await reachOf(em, sessionId))),
     async signOut(token) {
-      if (isToken(token)) await database.transaction((sql) => endSession(sql, token));
+      if (isToken(token)) await database.allTenants((em) => endSession(em, token));
     },
     async link(token) {
-      const { email, expiresAt } = await readLink(system, token);
+      const { email, expiresAt } = await database.allTenants((em) => readLink(em, token));
       return { email, expiresAt };
     },
     ...passwordChanges(database, verify),
     createLink: (email) =>
-      database.transaction(async (sql) => {
-        const person = await findPerson(sql, email);
+      database.allTenants(async (em) => {
+        const person = await findPerson(em, email);
         if (person === null) throw notFound('Person not found');
-        await vouchFor(sql, person.id);
-        return { ...(await insertLink(sql, { userId: person.id, voucher: null })), email: person.email };
+        await vouchFor(em, person.id);
+        return { ...(await insertLink(em, { userId: person.id, voucher: null })), email: person.email };
       }),
   };
 }
 
 /** Each hashes before it opens its transaction, and ends the sessions of whoever knew the old password. */
 function passwordChanges(
-  database: SystemDatabase,
+  database: Database,
   verify: Verify,
 ): Pick<PeopleService, 'setPassword' | 'changePassword'> {
-  const { system } = database;
   return {
     async setPassword(token, given) {
       // A password that will not do must not use the link up.
-      const { userId: reader } = await readLink(system, token);
-      const [beside] = await passwordsOf(system, reader);
+      const beside = await database.allTenants(async (em) => {
+        const { userId } = await readLink(em, token);
+        return (await passwordsOf(em, userId))[0];
+      });
       const stored = await hashPassword(checkPassword(given), beside?.stored);
-      return database.transaction(async (sql) => {
-        const { userId, voucher } = await takeLink(sql, token);
-        await storePassword(sql, { userId, voucher }, stored);
+      return database.allTenants(async (em) => {
+        const { userId, voucher } = await takeLink(em, token);
+        await storePassword(em, { userId, voucher }, stored);
         const reach = reachBy([voucher]);
-        await endSessions(sql, userId, { reach });
-        const entered = await enter(sql, userId, reach);
-        const isOnly = (await passwordsOf(sql, userId)).length === 1;
-        if (isOnly) await endAttempts(sql, entered.user.email.toLowerCase());
+        await endSessions(em, userId, { reach });
+        const entered = await enter(em, userId, reach);
+        const isOnly = (await passwordsOf(em, userId)).length === 1;
+        if (isOnly) await endAttempts(sqlOf(em), entered.user.email.toLowerCase());
         return entered;
       });
     },
     async changePassword({ userId, sessionId, currentPassword, newPassword }) {
       const password = checkPassword(newPassword, 'newPassword');
-      const person = await personById(system, userId);
-      const reach = await reachOf(system, sessionId);
-      const all = await passwordsOf(system, userId);
+      const { person, reach, all } = await database.allTenants(async (em) => ({
+        person: await personById(em, userId),
+        reach: await reachOf(em, sessionId),
+        all: await passwordsOf(em, userId),
+      }));
       const mine = all.filter(({ voucher }) => voucher === null || reach?.includes(voucher) === true);
       const wrongNow = () => invalid('currentPassword is wrong', 'currentPassword');
       const given = currentPassword.slice(0, 4 * MAX_PASSWORD);
@@ -215,12 +213,12 @@ function passwordChanges(
       const right = await verify(person.email.toLowerCase(), given, tried);
       if (right.length === 0) throw wrongNow();
       const stored = await hashPassword(password, all[0]?.stored);
-      await database.transaction(async (sql) => {
+      await database.allTenants(async (em) => {
         // Who set another one by a link meanwhile did so against whoever knows the old one.
-        const held = await holdPasswords(sql, userId, right);
+        const held = await holdPasswords(em, userId, right);
         if (held.length < right.length) throw wrongNow();
-        for (const { voucher } of held) await storePassword(sql, { userId, voucher }, stored);
-        await endSessions(sql, userId, {
+        for (const { voucher } of held) await storePassword(em, { userId, voucher }, stored);
+        await endSessions(em, userId, {
           reach: reachBy(held.map(({ voucher }) => voucher)),
           except: sessionId,
         });

@@ -1,7 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
-import type { Sql, SqlValue } from '../../database/index.js';
+import { raw } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../../database/index.js';
+import type { SqlValue } from '../../database/index.js';
 import { newId } from '../../contract/ids.js';
+import { Member, Organization } from '../access.entity.js';
+import { Session, User } from './people.entity.js';
 import type { SignedIn } from './people.types.js';
+import { END_BY_HASH, END_KEYS_IN, END_KEYS_OF, END_OF_PERSON } from './session.queries.js';
 
 /** How long a session lasts, whatever is done with it. */
 export const SESSION_DAYS = 30;
@@ -21,94 +27,79 @@ export const isToken = (text: unknown): text is string => typeof text === 'strin
 export type Reach = string[] | null;
 
 /** @returns the token */
-export async function insertSession(sql: Sql, userId: string, reach: Reach): Promise<string> {
+export async function insertSession(em: EntityManager, userId: string, reach: Reach): Promise<string> {
   const token = newToken();
   // What their usage records name is the session's keys, which stay.
-  await sql.query(
-    `DELETE FROM sessions WHERE user_id = $1 AND LEAST(revoked_at, expires_at) < now() - interval '1 day'`,
-    [userId],
-  );
-  await sql.query(
-    `INSERT INTO sessions (id, user_id, hash, vouched_by, expires_at) VALUES ($1, $2, $3, $4, now() + interval '${SESSION_DAYS} days')`,
-    [newId('ses'), userId, hashToken(token), reach],
-  );
+  const old = { $lt: raw<Date>(`now() - interval '1 day'`) };
+  await em.nativeDelete(Session, { userId, $or: [{ revokedAt: old }, { expiresAt: old }] });
+  const expiresAt = raw<Date>(`now() + interval '${SESSION_DAYS} days'`);
+  const session = { id: newId('ses'), userId, hash: hashToken(token), vouchedBy: reach, expiresAt };
+  await em.insert(Session, session);
   return token;
 }
-
-/** In the order of their ids, as everybody locks several keys: else a sign-out, a removal and a usage mark could wait for each other. */
-const endKeysWhere = (condition: string): string => `
-WITH closing AS MATERIALIZED (
-  SELECT id FROM api_keys WHERE ${condition} AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE),
-closed AS (
-  UPDATE api_keys k SET revoked_at = clock_timestamp() FROM closing c WHERE k.id = c.id RETURNING k.id)
-SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
 
 /**
  * Ends sessions with the keys that they have in organisations, and tells every process. Inside a transaction: the keys in a statement of
  * their own, which sees those that were made while the first waited.
  */
-async function endWhere(sql: Sql, condition: string, values: SqlValue[]): Promise<void> {
-  const ended = await sql.query<{ id: string }>(
-    `UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id`,
-    values,
-  );
-  await sql.query(endKeysWhere('session_id = ANY($1)'), [ended.map(({ id }) => id)]);
+async function end(em: EntityManager, statement: string, values: SqlValue[]): Promise<void> {
+  const ended = await sqlOf(em).query<{ id: string }>(statement, values);
+  await sqlOf(em).query(END_KEYS_OF, [ended.map(({ id }) => id)]);
 }
 
 /** Inside a transaction. */
-export async function endSession(sql: Sql, token: string): Promise<void> {
-  await endWhere(sql, 's.hash = $1', [hashToken(token)]);
+export async function endSession(em: EntityManager, token: string): Promise<void> {
+  await end(em, END_BY_HASH, [hashToken(token)]);
 }
 
 /**
  * Sessions of a person: all, or those that reach into one of some organisations; but one may go on. Inside a transaction.
  */
 export async function endSessions(
-  sql: Sql,
+  em: EntityManager,
   userId: string,
   { reach = null, except = null }: { reach?: Reach; except?: string | null } = {},
 ): Promise<void> {
-  await endWhere(
-    sql,
-    's.user_id = $1 AND ($2::text[] IS NULL OR s.vouched_by IS NULL OR s.vouched_by && $2) AND s.id IS DISTINCT FROM $3',
-    [userId, reach, except],
-  );
+  await end(em, END_OF_PERSON, [userId, reach, except]);
 }
 
 /** What a person's sessions have in one organisation ends with their membership. */
-export async function endSessionsIn(sql: Sql, orgId: string, userId: string): Promise<void> {
-  await sql.query(endKeysWhere('org_id = $1 AND user_id = $2 AND session_id IS NOT NULL'), [orgId, userId]);
+export async function endSessionsIn(em: EntityManager, orgId: string, userId: string): Promise<void> {
+  await sqlOf(em).query(END_KEYS_IN, [orgId, userId]);
 }
 
-const MEMBERSHIPS = `SELECT o.id, o.name, m.role FROM members m JOIN organizations o ON o.id = m.org_id
-WHERE m.user_id = $1 AND ($2::text[] IS NULL OR m.org_id = ANY ($2)) ORDER BY m.created_at, m.org_id`;
-
 /** Null: there is no such person. */
-export async function findSignedIn(sql: Sql, userId: string, reach: Reach): Promise<SignedIn | null> {
-  const [user] = await sql.query<SignedIn['user']>(
-    `SELECT id, email FROM users WHERE id = $1 AND kind = 'person'`,
-    [userId],
+export async function findSignedIn(
+  em: EntityManager,
+  userId: string,
+  reach: Reach,
+): Promise<SignedIn | null> {
+  const user = await em.findOne(User, { id: userId, kind: 'person' });
+  if (user === null) return null;
+  const members = await em.find(
+    Member,
+    { user: userId, ...(reach === null ? {} : { orgId: { $in: reach } }) },
+    { orderBy: { createdAt: 'asc', orgId: 'asc' } },
   );
-  if (user === undefined) return null;
-  return {
-    user,
-    organizations: await sql.query<SignedIn['organizations'][number]>(MEMBERSHIPS, [userId, reach]),
-  };
+  const ids = members.map(({ orgId }) => orgId);
+  const found = await em.find(Organization, { id: { $in: ids } });
+  const names = new Map(found.map(({ id, name }) => [id, name]));
+  const organizations = members.map(({ orgId, role }) => ({ id: orgId, name: names.get(orgId) ?? '', role }));
+  return { user: { id: user.id, email: user.email ?? '' }, organizations };
 }
 
 /** Null: no session, or one that ended. */
-export async function findSession(sql: Sql, token: string): Promise<SignedIn | null> {
-  const [row] = await sql.query<{ user_id: string; vouched_by: Reach }>(
-    'SELECT user_id, vouched_by FROM sessions WHERE hash = $1 AND revoked_at IS NULL AND expires_at > now()',
-    [hashToken(token)],
-  );
-  return row === undefined ? null : findSignedIn(sql, row.user_id, row.vouched_by);
+export async function findSession(em: EntityManager, token: string): Promise<SignedIn | null> {
+  const session = await em.findOne(Session, {
+    hash: hashToken(token),
+    revokedAt: null,
+    expiresAt: { $gt: raw<Date>('now()') },
+  });
+  return session === null ? null : await findSignedIn(em, session.userId, session.vouchedBy ?? null);
 }
 
 /** How far a session that goes on reaches; nowhere, where it ended. */
-export async function reachOf(sql: Sql, sessionId: string): Promise<Reach> {
-  const [row] = await sql.query<{ vouched_by: Reach }>('SELECT vouched_by FROM sessions WHERE id = $1', [
-    sessionId,
-  ]);
-  return row === undefined ? [] : row.vouched_by;
+export async function reachOf(em: EntityManager, sessionId: string): Promise<Reach> {
+  const session = await em.findOne(Session, { id: sessionId });
+  return session === null ? [] : (session.vouchedBy ?? null);
 }

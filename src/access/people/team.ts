@@ -1,9 +1,15 @@
-import type { Sql, SystemDatabase } from '../../database/index.js';
+import { LockMode } from '@mikro-orm/postgresql';
+import type { EntityManager } from '@mikro-orm/postgresql';
+import { sqlOf } from '../../database/index.js';
+import type { Database } from '../../database/index.js';
 import { ApiError, notFound } from '../../contract/errors.js';
 import type { MemberRole } from '../../contract/words.js';
+import { Member } from '../access.entity.js';
+import type { MemberRow } from '../access.entity.js';
 import type { Principal } from '../access.types.js';
 import { checkRank } from '../members.js';
 import type { MemberService } from '../members.js';
+import { CREDENTIALS_IN, LOCK_CREDENTIALS, LOCK_PERSON } from './credential.queries.js';
 import { insertLink } from './links.js';
 import type { NewLink } from './people.types.js';
 
@@ -42,81 +48,90 @@ export interface TeamService {
   createLink(actor: Principal, userId: string): Promise<NewLink>;
 }
 
-interface Row {
+/** What counts of a member's credentials in an organisation. */
+interface Credential {
   user_id: string;
-  email: string;
-  role: MemberRole;
-  created_at: Date;
+  vouched_by: string | null;
   signed_in_at: Date | null;
   has_password: boolean;
-  vouched_by: string | null;
 }
 
-const SELECT = `SELECT m.user_id, u.email, m.role, m.created_at, c.signed_in_at, c.password_hash IS NOT NULL AS has_password, c.vouched_by
-FROM members m JOIN users u ON u.id = m.user_id
-LEFT JOIN LATERAL (
-  SELECT * FROM credentials k WHERE k.user_id = m.user_id AND (k.vouched_by IS NULL OR k.vouched_by = m.org_id)
-  ORDER BY k.vouched_by NULLS FIRST LIMIT 1) c ON true
-WHERE m.org_id = $1`;
+async function credentialsIn(
+  em: EntityManager,
+  orgId: string,
+  userIds: string[],
+): Promise<Map<string, Credential>> {
+  const rows = await sqlOf(em).query<Credential>(CREDENTIALS_IN, [userIds, orgId]);
+  return new Map(rows.map((row) => [row.user_id, row]));
+}
 
-const toMember = (row: Row): TeamMember => ({
-  userId: row.user_id,
-  email: row.email,
-  role: row.role,
-  createdAt: row.created_at.toISOString(),
-  active: row.signed_in_at !== null,
-});
+interface Found {
+  member: TeamMember;
+  hasPassword: boolean;
+}
+
+function toFound({ user, role, createdAt }: MemberRow, credential: Credential | undefined): Found {
+  const { id: userId, email } = user;
+  const active = credential?.signed_in_at != null;
+  return {
+    member: { userId, email: email ?? '', role, createdAt: createdAt.toISOString(), active },
+    hasPassword: credential?.has_password === true,
+  };
+}
 
 const roleOf = ({ person }: Principal): MemberRole => person?.role ?? 'viewer';
 
-interface Sought {
-  orgId: string;
-  userId: string;
-  lock?: 'FOR SHARE OF m';
+const memberNotFound = () => notFound('Member not found');
+
+/** Those of an organisation, or one of them, in the order in which they joined. */
+async function find(em: EntityManager, where: { orgId: string; user?: string }): Promise<Found[]> {
+  const order = { orderBy: { createdAt: 'asc', user: 'asc' }, populate: ['user'] } as const;
+  const members = await em.find(Member, where, order);
+  const ids = members.map(({ user }) => user.id);
+  const credentials = await credentialsIn(em, where.orgId, ids);
+  return members.map((member) => toFound(member, credentials.get(member.user.id)));
 }
 
-/** @throws ApiError not_found */
-async function find(sql: Sql, { orgId, userId, lock }: Sought): Promise<Row> {
-  const [row] = await sql.query<Row>(`${SELECT} AND m.user_id = $2 ${lock ?? ''}`, [orgId, userId]);
-  if (row === undefined) throw notFound('Member not found');
-  return row;
+/**
+ * Null where the address is proven: then it is its owner's. Else the link leads into the actor's organisation alone. Looked at under
+ * locks: who vouches for the address meanwhile, or makes its person an owner, comes before the link or ends it.
+ */
+async function makeLink(em: EntityManager, actor: Principal, userId: string): Promise<NewLink | null> {
+  const { orgId } = actor;
+  await sqlOf(em).query(LOCK_PERSON, [userId]);
+  await sqlOf(em).query(LOCK_CREDENTIALS, [userId]);
+  const lockMode = LockMode.PESSIMISTIC_READ;
+  const member = await em.findOne(Member, { orgId, user: userId }, { lockMode });
+  if (member === null) throw memberNotFound();
+  checkRank(roleOf(actor), member.role);
+  const credential = (await credentialsIn(em, orgId, [userId])).get(userId);
+  return credential?.vouched_by === orgId ? await insertLink(em, { userId, voucher: orgId }) : null;
 }
 
 /** @see TeamService */
-export function createTeamService(options: {
-  database: SystemDatabase;
-  members: MemberService;
-}): TeamService {
+export function createTeamService(options: { database: Database; members: MemberService }): TeamService {
   const { database, members } = options;
-  const get = (orgId: string, userId: string) => find(database.system, { orgId, userId });
-  /**
-   * Null where the address is proven: then it is its owner's. Else the link leads into this organisation alone. Looked at under
-   * locks: who vouches for the address meanwhile, or makes its person an owner, comes before the link or ends it.
-   */
+  const get = async (orgId: string, userId: string): Promise<Found> => {
+    const [found] = await database.allTenants((em) => find(em, { orgId, user: userId }));
+    if (found === undefined) throw memberNotFound();
+    return found;
+  };
   const link = (actor: Principal, userId: string): Promise<NewLink | null> =>
-    database.transaction(async (sql) => {
-      await sql.query('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
-      await sql.query('SELECT 1 FROM credentials WHERE user_id = $1 ORDER BY vouched_by FOR UPDATE', [
-        userId,
-      ]);
-      const row = await find(sql, { orgId: actor.orgId, userId, lock: 'FOR SHARE OF m' });
-      checkRank(roleOf(actor), row.role);
-      return row.vouched_by === actor.orgId ? await insertLink(sql, { userId, voucher: actor.orgId }) : null;
-    });
+    database.allTenants((em) => makeLink(em, actor, userId));
   return {
     async list(orgId) {
-      const rows = await database.system.query<Row>(`${SELECT} ORDER BY m.created_at, m.user_id`, [orgId]);
-      return rows.map(toMember);
+      const found = await database.allTenants((em) => find(em, { orgId }));
+      return found.map(({ member }) => member);
     },
     async add(actor, { email, role }) {
       checkRank(roleOf(actor), role);
       const { userId } = await members.invite(actor.orgId, email, role);
-      const row = await get(actor.orgId, userId);
-      return { member: toMember(row), link: row.has_password ? null : await link(actor, userId) };
+      const { member, hasPassword } = await get(actor.orgId, userId);
+      return { member, link: hasPassword ? null : await link(actor, userId) };
     },
     async changeRole(actor, userId, role) {
       await members.changeRole(actor.orgId, userId, { role, actor: roleOf(actor) });
-      return toMember(await get(actor.orgId, userId));
+      return (await get(actor.orgId, userId)).member;
     },
     async remove(actor, userId) {
       await members.remove(actor.orgId, userId, roleOf(actor));

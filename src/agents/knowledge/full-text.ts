@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/database.types.js';
-import type { PassageKey, Shelf } from './nearest.js';
+import type { PassageKey, PassageScope } from './nearest.js';
+import { COUNTS, RANKED } from './retrieval.queries.js';
 
 const MAX_WORDS = 32;
 /** Passages that are ranked for one question. Ranking costs some 30 µs a passage, and words that stand everywhere tell them apart badly. */
@@ -9,28 +10,6 @@ const MAX_RANKED = 200;
 const MAX_TOGETHER = 2;
 /** Agents whose common words are remembered. */
 const MAX_SHELVES = 1000;
-
-/** A question is read once for each term, not once for each passage that is looked at (here and below). */
-const COUNTS = {
-  name: 'knowledge_word_counts',
-  text: `SELECT t.nth::int - 1 AS nth, (
-      SELECT count(*)::int FROM (
-        SELECT 1 FROM knowledge_chunks c
-        WHERE c.org_id = $1 AND c.agent_id = $2 AND c.search @@ t.wanted LIMIT $4
-      ) found
-    ) AS passages FROM (
-      SELECT nth, to_tsquery('simple', term) AS wanted FROM unnest($3::text[]) WITH ORDINALITY u (term, nth) OFFSET 0
-    ) t`,
-};
-
-const RANKED = {
-  name: 'knowledge_full_text',
-  text: `SELECT c.file_id AS "fileId", c.position FROM (
-      SELECT file_id, position, search FROM knowledge_chunks
-      WHERE org_id = $1 AND agent_id = $2 AND search @@ (SELECT to_tsquery('simple', $3)) LIMIT $5
-    ) c JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-    ORDER BY ts_rank_cd(c.search, (SELECT to_tsquery('simple', $4)), 1) DESC, c.file_id, c.position LIMIT $6`,
-};
 
 /** They stand in most passages: ranking all of those costs much and tells nothing. */
 const STOP_WORDS = new Set(
@@ -71,17 +50,17 @@ function candidatesOf(terms: readonly string[], counts: readonly number[]): stri
 
 export interface FullText {
   /** Passages that hold the question's words, best first (cover density, longer passages weighing less). */
-  search(shelf: Shelf, question: string, limit: number): Promise<PassageKey[]>;
+  search(scope: PassageScope, question: string, limit: number): Promise<PassageKey[]>;
 }
 
 export function createFullText(sql: Sql): FullText {
   const commonWords = createMemory();
 
   /** How many passages hold each term, {@link MAX_RANKED} + 1 at most. */
-  const count = async (shelf: Shelf, terms: readonly string[]): Promise<number[]> => {
-    const common = commonWords(shelf);
+  const count = async (scope: PassageScope, terms: readonly string[]): Promise<number[]> => {
+    const common = commonWords(scope);
     const asked = terms.filter((term) => !common.has(term));
-    const values = [shelf.orgId, shelf.agentId, asked, MAX_RANKED + 1];
+    const values = [scope.orgId, scope.agentId, asked, MAX_RANKED + 1];
     const rows = asked.length === 0 ? [] : await sql.query<{ nth: number; passages: number }>(COUNTS, values);
     const counted = new Map(rows.map(({ nth, passages }) => [asked[nth], passages]));
     for (const [term, passages] of counted) if (term !== undefined && passages > MAX_RANKED) common.add(term);
@@ -89,14 +68,14 @@ export function createFullText(sql: Sql): FullText {
   };
 
   return {
-    async search(shelf, question, limit) {
+    async search(scope, question, limit) {
       const terms = termsOf(question);
       if (terms.length === 0) return [];
-      const counts = await count(shelf, terms);
+      const counts = await count(scope, terms);
       const candidates = candidatesOf(terms, counts);
       if (candidates === null) return [];
       const ranked = (among: string) => {
-        const values = [shelf.orgId, shelf.agentId, among, terms.join(' | '), MAX_RANKED, limit];
+        const values = [scope.orgId, scope.agentId, among, terms.join(' | '), MAX_RANKED, limit];
         return sql.query<PassageKey>(RANKED, values);
       };
       const found = await ranked(candidates);
@@ -109,7 +88,7 @@ export function createFullText(sql: Sql): FullText {
 }
 
 /** The words that stand in too many passages to be ranked by, for each agent: counting those costs the most, and they are asked for often. */
-function createMemory(): (shelf: Shelf) => Set<string> {
+function createMemory(): (scope: PassageScope) => Set<string> {
   const shelves = new LRUCache<string, { version: string; words: Set<string> }>({ max: MAX_SHELVES });
   return ({ agentId, version }) => {
     const known = shelves.get(agentId);

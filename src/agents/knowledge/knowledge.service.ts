@@ -10,7 +10,7 @@ import type { FileService, FileSource } from '../../files/files.types.js';
 import { newId } from '../../contract/ids.js';
 import { bindToKey, takeBound } from '../../idempotency/index.js';
 import type { KeyedCall } from '../../idempotency/index.js';
-import { FairPlaces } from '../../processes/index.js';
+import { FairSemaphore } from '../../processes/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import { AgentEntity } from '../agent.entity.js';
 import type {
@@ -31,7 +31,7 @@ const MB = 1024 * 1024;
 const MAX_COPIED_PASSAGES = 1_000;
 /** Documents that are read at a time for runs. */
 const READERS = 4;
-const WAITING_OF_ONE = 100;
+const MAX_WAITING_PER_ORG = 100;
 
 type NewFile = Pick<KnowledgeFile, 'id' | 'agentId' | 'filename' | 'contentType' | 'sizeBytes'> & {
   orgId: string;
@@ -51,7 +51,7 @@ export function createKnowledgeService(options: KnowledgeOptions): KnowledgeServ
 class Knowledge implements KnowledgeService {
   private readonly retrieval: Retrieval;
   /** Each is a process of up to 440 MB. */
-  private readonly readers = new FairPlaces({ places: READERS, waitingOfOne: WAITING_OF_ONE });
+  private readonly readers = new FairSemaphore({ permits: READERS, maxWaitingPerOrg: MAX_WAITING_PER_ORG });
 
   constructor(private readonly options: KnowledgeOptions) {
     this.retrieval = new Retrieval(options.database);
@@ -177,7 +177,7 @@ class Knowledge implements KnowledgeService {
     const { orgId, bytes, filename, signal } = document;
     const kind = await kindOf([bytes], baseName(filename));
     if (kind === null) throw invalid('Unsupported file type', 'attachments');
-    const place = await this.readers.acquire(orgId, signal);
+    const permit = await this.readers.acquire(orgId, signal);
     try {
       return await extractText({ bytes, kind, signal }, maxCharacters);
     } catch (error) {
@@ -186,7 +186,7 @@ class Knowledge implements KnowledgeService {
       if (error instanceof ExtractionError) throw invalid(error.message, 'attachments');
       throw error;
     } finally {
-      place.release();
+      permit.release();
     }
   }
 

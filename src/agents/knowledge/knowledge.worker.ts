@@ -3,8 +3,8 @@ import type { Database } from '../../database/database.types.js';
 import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/files.types.js';
 import { newId } from '../../contract/ids.js';
-import { FairPlaces } from '../../processes/index.js';
-import type { Place } from '../../processes/index.js';
+import { FairSemaphore } from '../../processes/index.js';
+import type { Permit } from '../../processes/index.js';
 import { ExtractionError, extractPassages } from './extract.js';
 import { CONTENT_TYPES } from './file-kind.js';
 import type { FileKind } from './file-kind.js';
@@ -46,7 +46,7 @@ export function createKnowledgeWorker(options: KnowledgeWorkerOptions): Knowledg
 class Worker implements KnowledgeWorker {
   private readonly id = newId('wrk');
   private readonly stopping = new AbortController();
-  private readonly places = new FairPlaces({ places: READERS, onFree: () => this.wake() });
+  private readonly permits = new FairSemaphore({ permits: READERS, onFree: () => this.wake() });
   /** Files in hand, with what stops their reading. */
   private readonly reading = new Map<string, { gone: AbortController; ended: Promise<void> }>();
   private readonly timers: NodeJS.Timeout[] = [];
@@ -79,12 +79,12 @@ class Worker implements KnowledgeWorker {
     this.claiming ??= this.drain().finally(() => {
       this.claiming = null;
       // A hint that came while the last look ended is not lost.
-      if (this.again && this.hasRoom()) this.wake();
+      if (this.again && this.hasPermit()) this.wake();
     });
   }
 
-  private hasRoom(): boolean {
-    const { free, reserve } = this.places.room;
+  private hasPermit(): boolean {
+    const { free, reserve } = this.permits.available;
     return free + reserve > 0;
   }
 
@@ -100,12 +100,12 @@ class Worker implements KnowledgeWorker {
     const { system } = this.options.database;
     try {
       await system.query(EXPIRE);
-      while (this.again && !this.stopping.signal.aborted && this.hasRoom()) {
+      while (this.again && !this.stopping.signal.aborted && this.hasPermit()) {
         this.again = false;
-        const onlyNewcomers = this.places.room.free === 0;
+        const onlyNewcomers = this.permits.available.free === 0;
         const [claimed] = await system.query<Claimed>(CLAIM, [this.id, LEASE_MS, onlyNewcomers]);
         if (claimed === undefined) continue;
-        this.begin(claimed, this.places.take(claimed.org_id));
+        this.begin(claimed, this.permits.take(claimed.org_id));
         this.again = true;
       }
     } catch (error) {
@@ -114,7 +114,7 @@ class Worker implements KnowledgeWorker {
     }
   }
 
-  private begin(claimed: Claimed, place: Place): void {
+  private begin(claimed: Claimed, permit: Permit): void {
     const gone = new AbortController();
     const { logger } = this.options;
     const ended = this.read(claimed, AbortSignal.any([gone.signal, this.stopping.signal]))
@@ -123,7 +123,7 @@ class Worker implements KnowledgeWorker {
       )
       .finally(() => {
         this.reading.delete(claimed.id);
-        place.release();
+        permit.release();
       });
     this.reading.set(claimed.id, { gone, ended });
   }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Database, Sql } from '../../database/database.types.js';
 import { vectorOf, VectorTable } from './vectors.js';
+import { VECTORS, VECTOR_TYPE, nearest } from './retrieval.queries.js';
 
 /** Names a passage. */
 export interface PassageKey {
@@ -9,7 +10,7 @@ export interface PassageKey {
 }
 
 /** Whose passages. */
-export interface Shelf {
+export interface PassageScope {
   orgId: string;
   agentId: string;
   /** Changes with every file that is added, finished or deleted. */
@@ -18,28 +19,19 @@ export interface Shelf {
 
 /** The passages nearest to a text by their vectors, best first. Both ways are exact: every passage of the agent is compared. */
 export interface NearestPassages {
-  nearest(shelf: Shelf, query: string, limit: number): Promise<PassageKey[]>;
+  nearest(scope: PassageScope, query: string, limit: number): Promise<PassageKey[]>;
 }
 
 /** By the database where it has pgvector (src/database/vectors.ts), else in this process. */
 export async function openNearest(database: Database): Promise<NearestPassages> {
-  const [column] = await database.system.query<{ type: string }>(
-    `SELECT format_type(atttypid, NULL) AS type FROM pg_attribute
-     WHERE attrelid = 'knowledge_chunks'::regclass AND attname = 'nearby' AND NOT attisdropped`,
-  );
+  const [column] = await database.system.query<{ type: string }>(VECTOR_TYPE);
   return column === undefined
     ? createScan(database.system)
     : createDatabaseScan(database.system, column.type);
 }
 
 function createDatabaseScan(sql: Sql, type: string): NearestPassages {
-  const statement = {
-    name: 'knowledge_nearest',
-    text: `SELECT c.file_id AS "fileId", c.position FROM knowledge_chunks c
-      JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-      WHERE c.org_id = $1 AND c.agent_id = $2 AND c.nearby <=> $3::${type} < 0.95
-      ORDER BY c.nearby <=> $3::${type}, c.file_id, c.position LIMIT $4`,
-  };
+  const statement = nearest(type);
   return {
     nearest({ orgId, agentId }, query, limit) {
       const vector = new Int8Array(vectorOf(query));
@@ -47,10 +39,6 @@ function createDatabaseScan(sql: Sql, type: string): NearestPassages {
     },
   };
 }
-
-const VECTORS = `SELECT c.file_id, c.position, c.embedding FROM knowledge_chunks c
-  JOIN knowledge_files f ON f.id = c.file_id AND f.status = 'completed'
-  WHERE c.org_id = $1 AND c.agent_id = $2 AND c.embedding IS NOT NULL`;
 
 /** Vectors kept at hand by one process. */
 const CACHE_BYTES = 128 * 1024 * 1024;
@@ -79,7 +67,7 @@ function createScan(sql: Sql): NearestPassages {
       forget(oldest);
     }
   };
-  const read = async ({ orgId, agentId, version }: Shelf): Promise<Cached> => {
+  const read = async ({ orgId, agentId, version }: PassageScope): Promise<Cached> => {
     const known = cache.get(agentId);
     if (known?.version === version) {
       cache.delete(agentId);
@@ -97,8 +85,8 @@ function createScan(sql: Sql): NearestPassages {
     return made;
   };
   return {
-    async nearest(shelf, query, limit) {
-      const { keys, table } = await read(shelf);
+    async nearest(scope, query, limit) {
+      const { keys, table } = await read(scope);
       const found = await table.nearest(vectorOf(query), limit);
       return found.flatMap(({ row }) => keys[row] ?? []);
     },

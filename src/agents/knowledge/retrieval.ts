@@ -5,6 +5,7 @@ import { createFullText } from './full-text.js';
 import type { FullText } from './full-text.js';
 import { openNearest } from './nearest.js';
 import type { NearestPassages, PassageKey } from './nearest.js';
+import { TEXTS, VERSIONS } from './retrieval.queries.js';
 
 /** Candidates of each kind of search, before they are fused. */
 const CANDIDATES = 40;
@@ -12,27 +13,6 @@ const CANDIDATES = 40;
 const FUSION = 60;
 /** Agents whose files are looked for together. */
 const MAX_BATCH = 100;
-
-const VERSIONS = {
-  name: 'knowledge_versions',
-  text: `SELECT q.nth::int AS nth, v.version
-    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY q (org_id, agent_id, nth)
-    CROSS JOIN LATERAL (
-      SELECT count(*) || ':' || sum(chunk_count) || ':' || max(extract(epoch FROM updated_at)) AS version
-      FROM knowledge_files f WHERE f.org_id = q.org_id AND f.agent_id = q.agent_id AND f.status = 'completed'
-    ) v WHERE v.version IS NOT NULL`,
-};
-
-const TEXTS = {
-  name: 'knowledge_texts',
-  // Each by its key, whatever the planner knows of a table that was just filled.
-  text: `SELECT k.file_id, k.position, c.text, f.filename FROM unnest($3::text[], $4::int[]) k (file_id, position)
-    JOIN knowledge_files f ON f.id = k.file_id AND f.status = 'completed'
-    CROSS JOIN LATERAL (
-      SELECT text FROM knowledge_chunks p
-      WHERE p.file_id = k.file_id AND p.position = k.position AND p.org_id = $1 AND p.agent_id = $2 LIMIT 1
-    ) c`,
-};
 
 interface Asked {
   agentId: string;
@@ -62,21 +42,21 @@ export class Retrieval {
   }: Asked & { query: string; limit: number }): Promise<Passage[]> {
     const version = await this.versions.add({ agentId, agentOrgId: orgId });
     if (version === null) return [];
-    const shelf = { orgId, agentId, version };
+    const scope = { orgId, agentId, version };
     const [byWords, byVector] = await Promise.all([
-      this.fullText.search(shelf, query, CANDIDATES),
-      this.near(shelf, query),
+      this.fullText.search(scope, query, CANDIDATES),
+      this.near(scope, query),
     ]);
     const ranked = fuse([byWords, byVector]).slice(0, limit);
     return await this.passages(orgId, agentId, ranked);
   }
 
-  private async near(shelf: Parameters<NearestPassages['nearest']>[0], query: string): Promise<PassageKey[]> {
+  private async near(scope: Parameters<NearestPassages['nearest']>[0], query: string): Promise<PassageKey[]> {
     this.nearest ??= openNearest(this.database).catch((error: unknown) => {
       this.nearest = null;
       throw error;
     });
-    return await (await this.nearest).nearest(shelf, query, CANDIDATES);
+    return await (await this.nearest).nearest(scope, query, CANDIDATES);
   }
 
   private async readVersions(items: Asked[]): Promise<(string | null)[]> {

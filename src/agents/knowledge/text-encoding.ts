@@ -33,13 +33,33 @@ const LEAST_CONFIDENCE = 0.05;
 /** Of a long text a part is looked at: the one from where letters begin that are not ASCII's. */
 const LOOKED_AT = 65_536;
 
-function looksLike(bytes: Buffer): TextDecoder {
-  const first = bytes.findIndex((byte) => byte >= 0x80 || byte === 0x1b);
-  const { encoding, confidence } = detect(bytes.subarray(first, first + LOOKED_AT), {
-    detectEncodings: ENCODINGS,
-  });
+/** Those of Latin letters, as the library names them. */
+const LATIN_ENCODINGS = ['cp1250', 'cp1252', 'cp1254', 'cp1257', 'cp1258', 'iso8859-2', 'iso8859-15'];
+
+/** Words of two alphabets, and those of another than ours. */
+const MIXED =
+  /\p{Script=Latin}[\p{Script=Greek}\p{Script=Cyrillic}]|[\p{Script=Greek}\p{Script=Cyrillic}]\p{Script=Latin}/u;
+const OTHER = /[\p{Script=Greek}\p{Script=Cyrillic}]/u;
+
+/** Whether most words of another alphabet have letters of ours too: then it was taken for that by a few accents. */
+function isMixedUp(text: string): boolean {
+  const words = text.split(/[^\p{L}]+/u).filter((word) => OTHER.test(word));
+  return words.filter((word) => MIXED.test(word)).length * 2 > words.length;
+}
+
+function detected(part: Buffer, detectEncodings: string[]): TextDecoder {
+  const { encoding, confidence } = detect(part, { detectEncodings });
   const decoder = new TextDecoder(LABELS[encoding ?? ''] ?? encoding ?? WESTERN);
   return LATIN.has(decoder.encoding) && confidence < LEAST_CONFIDENCE ? new TextDecoder(WESTERN) : decoder;
+}
+
+function looksLike(bytes: Buffer): TextDecoder {
+  const first = bytes.findIndex((byte) => byte >= 0x80 || byte === 0x1b);
+  const part = bytes.subarray(first, first + LOOKED_AT);
+  const decoder = detected(part, ENCODINGS);
+  // The word's first letters may be ASCII's.
+  const said = decoder.decode(bytes.subarray(Math.max(0, first - 20), first + LOOKED_AT));
+  return isMixedUp(said) ? detected(part, LATIN_ENCODINGS) : decoder;
 }
 
 /**

@@ -2,20 +2,21 @@ import type { Logger } from 'pino';
 import {
   boundAt,
   countTexts,
-  createRouter,
+  createUpstreams,
   openAnswer,
   outputBound,
   tokenRate,
   wholeTokens,
 } from '../../generation/index.js';
-import type { Router } from '../../generation/index.js';
+import type { Upstreams } from '../../generation/index.js';
 import { newId } from '../../contract/ids.js';
 import { toVector } from '../../metering/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { parseChunk, RefusedFields, UpstreamError } from '../../providers/index.js';
-import type { ProviderRegistry, Tokenizer } from '../../providers/index.js';
+import type { ProviderRegistry } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { RunFault } from '../runs/run.fault.js';
-import type { EndedOperation } from '../runs/run.moves.js';
+import type { EndedOperation } from '../runs/run.moves.queries.js';
 import type { RunMeter } from '../runs/run.meter.js';
 import { carriedFields, messagesFor } from './prompt-messages.js';
 import type { ConventionPrompt } from './prompt-messages.js';
@@ -37,7 +38,7 @@ export interface ModelCallRequest {
   maxTokens: number;
   meter: RunMeter;
   signal: AbortSignal;
-  /** False: the call is paid by a tool's own price (analyze_image). */
+  /** False: the call is paid by a tool's own price. */
   metered: boolean;
 }
 
@@ -65,7 +66,7 @@ export type ModelCaller = (request: ModelCallRequest) => Promise<ModelCallResult
 
 /** Calls go through the same routing, retries and fallbacks as chat (decisions 6, "Upstreams"). */
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
-  const router = createRouter(options);
+  const upstreams = createUpstreams(options);
   const refused = new RefusedFields();
   return async (request) => {
     const { model, meter } = request;
@@ -83,7 +84,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     const reader = new AnswerReader(allowed * CHARACTERS_PER_TOKEN + 100_000);
     let answered: Model;
     try {
-      answered = await stream({ router, refused }, request, { promptTokens, allowed, reader });
+      answered = await stream({ upstreams, refused }, request, { promptTokens, allowed, reader });
     } catch (error) {
       if (request.metered) await meter.release(operationId);
       throw error;
@@ -127,12 +128,12 @@ async function countAnswer(tokenizer: Tokenizer, answer: ModelAnswer): Promise<n
 
 /** @returns the model that answered */
 async function stream(
-  { router, refused }: { router: Router; refused: RefusedFields },
+  { upstreams, refused }: { upstreams: Upstreams; refused: RefusedFields },
   request: ModelCallRequest,
   { promptTokens, allowed, reader }: { promptTokens: number; allowed: number; reader: AnswerReader },
 ): Promise<Model> {
   const { model, prompt, body, signal } = request;
-  const { value, model: answered } = await router.route(model, signal, (provider, target) => {
+  const { value, model: answered } = await upstreams.ask(model, signal, (provider, target) => {
     const { chat } = provider;
     if (chat === undefined)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });

@@ -1,4 +1,3 @@
-import type { ModelMessage, ToolSet } from 'ai';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import type { Database } from '../../database/database.types.js';
@@ -6,25 +5,23 @@ import { ApiError } from '../../contract/errors.js';
 import type { FileService } from '../../files/index.js';
 import type { Metering } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { actFor } from '../../processes/index.js';
-import type { Place } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
+import type { Permit } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { KnowledgeService, MemoryService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
-import { createRunLanguageModel } from '../model/run-language-model.js';
-import type { FinalAnswer } from '../model/run-language-model.js';
 import type { AgentTool, Toolbox, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway, RunFault, RunLeft } from './run.fault.js';
 import { RunMeter } from './run.meter.js';
-import { UNOBSERVED } from './run.observer.js';
-import type { RunObserver } from './run.observer.js';
-import type { Hold, RunWriter } from './run.moves.js';
-import { materialOf } from './run.material.js';
-import { openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
+import { UNOBSERVED } from './run.types.js';
+import type { RunObserver } from './run.types.js';
+import type { Hold, RunWriter } from './run.moves.queries.js';
+import { materialOf, openingMessages, passagesStep, systemPrompt } from './run.prompt.js';
+import { askModel, openRound } from './run.round.js';
+import type { Said } from './run.round.js';
 import type { RunRow } from './run.row.js';
-import { RunSession } from './run.session.js';
-import { persist } from './run.write.js';
+import { persist, RunSession } from './run.session.js';
 
 export interface ExecutionOptions {
   database: Database;
@@ -52,9 +49,9 @@ export interface Workshop {
 }
 
 /** Where one run is worked on. */
-export interface RunPlace extends Workshop {
-  /** The worker's place that it holds. */
-  place: Place;
+export interface RunParts extends Workshop {
+  /** The permit that it holds. */
+  permit: Permit;
 }
 
 const TOOL_TIMEOUT_MS = 60_000;
@@ -76,16 +73,16 @@ export class RunExecution {
   constructor(
     private readonly options: ExecutionOptions,
     private readonly run: RunRow,
-    private readonly workshop: RunPlace,
+    private readonly workshop: RunParts,
   ) {
     this.hold = { workerId: workshop.workerId, orgId: run.org_id, id: run.id, fence: run.fence };
     this.observe = options.observe ?? UNOBSERVED;
-    this.ended = actFor(run.org_id, async () => await this.observed(), workshop.place);
+    this.ended = runForOrg(run.org_id, async () => await this.observed(), workshop.permit);
   }
 
-  /** It waits for time alone: its place is others' meanwhile. */
+  /** Whether it only waits for time to pass, without its permit. */
   get rests(): boolean {
-    return !this.workshop.place.held;
+    return !this.workshop.permit.held;
   }
 
   /** Stops at the next boundary of a round. */
@@ -144,7 +141,7 @@ export class RunExecution {
       logger,
       tools: new Map(granted.map((tool) => [tool.name, tool])),
       runTool: (call) => this.observe.tool(call, () => this.runTool(call.tool, call.input, meter)),
-      abort: this.abort,
+      signal: this.abort.signal,
     });
     if (fresh) await this.prepare(session);
     return session;
@@ -167,89 +164,26 @@ export class RunExecution {
       session.hold({ type: 'thinking', content: passagesStep(passages, agentOrgId === orgId) });
   }
 
+  /** The run itself: ask the model, make the calls that it asks for, until it answers without any. */
   private async work(session: RunSession, meter: RunMeter): Promise<'done' | 'left'> {
-    const opening = await openingMessages(this.run, this.options);
-    const { open } = session.state;
-    if (open !== null) {
-      // The round that the last worker left: what it did not do is done now.
-      for (const { id } of open.calls) await session.call(id);
-      session.closeRound();
-    }
-    let final: FinalAnswer | null = null;
-    const agent = await this.agent({ session, meter, opening }, (answer) => {
-      final = answer;
-    });
-    await this.workshop.turn();
-    const { stream } = await agent.stream({ messages: opening, abortSignal: this.abort.signal });
-    for await (const part of stream) if (part.type === 'error') session.fault ??= part.error;
-    if (session.fault !== null) throw session.fault;
-    if (this.leaving) throw new RunLeft();
-    if (final === null) return 'left';
-    await this.finish(session, final);
-    return 'done';
-  }
-
-  private async agent(
-    { session, meter, opening }: { session: RunSession; meter: RunMeter; opening: ModelMessage[] },
-    onFinal: (answer: FinalAnswer) => void,
-  ) {
-    // Loaded by the first run: a process that runs no agent starts without it.
-    const { ToolLoopAgent } = await import('ai');
-    const { agent: used } = this.run;
-    const { caller } = this.options;
-    const { turn } = this.workshop;
+    const { run, options } = this;
+    const opening = await openingMessages(run, options);
     const signal = this.abort.signal;
-    const model = createRunLanguageModel({
-      model: this.modelOf(),
-      session,
-      meter,
-      caller,
-      signal,
-      turn,
-      onFinal,
-    });
-    const isLastRound = () => session.state.rounds >= used.maxIterations - 1;
-    return new ToolLoopAgent({
-      model,
-      instructions: session.state.system,
-      tools: await this.sdkTools(session),
-      toolCallConcurrency: 1,
-      temperature: used.temperature,
-      maxOutputTokens: used.maxTokens,
-      maxRetries: 0,
-      prepareStep: () => {
-        session.closeRound();
-        return {
-          // As the run keeps them, not as the loop gathered them: with another worker the model reads the same.
-          messages: [...opening, ...session.state.messages],
-          // The last round offers no tools, so that a run ends with an answer.
-          ...(isLastRound() ? { activeTools: [], toolChoice: 'none' as const } : {}),
-        };
-      },
-      stopWhen: [() => this.draining, () => session.state.rounds >= used.maxIterations],
-    });
-  }
-
-  private async sdkTools(session: RunSession): Promise<ToolSet> {
-    const { jsonSchema, tool: sdkTool } = await import('ai');
-    const entries = [...session.tools.values()].map((tool) => [
-      tool.name,
-      sdkTool({
-        description: tool.description,
-        // Checked by the tool itself, so that a fault is a step like any other.
-        inputSchema: jsonSchema(tool.inputSchema),
-        execute: async (_input: unknown, { toolCallId }) => {
-          try {
-            return (await session.call(toolCallId)).text;
-          } catch (error) {
-            session.stop(error);
-            throw error;
-          }
-        },
-        toModelOutput: ({ output }) => ({ type: 'text', value: String(output) }),
-      }),
-    ]);
-    return Object.fromEntries(entries) as ToolSet;
+    const round = { model: this.modelOf(), caller: options.caller, meter, session, opening, signal };
+    // The round that the last worker left: what it did not do is done now.
+    await session.finishRound();
+    do {
+      await this.workshop.turn();
+      const said = await askModel(round, run.agent);
+      if (this.leaving) throw new RunLeft();
+      if (said.calls.length === 0) {
+        await this.finish(session, said);
+        return 'done';
+      }
+      await openRound(round, said);
+      await session.finishRound();
+    } while (!this.draining);
+    return 'left';
   }
 
   private async runTool(tool: AgentTool, input: unknown, meter: RunMeter): Promise<ToolOutcome> {
@@ -275,7 +209,8 @@ export class RunExecution {
     }
   }
 
-  private async finish(session: RunSession, { answer, operation, tokens, cutByCredits, notes }: FinalAnswer) {
+  private async finish(session: RunSession, said: Said): Promise<void> {
+    const { answer, operation, tokens, cutByCredits, notes } = said;
     const { run, options } = this;
     const operations = operation === null ? [] : [operation];
     const thinking = [answer.reasoning.trim(), ...notes].filter((text) => text !== '').join('\n');
@@ -297,7 +232,7 @@ export class RunExecution {
       const { org_id: orgId, agent_id: agentId, end_user: endUser, id: runId, input: text } = run;
       await options.memory.remember({ orgId, agentId, endUser, runId, text }).catch((error: unknown) => {
         if (isDatabaseAway(error)) throw error;
-        options.logger.warn({ err: error, runId }, 'a run could not be remembered');
+        options.logger.warn({ err: error, runId }, 'the memories of a run could not be stored');
       });
     }
     await session.end('completed', answer.text, { operations, tokens, steps });

@@ -8,7 +8,7 @@ import type { Metering, OperationRequest, TokenPrice } from '../../metering/inde
 import type { Model } from '../../models/models.types.js';
 import type { Amounts } from '../../contract/words.js';
 import { RunFault } from './run.fault.js';
-import type { EndedOperation } from './run.moves.js';
+import type { EndedOperation } from './run.moves.queries.js';
 import type { RunRow } from './run.row.js';
 
 /**
@@ -58,7 +58,10 @@ export class RunMeter {
     try {
       await this.options.metering.release(id);
     } catch (error) {
-      this.options.logger.warn({ err: error, operationId: id }, 'not released; the sweep does it');
+      this.options.logger.warn(
+        { err: error, operationId: id },
+        'a reservation could not be released; the sweep will do it',
+      );
     }
   }
 

@@ -4,25 +4,11 @@ import { takeBound } from '../../idempotency/index.js';
 import { agentPlanOf } from '../agent.input.js';
 import type { AgentRun, AgentRunService, Page, RunPosition, RunStep } from '../agents.types.js';
 import { createRunReader } from './run.reader.js';
-import { isRunId, RUN_COLUMNS, toRun, toStep } from './run.row.js';
+import { isRunId, toRun, toStep } from './run.row.js';
 import type { RunRow, StepRow } from './run.row.js';
 import { createRunStarter } from './run.start.js';
 import type { RunStartOptions } from './run.start.js';
-
-const GET = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = $1 AND ($2::text IS NULL OR agent_id = $2)`;
-const GET_MANY = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = ANY ($1)`;
-const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
-  WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR id < $4)
-  ORDER BY id DESC LIMIT $5`;
-const STEPS = `SELECT run_id, step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
-  WHERE run_id = ANY ($1) ORDER BY run_id, step_number`;
-const KNOWN = `SELECT 1 FROM agents WHERE id = $1 AND deleted_at IS NULL
-  UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
-const POSITIONS = {
-  name: 'agent_runs_positions',
-  text: 'SELECT id, sequence FROM agent_runs WHERE id = ANY ($1)',
-};
-const CANCEL = { name: 'agent_runs_cancel', text: 'SELECT moved, (run).* FROM penstock_run_cancel($1, $2)' };
+import { CANCEL, GET, GET_MANY, KNOWN, LIST, POSITIONS, STEPS } from './run.queries.js';
 
 /** Runs of agents (contract 2.12, 4.8; decisions 6 "Agents"). They belong to the organisation that made them. */
 export function createRunService(options: RunStartOptions): AgentRunService {

@@ -1,13 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ApiError } from '../../contract/errors.js';
+import { toVector } from '../../metering/index.js';
 import type { AgentTool, ToolOutcome } from '../tools/tool.types.js';
 import { ToolError } from '../tools/tool.types.js';
 import { isDatabaseAway, RunLeft } from './run.fault.js';
 import type { RunMeter } from './run.meter.js';
-import type { Hold, RunWriter, Work } from './run.moves.js';
+import type { Hold, RunWriter, Work } from './run.moves.queries.js';
 import type { NewStep, PendingCall, RunState } from './run.types.js';
-import { persist } from './run.write.js';
-import { markUntrusted } from './untrusted.js';
+import { markUntrusted } from './run.prompt.js';
+
+const RETRY_MS = 300;
+const RETRY_FOR_MS = 20_000;
 
 export interface SessionOptions {
   writer: RunWriter;
@@ -18,14 +22,12 @@ export interface SessionOptions {
   /** Granted tools by the name that the model calls them by. */
   tools: ReadonlyMap<string, AgentTool>;
   runTool(call: { tool: AgentTool; callId: string; input: unknown }): Promise<ToolOutcome>;
-  /** Ends everything that the run has under way. */
-  abort: AbortController;
+  /** Fires when the run is taken out of this worker's hands. */
+  signal: AbortSignal;
 }
 
 /** A run in a worker's hands: its state and every write of it. Each write is one transaction under the run's fence. */
 export class RunSession {
-  /** Why the run cannot go on; the first one holds. */
-  fault: unknown = null;
   private held: NewStep[] = [];
 
   constructor(private readonly options: SessionOptions) {}
@@ -36,12 +38,6 @@ export class RunSession {
 
   get tools(): ReadonlyMap<string, AgentTool> {
     return this.options.tools;
-  }
-
-  /** Ends the run's work: the loop stops at once. */
-  stop(fault: unknown): void {
-    this.fault ??= fault;
-    this.options.abort.abort();
   }
 
   /** A step that is written with the next one: what goes before the first model call is no work yet. */
@@ -63,10 +59,17 @@ export class RunSession {
     await this.write(end, () => this.options.writer.end(this.options.hold, end));
   }
 
-  /** The round that is over becomes part of what was said. */
-  closeRound(): void {
+  /** Makes the calls of the open round, where there is one, one after the other; the round then becomes part of what was said. @throws RunFault, RunLeft */
+  async finishRound(): Promise<void> {
     const { open, messages } = this.state;
     if (open === null) return;
+    for (const call of open.calls) {
+      const tool = this.options.tools.get(call.tool);
+      call.result ??=
+        tool === undefined
+          ? { text: 'There is no such tool', isError: true }
+          : await this.perform(call, tool);
+    }
     const calls = open.calls.map(({ id, tool, input, carried }) => ({
       type: 'tool-call' as const,
       toolCallId: id,
@@ -90,14 +93,6 @@ export class RunSession {
       })),
     });
     this.state.open = null;
-  }
-
-  /** Does a call of the open round, unless it was done already. @returns what the model is told @throws RunFault, RunLeft */
-  async call(id: string): Promise<{ text: string; isError: boolean }> {
-    const call = this.state.open?.calls.find((candidate) => candidate.id === id);
-    const tool = call === undefined ? undefined : this.options.tools.get(call.tool);
-    if (call === undefined || tool === undefined) return { text: 'There is no such tool', isError: true };
-    return (call.result ??= await this.perform(call, tool));
   }
 
   private async perform(call: PendingCall, tool: AgentTool): Promise<NonNullable<PendingCall['result']>> {
@@ -129,7 +124,7 @@ export class RunSession {
     const { output, source, operations = [], tokens = 0 } = outcome;
     const result = { text: toldOf(outcome.text ?? JSON.stringify(output), source), isError: false };
     call.result = result;
-    const price = [tool.credits * 100, 0, 0, 0, 0, 0, 0, 0, 0];
+    const price = toVector({ credits: tool.credits * 100 });
     const own = reserved === null ? [] : [this.options.meter.ended(reserved, price)];
     await this.advance({
       operations: [...own, ...operations],
@@ -142,7 +137,7 @@ export class RunSession {
   /** What the model is told of a tool's failure. @throws what ends the run */
   private messageOf(error: unknown, tool: AgentTool): string {
     if (error instanceof ToolError) return error.message;
-    if (this.options.abort.signal.aborted) throw this.fault ?? new RunLeft();
+    if (this.options.signal.aborted) throw new RunLeft();
     if (error instanceof Error && (error.name === 'RunFault' || error.name === 'RunLeft')) throw error;
     if (isDatabaseAway(error)) throw error;
     if (error instanceof ApiError && error.code !== 'server_error') return error.message;
@@ -167,4 +162,27 @@ function notes(carried: object | undefined): { providerOptions?: { penstock: Rec
 /** What the model reads of a result or an error. */
 function toldOf(text: string, source: string | undefined): string {
   return source === undefined ? text : markUntrusted(source, text);
+}
+
+/**
+ * Tries a write of a run until the database has decided, for as long as its lease may hold. The write must bear being repeated: its
+ * answer may have been lost.
+ */
+export async function persist(write: () => Promise<boolean>, logger: Logger): Promise<boolean> {
+  const until = performance.now() + RETRY_FOR_MS;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isTransient(error) || performance.now() > until) throw error;
+      logger.warn({ err: error }, 'a step of a run could not be written yet');
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** What PostgreSQL refused for the statement's own sake stays refused. */
+function isTransient(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return !(typeof code === 'string' && /^(22|23|42|P0)/.test(code) && code.length === 5);
 }

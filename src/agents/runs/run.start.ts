@@ -20,6 +20,7 @@ import { toRun } from './run.row.js';
 import type { RunRow } from './run.row.js';
 import type { RunAttachment, UsedAgent } from './run.types.js';
 import { storedJson } from '../../text/stored-json.js';
+import { CREATE, IS_STORED } from './run.queries.js';
 
 export interface RunStartOptions extends AttachmentOptions {
   database: Database;
@@ -32,8 +33,6 @@ export interface RunStartOptions extends AttachmentOptions {
 
 /** What a run costs before it has done anything (decisions 2): hundredths. */
 const BASE_PRICE = { agent_runs: 100, credits: 200 };
-
-const CREATE = { name: 'agent_runs_create', text: 'SELECT * FROM penstock_run_create($1::jsonb)' };
 
 interface Checked {
   agent: Agent;
@@ -171,8 +170,7 @@ async function undo(
   { draft: { runId, operationId }, error }: { draft: Draft; error: unknown },
 ): Promise<void> {
   const { orgId } = call.principal;
-  const isStored = async () =>
-    (await database.tenantQuery(orgId, 'SELECT id FROM agent_runs WHERE id = $1', [runId])).length > 0;
+  const isStored = async () => (await database.tenantQuery(orgId, IS_STORED, [runId])).length > 0;
   const undone = metering.releaseUnless(operationId, isStored);
   if (!isDatabaseAway(error)) await undone;
 }

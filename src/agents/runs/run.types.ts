@@ -1,5 +1,7 @@
-import type { ModelMessage } from 'ai';
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { CarriedCall, CarriedTurn } from '../model/carried.js';
+import type { AgentTool } from '../tools/tool.types.js';
+import type { RunRow } from './run.row.js';
 
 /** The agent as a run uses it: as it was at the start, cut to what the plan allows. */
 export interface UsedAgent {
@@ -43,7 +45,7 @@ export interface RunState {
   /** Rounds that were begun. */
   rounds: number;
   /** What was said after the user's message: whole rounds. */
-  messages: ModelMessage[];
+  messages: LanguageModelV4Prompt;
   /** The round under way: its answer and its calls. */
   open: { text: string; calls: PendingCall[]; carried?: CarriedTurn } | null;
 }
@@ -56,3 +58,22 @@ export interface NewStep {
   input?: unknown;
   output?: unknown;
 }
+
+/** Stands around what a worker does with a run; it changes nothing. */
+export interface RunObserver {
+  /**
+   * From a run's claim to its end or hand-over.
+   * @param run with the provider of the agent's model, null where there is none any more
+   * @param work answers what the run failed with (an error's code or name), or null
+   */
+  run(run: RunRow & { provider: string | null }, work: () => Promise<string | null>): Promise<void>;
+  /** One tool call. */
+  tool<T>(call: { tool: AgentTool; callId: string }, work: () => Promise<T>): Promise<T>;
+}
+
+export const UNOBSERVED: RunObserver = {
+  async run(_run, work) {
+    await work();
+  },
+  tool: (_call, work) => work(),
+};

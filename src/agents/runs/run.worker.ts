@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '../../access/access.types.js';
 import { newId } from '../../contract/ids.js';
-import { FairPlaces } from '../../processes/index.js';
-import type { Place } from '../../processes/index.js';
+import { FairSemaphore } from '../../processes/index.js';
+import type { Permit } from '../../processes/index.js';
 import { RunExecution } from './run.execution.js';
 import { isDatabaseAway } from './run.fault.js';
 import type { ExecutionOptions, Workshop } from './run.execution.js';
-import { claimRuns, createRunWriter, giveBackRuns, renewRuns, sweepRuns } from './run.moves.js';
+import { claimRuns, createRunWriter, requeueRuns, renewRuns, sweepRuns } from './run.moves.queries.js';
 
 /** Takes runs and executes them. */
 export interface RunWorker {
@@ -19,7 +19,7 @@ export interface RunWorker {
 
 /** The times are settable for tests of faults. */
 export interface RunWorkerOptions extends ExecutionOptions {
-  /** Places for runs, with half as many in reserve; default 32: they wait for models most of the time. */
+  /** Permits for runs, with half as many in reserve; default 32: they wait for models most of the time. */
   concurrency?: number;
   leaseMs?: number;
   heartbeatMs?: number;
@@ -30,9 +30,9 @@ const GRACE_MS = 25_000;
 /** A run that takes longer is failed. */
 const TIME_LIMIT_MS = 1_800_000;
 /** Who heard nothing of the database for this long does not judge leases before their holders had as long to renew them. */
-const SILENCE_MS = 10_000;
-/** Runs of an organisation that may wait for time alone without a place: each is in memory with what it was given. */
-const RESTING_OF_ONE = 32;
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+/** How many runs of one organisation may wait without a permit. Each of them is held in memory. */
+const MAX_RESTING_PER_ORG = 32;
 const GIVE_BACK_RETRY_MS = 300;
 
 export function createRunWorker(options: RunWorkerOptions): RunWorker {
@@ -45,7 +45,7 @@ class Worker implements RunWorker {
   private readonly timers: NodeJS.Timeout[] = [];
   private readonly offs: (() => void)[] = [];
   private readonly leaseMs: number;
-  private readonly places: FairPlaces;
+  private readonly permits: FairSemaphore;
   private readonly workshop: Workshop;
   private stopping = false;
   private claiming: Promise<void> | null = null;
@@ -57,9 +57,9 @@ class Worker implements RunWorker {
 
   constructor(private readonly options: RunWorkerOptions) {
     this.leaseMs = options.leaseMs ?? 30_000;
-    this.places = new FairPlaces({
-      places: options.concurrency ?? 32,
-      restingOfOne: RESTING_OF_ONE,
+    this.permits = new FairSemaphore({
+      permits: options.concurrency ?? 32,
+      maxRestingPerOrg: MAX_RESTING_PER_ORG,
       onFree: () => this.wake(),
     });
     const writer = createRunWriter(options.database.system);
@@ -109,32 +109,32 @@ class Worker implements RunWorker {
     this.claiming = this.claim().finally(() => {
       this.claiming = null;
       // A hint that came while the last look ended is not lost.
-      if (this.wanted && this.hasRoom()) this.wake();
+      if (this.wanted && this.hasPermit()) this.wake();
     });
   }
 
-  private hasRoom(): boolean {
-    const { free, reserve } = this.places.room;
+  private hasPermit(): boolean {
+    const { free, reserve } = this.permits.available;
     return free + reserve > 0;
   }
 
   private async claim(): Promise<void> {
     const { database, logger } = this.options;
     try {
-      while (this.wanted && !this.stopping && this.hasRoom()) {
+      while (this.wanted && !this.stopping && this.hasPermit()) {
         this.wanted = false;
         const claimed = await claimRuns(database.system, {
           workerId: this.id,
-          room: this.places.room,
+          room: this.permits.available,
           resting: [...this.running.values()].filter(({ rests }) => rests).map(({ hold }) => hold.id),
           leaseMs: this.leaseMs,
           limitMs: TIME_LIMIT_MS,
         });
         for (const row of claimed) {
-          const place = this.places.take(row.org_id);
-          this.begin(new RunExecution(this.options, row, { ...this.workshop, place }), place);
+          const permit = this.permits.take(row.org_id);
+          this.begin(new RunExecution(this.options, row, { ...this.workshop, permit }), permit);
         }
-        if (claimed.length > 0 && this.places.room.free > 0) this.wanted = true;
+        if (claimed.length > 0 && this.permits.available.free > 0) this.wanted = true;
       }
     } catch (error) {
       this.wanted = false;
@@ -142,14 +142,14 @@ class Worker implements RunWorker {
     }
   }
 
-  private begin(execution: RunExecution, place: Place): void {
+  private begin(execution: RunExecution, permit: Permit): void {
     const { id } = execution.hold;
     if (this.running.size === 0) this.renewedAt = performance.now();
     this.running.set(id, execution);
     void execution.ended.then(async (outcome) => {
-      if (outcome === 'left') await this.giveBack(execution);
+      if (outcome === 'left') await this.requeue(execution);
       if (this.running.get(id) === execution) this.running.delete(id);
-      place.release();
+      permit.release();
     });
   }
 
@@ -157,12 +157,15 @@ class Worker implements RunWorker {
    * Tried until the database answers, since that may be what the run was left for; meanwhile its lease is renewed. A run that is another's
    * or over by now stays as it is: the fence says so.
    */
-  private async giveBack({ hold }: RunExecution): Promise<void> {
+  private async requeue({ hold }: RunExecution): Promise<void> {
     for (;;) {
       try {
-        return await giveBackRuns(this.options.database.system, this.id, [hold]);
+        return await requeueRuns(this.options.database.system, this.id, [hold]);
       } catch (error) {
-        this.options.logger.error({ err: error, runId: hold.id }, 'a run could not be given back');
+        this.options.logger.error(
+          { err: error, runId: hold.id },
+          'a run could not be released to other workers',
+        );
         if (this.stopping || !isDatabaseAway(error)) return;
         await sleep(GIVE_BACK_RETRY_MS);
       }
@@ -181,9 +184,9 @@ class Worker implements RunWorker {
 
   /** Leases run out while the database is away, though nobody was killed: who held them renews them first. */
   private async mayJudge(): Promise<boolean> {
-    if (performance.now() - this.heardAt > SILENCE_MS) {
+    if (performance.now() - this.heardAt > HEARTBEAT_TIMEOUT_MS) {
       await this.renew([...this.running.values()]);
-      this.judgesFrom = performance.now() + SILENCE_MS;
+      this.judgesFrom = performance.now() + HEARTBEAT_TIMEOUT_MS;
     }
     return performance.now() >= this.judgesFrom;
   }

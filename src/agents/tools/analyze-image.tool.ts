@@ -1,61 +1,60 @@
 import { z } from 'zod';
-import type { InputFetcher } from '../../files/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ModelCaller } from '../model/model-caller.js';
 import { defineTool } from './define-tool.js';
+import { PICTURE } from './request-words.js';
 import { ToolError } from './tool.types.js';
-import type { AgentTool } from './tool.types.js';
 
 const MAX_MB = 20;
 const MAX_TOKENS = 1000;
+const PICTURE_URL = /\.(?:png|jpe?g|webp)(?:[?#]|$)/i;
 const TYPES = new Set(['image/jpeg', 'image/png', 'image/webp']);
 
 /** Contract 4.8: looks at a picture with a vision model; its price is the tool's credits and nothing else (decisions 2). */
-export function createAnalyzeImageTool(options: {
-  inputs: InputFetcher;
-  models: ModelCatalogue;
-  caller: ModelCaller;
-}): AgentTool {
-  const { inputs, models, caller } = options;
-  return defineTool({
-    id: 'analyze_image',
-    description: 'Look at a picture at an http(s) address and answer a question about it.',
-    credits: 5,
-    timeoutMs: 120_000,
-    input: z.object({
-      image: z.string().trim().min(1).describe('Address of a JPEG, PNG or WebP picture'),
-      question: z.string().max(2000).default('Describe this picture.'),
-    }),
-    async run({ image, question }, context) {
-      const { orgId, signal, meter, temperature } = context;
-      const { bytes, contentType } = await inputs.fetch({
-        orgId,
-        value: image,
-        field: 'image',
-        maxMb: MAX_MB,
-        signal,
-      });
-      if (contentType === null || !TYPES.has(contentType))
-        throw new ToolError('The address holds no picture');
-      const asked = question.trim() === '' ? 'Describe this picture.' : question;
-      const url = `data:${contentType};base64,${bytes.toString('base64')}`;
-      const content = [
-        { type: 'text', text: asked },
-        { type: 'image_url', image_url: { url } },
-      ];
-      const { answer } = await caller({
-        model: visionModel(models, context.model),
-        prompt: { messages: [{ role: 'user', content }], texts: [asked], images: 1 },
-        body: { temperature },
-        maxTokens: MAX_TOKENS,
-        meter,
-        signal,
-        metered: false,
-      });
-      return { output: { description: answer.text }, text: answer.text, source: 'picture' };
-    },
-  });
-}
+export const analyzeImage = defineTool({
+  id: 'analyze_image',
+  description: 'Look at a picture at an http(s) address and answer a question about it.',
+  credits: 5,
+  timeoutMs: 120_000,
+  input: z.object({
+    image: z.string().trim().min(1).describe('Address of a JPEG, PNG or WebP picture'),
+    question: z.string().max(2000).default('Describe this picture.'),
+  }),
+  sandbox: {
+    gathers: true,
+    claims: { url: (url) => PICTURE_URL.test(url) },
+    thought: 'There is a picture to look at: I analyse it.',
+    fits: ({ text, url }) => url !== null && (PICTURE.test(text) || PICTURE_URL.test(url)),
+    input: ({ url, topic }) => ({ image: url, question: topic }),
+    heading: 'What the picture shows',
+  },
+  async run({ image, question }, context, { inputs, models, caller }) {
+    const { orgId, signal, meter, temperature } = context;
+    const { bytes, contentType } = await inputs.fetch({
+      orgId,
+      value: image,
+      field: 'image',
+      maxMb: MAX_MB,
+      signal,
+    });
+    if (contentType === null || !TYPES.has(contentType)) throw new ToolError('The address holds no picture');
+    const asked = question.trim() === '' ? 'Describe this picture.' : question;
+    const url = `data:${contentType};base64,${bytes.toString('base64')}`;
+    const content = [
+      { type: 'text', text: asked },
+      { type: 'image_url', image_url: { url } },
+    ];
+    const { answer } = await caller({
+      model: visionModel(models, context.model),
+      prompt: { messages: [{ role: 'user', content }], texts: [asked], images: 1 },
+      body: { temperature },
+      maxTokens: MAX_TOKENS,
+      meter,
+      signal,
+      metered: false,
+    });
+    return { output: { description: answer.text }, text: answer.text, source: 'picture' };
+  },
+});
 
 /** The agent's own model where it can see, else the first that can. */
 function visionModel(models: ModelCatalogue, own: Model): Model {

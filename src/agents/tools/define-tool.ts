@@ -1,6 +1,14 @@
 import { z } from 'zod';
+import type { ToolRules } from '../../providers/index.js';
 import { ToolError } from './tool.types.js';
-import type { AgentTool, ToolContext, ToolOutcome } from './tool.types.js';
+import type { AgentTool, ToolContext, ToolOutcome, ToolParts } from './tool.types.js';
+
+/** One tool of the contract, as its file defines it. With the parts that it works with it becomes an {@link AgentTool}. */
+export interface ToolDefinition extends Omit<AgentTool, 'run'> {
+  /** Rules by which the sandbox uses it. The sandbox cannot read a description. */
+  sandbox: ToolRules;
+  run(input: unknown, context: ToolContext, parts: ToolParts): Promise<ToolOutcome>;
+}
 
 /** A tool with a zod schema for its input: the model sees the schema, and what it sends is checked against it. */
 export function defineTool<Schema extends z.ZodObject>(tool: {
@@ -9,8 +17,9 @@ export function defineTool<Schema extends z.ZodObject>(tool: {
   credits: number;
   timeoutMs?: number;
   input: Schema;
-  run(input: z.output<Schema>, context: ToolContext): Promise<ToolOutcome>;
-}): AgentTool {
+  sandbox: ToolRules;
+  run(input: z.output<Schema>, context: ToolContext, parts: ToolParts): Promise<ToolOutcome>;
+}): ToolDefinition {
   const { input: schema, run, ...rest } = tool;
   return {
     ...rest,
@@ -24,6 +33,6 @@ export function defineTool<Schema extends z.ZodObject>(tool: {
       );
       throw new ToolError(`Invalid input: ${faults.slice(0, 5).join('; ')}`);
     },
-    run: (input, context) => run(input as z.output<Schema>, context),
+    run: (input, context, parts) => run(input as z.output<Schema>, context, parts),
   };
 }

@@ -1,8 +1,8 @@
 import { WorkRefusal } from '../work/work-refusal.js';
 import { ToolError } from './tool.types.js';
 
-/** Work for a tool whose refusal the model is told. @throws ToolError */
-export async function toldWhereRefused<T>(work: Promise<T>): Promise<T> {
+/** Turns a refusal of the work into a ToolError, whose message the model reads. @throws ToolError */
+export async function refusalAsToolError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

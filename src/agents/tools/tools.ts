@@ -1,47 +1,31 @@
-import type { Logger } from 'pino';
-import type { Egress } from '../../egress/index.js';
-import type { FileService, InputFetcher } from '../../files/index.js';
-import { createRouter } from '../../generation/index.js';
-import type { Imaging } from '../../imaging/index.js';
-import type { ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
-import type { Search } from '../../search/index.js';
-import type { KnowledgeService } from '../agents.types.js';
-import type { ModelCaller } from '../model/model-caller.js';
-import type { AgentWork } from '../work/work-pool.js';
-import { createAnalyzeImageTool } from './analyze-image.tool.js';
-import { createDocumentTool } from './create-document.tool.js';
-import { createGenerateChartTool } from './generate-chart.tool.js';
-import { createGenerateImageTool } from './generate-image.tool.js';
-import { createGenerateTextTool } from './generate-text.tool.js';
-import type { AgentTool } from './tool.types.js';
-import { createWebFetchTool } from './web-fetch.tool.js';
-import { createWebSearchTool } from './web-search.tool.js';
+import type { RulesOfTools } from '../../providers/index.js';
+import { analyzeImage } from './analyze-image.tool.js';
+import { createDocument } from './create-document.tool.js';
+import type { ToolDefinition } from './define-tool.js';
+import { generateChart } from './generate-chart.tool.js';
+import { generateImage } from './generate-image.tool.js';
+import { generateText } from './generate-text.tool.js';
+import type { AgentTool, ToolParts } from './tool.types.js';
+import { webFetch } from './web-fetch.tool.js';
+import { webSearch } from './web-search.tool.js';
 
-export interface ToolsOptions {
-  search: Search;
-  egress: Egress;
-  inputs: InputFetcher;
-  files: FileService;
-  knowledge: Pick<KnowledgeService, 'extract'>;
-  imaging: Imaging;
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  caller: ModelCaller;
-  work: AgentWork;
-  logger: Logger;
-}
+/** The tools that agents can be granted (contract 4.8), besides those of an operator's MCP servers. */
+const TOOLS: readonly ToolDefinition[] = [
+  webSearch,
+  webFetch,
+  generateText,
+  generateImage,
+  analyzeImage,
+  generateChart,
+  createDocument,
+];
 
-/** The seven tools of the contract (contract 4.8). */
-export function createTools(options: ToolsOptions): AgentTool[] {
-  const router = createRouter(options);
-  return [
-    createWebSearchTool(options),
-    createWebFetchTool(options),
-    createGenerateTextTool(options),
-    createGenerateImageTool({ ...options, router }),
-    createAnalyzeImageTool(options),
-    createGenerateChartTool(options),
-    createDocumentTool(options),
-  ];
+/** Their ids; tools of MCP servers are `mcp:<server>/<tool>`. */
+export const AGENT_TOOLS: readonly string[] = TOOLS.map(({ id }) => id);
+
+/** How the sandbox uses them. */
+export const RULES_OF_TOOLS: RulesOfTools = new Map(TOOLS.map(({ name, sandbox }) => [name, sandbox]));
+
+export function createTools(parts: ToolParts): AgentTool[] {
+  return TOOLS.map(({ run, ...tool }) => ({ ...tool, run: (input, context) => run(input, context, parts) }));
 }

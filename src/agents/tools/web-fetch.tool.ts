@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { ApiError } from '../../contract/errors.js';
 import { EgressError, isEncoded } from '../../egress/index.js';
 import type { Egress } from '../../egress/index.js';
-import type { FileService } from '../../files/index.js';
-import type { ExtractedText, GivenDocument, KnowledgeService } from '../agents.types.js';
+import type { ExtractedText, GivenDocument } from '../agents.types.js';
 import type { AgentWork } from '../work/work-pool.js';
 import { WorkError } from '../work/work-pool.js';
 import { defineTool } from './define-tool.js';
 import { ToolError } from './tool.types.js';
-import type { AgentTool } from './tool.types.js';
+import type { ToolParts } from './tool.types.js';
 
 /** Of a page: what is longer is cut. */
 const MAX_PAGE_BYTES = 3 * 1024 * 1024;
@@ -30,15 +29,6 @@ const FAULTS: Record<EgressError['fault'], string> = {
   aborted: 'The page could not be reached',
 };
 
-interface WebFetchOptions {
-  egress: Egress;
-  work: AgentWork;
-  /** Files of the run's organisation are read from the store, by their signed addresses. */
-  files: Pick<FileService, 'resolveOwn' | 'read'>;
-  /** Reads documents in a process of its own. */
-  knowledge: Pick<KnowledgeService, 'extract'>;
-}
-
 /** What stands at an address, before it is made readable. */
 interface Found {
   url: string;
@@ -48,28 +38,34 @@ interface Found {
 }
 
 /** Contract 4.8: fetches a page through the outbound guard and gives its readable text as Markdown. PDF and DOCX are read as text. */
-export function createWebFetchTool(options: WebFetchOptions): AgentTool {
-  return defineTool({
-    id: 'web_fetch',
-    description:
-      'Fetch a web page (or a PDF or DOCX document) and read its text, as Markdown. Takes an http or https address.',
-    credits: 3,
-    input: z.object({ url: z.string().trim().min(1).max(2000).describe('Address of the page') }),
-    async run({ url }, { orgId, signal }) {
-      const found = (await ownFile(options, orgId, url)) ?? (await fetchPage(options.egress, url, signal));
-      const page = await pageOf(options, found, { orgId, signal });
-      const text = page.text.slice(0, MAX_TEXT);
-      const truncated = page.cut || page.text.length > MAX_TEXT;
-      return {
-        output: { url: found.url, title: page.title, text, truncated },
-        text: `${page.title === '' ? '' : `# ${page.title}\n\n`}${text}${truncated ? '\n\n[The page goes on.]' : ''}`,
-        source: found.url,
-      };
-    },
-  });
-}
+export const webFetch = defineTool({
+  id: 'web_fetch',
+  description:
+    'Fetch a web page (or a PDF or DOCX document) and read its text, as Markdown. Takes an http or https address.',
+  credits: 3,
+  input: z.object({ url: z.string().trim().min(1).max(2000).describe('Address of the page') }),
+  sandbox: {
+    gathers: true,
+    thought: 'There is a page to read: I fetch it.',
+    fits: ({ url, foundUrl, claimed }) => (url === null ? foundUrl !== null : !claimed.url),
+    input: ({ url, foundUrl }) => ({ url: url ?? foundUrl }),
+    heading: 'From the page',
+  },
+  async run({ url }, { orgId, signal }, parts) {
+    // Files of the run's organisation are read from the store, by their signed addresses.
+    const found = (await ownFile(parts, orgId, url)) ?? (await fetchPage(parts.egress, url, signal));
+    const page = await pageOf(parts, found, { orgId, signal });
+    const text = page.text.slice(0, MAX_TEXT);
+    const truncated = page.cut || page.text.length > MAX_TEXT;
+    return {
+      output: { url: found.url, title: page.title, text, truncated },
+      text: `${page.title === '' ? '' : `# ${page.title}\n\n`}${text}${truncated ? '\n\n[The page goes on.]' : ''}`,
+      source: found.url,
+    };
+  },
+});
 
-async function ownFile({ files }: WebFetchOptions, orgId: string, url: string): Promise<Found | null> {
+async function ownFile({ files }: ToolParts, orgId: string, url: string): Promise<Found | null> {
   const own = await files.resolveOwn(orgId, url);
   if (own === null) return null;
   if (own.sizeBytes > MAX_DOCUMENT_BYTES) throw new ToolError('The file is too large');
@@ -77,26 +73,26 @@ async function ownFile({ files }: WebFetchOptions, orgId: string, url: string): 
 }
 
 async function pageOf(
-  options: WebFetchOptions,
+  parts: ToolParts,
   { url, type, body, truncated }: Found,
   { orgId, signal }: { orgId: string; signal: AbortSignal },
 ): Promise<{ title: string; text: string; cut: boolean }> {
   if (DOCUMENT.test(type)) {
     if (truncated) throw new ToolError('The document is too large');
     const document = { orgId, bytes: body, filename: 'document', signal };
-    return { title: '', ...(await documentText(options.knowledge, document)) };
+    return { title: '', ...(await documentText(parts.knowledge, document)) };
   }
   const text = decode(body.subarray(0, MAX_PAGE_BYTES), type);
   const cut = truncated || body.length > MAX_PAGE_BYTES;
   if (type === '' || /html/.test(type))
-    return { ...(await readable(options.work, { html: text, url }, signal)), cut };
+    return { ...(await readable(parts.work, { html: text, url }, signal)), cut };
   if (/^text\/|json|xml|javascript|yaml/.test(type)) return { title: '', text, cut };
   const kind = (type.split(';')[0] ?? '').trim().slice(0, MAX_TYPE);
   throw new ToolError(`The address holds no page but ${kind}`, undefined, url);
 }
 
 async function documentText(
-  knowledge: WebFetchOptions['knowledge'],
+  knowledge: ToolParts['knowledge'],
   document: GivenDocument,
 ): Promise<ExtractedText> {
   try {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { actingFor, FairPlaces } from '../../processes/index.js';
+import { currentOrgId, FairSemaphore } from '../../processes/index.js';
 import { WorkRefusal } from './work-refusal.js';
 import type { ChartDrawing, ChartInput, ReadablePage, WorkReply, WorkTask } from './work.types.js';
 
@@ -25,7 +25,7 @@ export class WorkError extends Error {
 
 /** One more comes for an organisation that has none of them. */
 const MAX_THREADS = 2;
-const WAITING_OF_ONE = 100;
+const MAX_WAITING_PER_ORG = 100;
 const DEADLINE_MS = 15_000;
 const IDLE_MS = 30_000;
 const MEMORY_MB = 256;
@@ -79,8 +79,11 @@ function faultOf(reply: WorkReply): Error {
 }
 
 class Pool {
-  private readonly places = new FairPlaces({ places: MAX_THREADS, waitingOfOne: WAITING_OF_ONE });
-  /** Tasks that have a place, for which a thread has yet to end. */
+  private readonly permits = new FairSemaphore({
+    permits: MAX_THREADS,
+    maxWaitingPerOrg: MAX_WAITING_PER_ORG,
+  });
+  /** Tasks that have a permit, for which a thread has yet to end. */
   private readonly waiting: Task[] = [];
   private readonly resting: Thread[] = [];
   private readonly threads = new Set<Thread>();
@@ -88,7 +91,7 @@ class Pool {
   private nextId = 1;
 
   async run(task: WorkTask, signal: AbortSignal): Promise<WorkReply> {
-    const place = await this.places.acquire(actingFor(), signal);
+    const permit = await this.permits.acquire(currentOrgId(), signal);
     try {
       signal.throwIfAborted();
       return await new Promise((resolve, reject) => {
@@ -96,21 +99,21 @@ class Pool {
         this.next();
       });
     } finally {
-      place.release();
+      permit.release();
     }
   }
 
   async close(): Promise<void> {
     this.closed = true;
     const reason = new WorkError('stopping');
-    this.places.close(reason);
+    this.permits.close(reason);
     for (const { reject } of this.waiting.splice(0)) reject(reason);
     await Promise.all([...this.threads].map((thread) => this.end(thread)));
   }
 
   private next(): void {
     while (this.waiting.length > 0) {
-      const thread = this.resting.pop() ?? (this.threads.size < this.places.most ? this.start() : undefined);
+      const thread = this.resting.pop() ?? (this.threads.size < this.permits.most ? this.start() : undefined);
       if (thread === undefined) return;
       const task = this.waiting.shift();
       if (task === undefined || task.signal.aborted) {

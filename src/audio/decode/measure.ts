@@ -27,7 +27,8 @@ export async function measure(
   const isWhole = decoded !== null && decoded <= most;
   const durationSeconds = isWhole ? decoded : Math.max(decoded ?? 0, counted ?? probed.claimedSeconds);
   if (!(durationSeconds > 0)) throw new UnreadableAudioError('audio without samples');
-  return { durationSeconds, readable: decoded !== null };
+  // Sums of seconds are a hair off: three seconds are not to cost four.
+  return { durationSeconds: Math.round(durationSeconds * 1e6) / 1e6, readable: decoded !== null };
 }
 
 /** Null for what cannot be decoded: known codecs too have forms that are not. */

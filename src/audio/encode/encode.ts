@@ -1,21 +1,23 @@
-import { writeMark } from '../mark.js';
-import type { SpeechMark } from '../mark.js';
-import type { AudioFormat } from '../audio.types.js';
-import type { Samples } from '../voice/flite.js';
-import { resampleTo } from '../dsp/stretch.js';
+import type { AudioFormat, Samples } from '../audio.types.js';
 import { DATA_ELEMENT_BYTES, encodeAac } from './aac.js';
 import { encodeMp3 } from './mp3.js';
 import { encodeOggOpus, OPUS_RATES } from './ogg-opus.js';
+import { resampleTo } from './resample.js';
 import { encodeWav } from './wav.js';
 
-/** Mono samples in a speech format (contract 4.6), with the mark of the sandbox voice where there is one. */
+/** A comment as text in one or more parts, each with at most so many characters of payload where a number is given. */
+export type CommentParts = (partLength?: number) => string[];
+
+/** What a part may have besides its payload. */
+const PART_HEAD = 40;
+
+/** Mono samples in a speech format (contract 4.6), with a comment in the file where there is one. */
 export async function encodeSpeech(
-  samples: Samples,
+  { pcm, sampleRate }: Samples,
   format: AudioFormat,
-  mark: SpeechMark | null,
+  comments: CommentParts | null,
 ): Promise<Buffer> {
-  const { pcm, sampleRate } = samples;
-  const comment = mark === null ? null : writeMark(mark).join('');
+  const comment = comments === null ? null : comments().join('');
   switch (format) {
     case 'wav':
       return encodeWav([pcm], sampleRate, comment);
@@ -28,6 +30,6 @@ export async function encodeSpeech(
       return encodeOggOpus(fitting, rate, comment);
     }
     case 'aac':
-      return await encodeAac(pcm, sampleRate, mark === null ? [] : writeMark(mark, DATA_ELEMENT_BYTES - 40));
+      return await encodeAac(pcm, sampleRate, comments?.(DATA_ELEMENT_BYTES - PART_HEAD) ?? []);
   }
 }

@@ -5,6 +5,7 @@ const EXPOSED = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'X-Request-Id',
+  'Request-Id',
   'X-Job-Id',
   'X-Usage',
   'Retry-After',

@@ -64,7 +64,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         throw refusalOf(request, error);
       };
       try {
-        const authorization = authorizationOf(request);
+        const authorization = typeof accepts === 'function' ? accepts(request) : authorizationOf(request);
         const session =
           accepts === 'sessions' && authorization === undefined && request.headers.cookie !== undefined
             ? dependencies.sessions.read(request)
@@ -75,7 +75,9 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
         return refuse(error);
       }
     },
-    body: (request, { principal }) => new RequestBody(request, principal, dependencies),
+    body: (request, { principal }, rules) =>
+      new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
+    requestId: (request) => observed(request).requestId,
     dress,
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
     strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),

@@ -2,13 +2,13 @@ import { createServer, type Server, type ServerOptions, type ServerResponse } fr
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { sendFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
 import { createPeerAddress, type Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
+import { refuse } from './refuse.js';
 import { createStrangerSockets, type StrangerSockets } from './stranger-sockets.js';
 import { createWaitingRoom } from './waiting-room.js';
 import type { Upgrade } from './waiting-room.js';
@@ -98,7 +98,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
     follow(response, { open, strangers, awaitKey });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
-      return sendFault(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
+      return refuse(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
     route(request, response);
   };
   const server = createServer(SETTINGS, answer);
@@ -205,7 +205,7 @@ function startListening(server: Server, { port, host }: { port: number; host: st
 /** Whose request is still on its way when the process cannot wait any longer. */
 function refuseStopping(response: ServerResponse, rate: RateState | null): void {
   if (response.headersSent) return;
-  sendFault(response, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
+  refuse(response, { status: 503, error: 'Service temporarily unavailable', retryAfter: 1, rate });
 }
 
 function inOrder(answers: ServerResponse[]): ServerResponse[] {

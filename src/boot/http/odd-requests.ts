@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { sendFault, whenBodyIsWanted, writeFault } from '../../http/index.js';
+import { whenBodyIsWanted, writeFault } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Addressed } from './client-address.js';
+import { refuse } from './refuse.js';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -36,7 +37,7 @@ export function answerOddities(server: Server, { answer, rateOf, answersOn }: Od
     answer(request, response);
   });
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-    sendFault(response, { status: 417, error: 'Expectation failed', rate: rateOf(request) }),
+    refuse(response, { status: 417, error: 'Expectation failed', rate: rateOf(request) }),
   );
   server.on('connect', (_request, socket: Duplex) =>
     writeFault(socket, {

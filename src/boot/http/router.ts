@@ -29,7 +29,8 @@ export interface RouterOptions {
 }
 
 export interface ApiFaces {
-  rest: Handler;
+  /** By the path of the address: `/api/v1` and `/v1`. */
+  rest: ReadonlyMap<string, Handler>;
   graphql: Handler;
   graphqlSse: Handler;
   signIn: Handler;
@@ -49,7 +50,8 @@ export function createRouter(options: RouterOptions): Route {
     const path = pathOf(request.url);
     observed(request).requestId = requestIdOf(request);
     if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
-    const isRest = path.startsWith('/api/v1/') || path === '/api/v1';
+    const [address = ''] = REST_ADDRESS.exec(path) ?? [];
+    const isRest = address !== '';
     // REST tells them with its own headers; a preflight never comes there.
     if (!isRest || request.method === 'OPTIONS') dress(response);
     if (path === '/healthz') return health.live(response);
@@ -58,7 +60,8 @@ export function createRouter(options: RouterOptions): Route {
     accessLog.watch(request, response);
     if (api && isKeyless(request, path)) setRate(response, api.strangerRate(request));
     if (cors.handle(request, response)) return;
-    if (api && isRest) return void api.rest(request, response);
+    const rest = isRest ? api?.rest.get(address) : undefined;
+    if (rest) return void rest(request, response);
     if (isRest) dress(response);
     if (api && path.startsWith('/auth/')) return void api.signIn(request, response);
     if (path.startsWith('/files/')) return void files(request, response);
@@ -68,10 +71,13 @@ export function createRouter(options: RouterOptions): Route {
 
 /** Addresses that were put together of parts have doubled slashes before and within the API's path. */
 function plainBase(url: string): string {
-  return url.startsWith('/api/v1') ? url : url.replace(REST_BASE, '/api/v1');
+  if (url.startsWith('/api/v1') || url.startsWith('/v1')) return url;
+  return url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
 }
 
-const REST_BASE = /^\/{1,64}api\/{1,64}v1(?=[/?]|$)/;
+const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
+/** The addresses of the REST API. */
+const REST_ADDRESS = /^\/(?:api\/)?v1(?=\/|$)/;
 /** A year. Other hosts of the domain are their owners' own affair. */
 const HSTS = 'max-age=31536000';
 
@@ -79,7 +85,7 @@ const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
 /** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
 function isKeyless(request: IncomingMessage, path: string): boolean {
-  return path === '/graphql' || (request.method === 'OPTIONS' && path.startsWith('/api/v1'));
+  return path === '/graphql' || (request.method === 'OPTIONS' && REST_ADDRESS.test(path));
 }
 
 async function sendMetrics(metrics: RouterOptions['metrics'], response: ServerResponse): Promise<void> {

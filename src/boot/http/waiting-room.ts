@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { sendFault, writeFault } from '../../http/index.js';
+import { writeFault } from '../../http/index.js';
 import { sendLive } from './health.js';
 import type { Route } from './odd-requests.js';
+import { refuse } from './refuse.js';
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
@@ -46,9 +47,9 @@ export function createWaitingRoom(role: string): WaitingRoom {
     route(request, response) {
       const path = (request.url ?? '').split('?')[0] ?? '';
       if (path === '/healthz') return sendLive(response, role);
-      if (PROBES.has(path)) return sendFault(response, STARTING);
+      if (PROBES.has(path)) return refuse(response, STARTING);
       enter(response, (serving) => {
-        if (serving === null) sendFault(response, STARTING);
+        if (serving === null) refuse(response, STARTING);
         else serving.route(request, response);
       });
     },

@@ -1,21 +1,7 @@
 import { Gauge } from 'prom-client';
 import type { Database } from '../../database/index.js';
 import type { Metrics } from '../../telemetry/index.js';
-
-/** Every part is a partial index or bounded: a scrape costs the database about a millisecond, however much it holds. */
-const READ = {
-  name: 'metrics_gauges',
-  text: `SELECT
-    (SELECT COALESCE(jsonb_object_agg(p.tool, p.n), '{}') FROM (
-      SELECT j.tool, count(*) AS n FROM (SELECT tool FROM jobs WHERE status = 'pending' LIMIT 100000) j GROUP BY j.tool) p) AS pending,
-    (SELECT count(*) FROM jobs WHERE status = 'processing')::int AS processing,
-    (SELECT count(*) FROM (SELECT 1 FROM outbox LIMIT 100000) o)::int AS outbox,
-    (SELECT COALESCE(extract(epoch FROM clock_timestamp() - created_at), 0) FROM outbox ORDER BY id LIMIT 1)::float8 AS outbox_age,
-    (SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT 100000) d)::int AS deliveries,
-    (SELECT count(*) FROM (SELECT 1 FROM dead_letters LIMIT 100000) l)::int AS dead_letters,
-    (SELECT jsonb_build_object('files', COALESCE(sum(bytes) FILTER (WHERE part = 0), 0),
-      'answers', COALESCE(sum(bytes) FILTER (WHERE part > 0), 0)) FROM stored_bytes) AS stored`,
-};
+import { READ_GAUGES } from './telemetry.queries.js';
 
 interface Row {
   pending: Record<string, number>;
@@ -30,7 +16,7 @@ interface Row {
 /** Scrapes within this time of each other share one look. */
 const FRESH_MS = 1_000;
 /** A scrape must answer while PostgreSQL is away. */
-const PATIENCE_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 2_000;
 
 /** What only the database knows, read when somebody scrapes. */
 export function watchDatabase(
@@ -69,7 +55,7 @@ export function watchDatabase(
     if (performance.now() - readAt < FRESH_MS) return;
     readAt = performance.now();
     try {
-      const row = await within(database.system.query<Row>(READ));
+      const row = await within(database.system.query<Row>(READ_GAUGES));
       up.set(1);
       for (const tool of tools) pending.set({ tool }, row.pending[tool] ?? 0);
       processing.set(row.processing);
@@ -88,7 +74,7 @@ export function watchDatabase(
 async function within(rows: Promise<Row[]>): Promise<Row> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), PATIENCE_MS);
+    timer = setTimeout(() => reject(new Error('PostgreSQL did not answer in time')), ANSWER_TIMEOUT_MS);
   });
   try {
     const [row] = await Promise.race([rows, late]);

@@ -1,24 +1,10 @@
+import { KINDS } from '../../contract/words.js';
 import type { Provider } from '../../providers/index.js';
 import type { AttributeValue, Span, SpanOptions, Tracer } from '../../telemetry/index.js';
 
-/** A kind of model besides chat: the method that does its work, and what the conventions call that. */
-interface Kind {
-  make: 'image' | 'edit' | 'video' | 'music' | 'speech' | 'transcription' | 'embedding';
-  method: 'doGenerate' | 'edit' | 'generate' | 'transcribe' | 'doEmbed';
-  operation: 'generate_content' | 'embeddings';
-  /** `gen_ai.output.type`: `image`, `speech` and `text` are the conventions' words, the others ours. */
-  output: 'image' | 'video' | 'music' | 'speech' | 'text' | null;
-}
-
-const KINDS: readonly Kind[] = [
-  { make: 'image', method: 'doGenerate', operation: 'generate_content', output: 'image' },
-  { make: 'edit', method: 'edit', operation: 'generate_content', output: 'image' },
-  { make: 'video', method: 'doGenerate', operation: 'generate_content', output: 'video' },
-  { make: 'music', method: 'generate', operation: 'generate_content', output: 'music' },
-  { make: 'speech', method: 'doGenerate', operation: 'generate_content', output: 'speech' },
-  { make: 'transcription', method: 'transcribe', operation: 'generate_content', output: 'text' },
-  { make: 'embedding', method: 'doEmbed', operation: 'embeddings', output: null },
-];
+/** Kinds of models whose work is one call; `gen_ai.output.type` has `image`, `speech` and `text` as the conventions' words, the others are ours. */
+type Kind = Exclude<(typeof KINDS)[number], { capability: null }>;
+const CALLED: readonly Kind[] = KINDS.filter((kind): kind is Kind => kind.capability !== null);
 
 type Work = (options: Record<string, unknown>) => PromiseLike<unknown>;
 type Make = (modelId: string) => object;
@@ -26,12 +12,12 @@ type Make = (modelId: string) => object;
 /** The provider's makers of models, each of whose work is a span. Prompts, inputs and results are never recorded. */
 export function tracedMakers(provider: Provider, tracer: Tracer): PropertyDescriptorMap {
   return Object.fromEntries(
-    KINDS.filter(({ make }) => provider[make] !== undefined).map((kind) => [
-      kind.make,
+    CALLED.filter(({ name }) => provider[name] !== undefined).map((kind) => [
+      kind.name,
       {
         enumerable: true,
         value: (modelId: string) => {
-          const model = (provider[kind.make] as Make).call(provider, modelId);
+          const model = (provider[kind.name] as Make).call(provider, modelId);
           return tracedModel(model, kind, { modelId, provider: provider.id, tracer });
         },
       },
@@ -47,10 +33,11 @@ interface Called {
 
 /** The same model to everybody but the caller of its work: whatever else it has keeps its own `this`. */
 function tracedModel(model: object, kind: Kind, { modelId, provider, tracer }: Called): object {
-  const work = (Reflect.get(model, kind.method) as Work).bind(model);
+  const { method, operation } = kind.capability;
+  const work = (Reflect.get(model, method) as Work).bind(model);
   const traced: Work = (options) =>
     tracer.within(
-      `${kind.operation} ${modelId}`,
+      `${operation} ${modelId}`,
       optionsOf(kind, { modelId, provider }, options),
       async (span) => {
         const result = await work(options);
@@ -60,7 +47,7 @@ function tracedModel(model: object, kind: Kind, { modelId, provider, tracer }: C
     );
   return new Proxy(model, {
     get(target, property) {
-      if (property === kind.method) return traced;
+      if (property === method) return traced;
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },
@@ -68,7 +55,7 @@ function tracedModel(model: object, kind: Kind, { modelId, provider, tracer }: C
 }
 
 function optionsOf(
-  { operation, output }: Kind,
+  { capability: { operation, output } }: Kind,
   { modelId, provider }: Omit<Called, 'tracer'>,
   options: Record<string, unknown>,
 ): SpanOptions {

@@ -4,7 +4,16 @@ import type { Metrics, Tracer } from '../../telemetry/index.js';
 import { observed } from '../http/observed-request.js';
 import type { Route } from '../http/odd-requests.js';
 
-const EXACT = new Set(['/', '/graphql', '/docs', '/healthz', '/readyz', '/metrics', '/api/v1/openapi.json']);
+const EXACT = new Set([
+  '/',
+  '/graphql',
+  '/docs',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/api/v1/openapi.json',
+  '/v1/openapi.json',
+]);
 
 /** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
 function routeOf(request: IncomingMessage): string {
@@ -13,7 +22,8 @@ function routeOf(request: IncomingMessage): string {
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   if (EXACT.has(path)) return path;
   if (path.startsWith('/files/')) return '/files/{file}';
-  return path.startsWith('/api/v1') ? '/api/v1/{unknown}' : '{unknown}';
+  if (path.startsWith('/api/v1')) return '/api/v1/{unknown}';
+  return /^\/v1(?:\/|$)/.test(path) ? '/v1/{unknown}' : '{unknown}';
 }
 
 /** Probes and scrapes come every few seconds and say nothing about callers. */

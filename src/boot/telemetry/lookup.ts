@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../database/index.js';
+import { TRACES_OF_WORK } from './telemetry.queries.js';
 
 /** Finds the trace that made a job, a run or an event without either, on whichever process that was. Used only while traces are exported. */
 export interface TraceLookup {
@@ -15,12 +16,9 @@ export function createTraceLookup(database: Pick<Database, 'system'>): TraceLook
     async ofWork(ids) {
       const missing = ids.filter((id) => !known.has(id));
       if (missing.length > 0) {
-        const rows = await database.system.query<{ id: string; traceparent: string | null }>(
-          `SELECT id, client ->> 'traceparent' AS traceparent FROM jobs WHERE id = ANY ($1::text[])
-           UNION ALL SELECT id, client ->> 'traceparent' FROM agent_runs WHERE id = ANY ($1::text[])
-           UNION ALL SELECT event_id, traceparent FROM event_traces WHERE event_id = ANY ($1::text[])`,
-          [missing],
-        );
+        const rows = await database.system.query<{ id: string; traceparent: string | null }>(TRACES_OF_WORK, [
+          missing,
+        ]);
         for (const { id, traceparent } of rows) known.set(id, { traceparent });
       }
       return new Map(

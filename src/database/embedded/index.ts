@@ -62,7 +62,9 @@ export async function useEmbeddedPostgres(options: {
 
   await ensure();
   const check = setInterval(() => {
-    guard().catch((error: unknown) => logger.warn({ err: error }, 'the embedded PostgreSQL has no keeper'));
+    guard().catch((error: unknown) =>
+      logger.warn({ err: error }, 'the embedded PostgreSQL has no keeper process that would stop it'),
+    );
   }, KEEPER_CHECK_MS);
   check.unref();
 

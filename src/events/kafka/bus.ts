@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { EachMessagePayload, Kafka, TopicMessages } from 'kafkajs';
 import type { Logger } from 'pino';
 import { deliver, deliverBroadcast } from '../deliver.js';
-import type { BusHandler, Patience } from '../deliver.js';
+import type { BusHandler, RetryState } from '../deliver.js';
 import type { Bus, BusMessage, BusSubscription, Topic } from '../events.types.js';
 import { createKafkaClient } from './client.js';
 import type { KafkaSettings } from './client.js';
@@ -41,7 +41,7 @@ export type LagListener = (at: { group: string; topic: string; partition: number
 interface Subscriber {
   group: string | null;
   handler: BusHandler;
-  patience: Patience;
+  retryState: RetryState;
 }
 
 class KafkaBus implements Bus {
@@ -81,7 +81,7 @@ class KafkaBus implements Bus {
     handler: BusHandler,
   ): Promise<BusSubscription> {
     const { topics, group } = options;
-    const subscriber: Subscriber = { group, handler, patience: { exhausted: false } };
+    const subscriber: Subscriber = { group, handler, retryState: { exhausted: false } };
     const subscription = superviseConsumer({
       kafka: this.kafka,
       logger: this.logger,
@@ -132,14 +132,14 @@ class KafkaBus implements Bus {
         return;
       } catch (error) {
         if (delay === 250)
-          this.logger.warn({ err: error }, 'Kafka does not answer yet: topics are made later');
+          this.logger.warn({ err: error }, 'Kafka does not answer yet; the topics will be created later');
         await sleep(delay, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
   private async handle(payload: EachMessagePayload, subscriber: Subscriber): Promise<void> {
-    const { group, handler, patience } = subscriber;
+    const { group, handler, retryState } = subscriber;
     const keep = async (error: unknown): Promise<void> => {
       if (group !== null) await this.deadLetters.keep(payload, group, error);
     };
@@ -157,6 +157,6 @@ class KafkaBus implements Bus {
     if (group === null) return deliverBroadcast(message, handler, this.logger);
     const beat = (): Promise<void> =>
       payload.heartbeat().catch((error: unknown) => this.logger.debug({ err: error }, 'no heartbeat'));
-    await deliver({ message, handler, patience, deadLetter: keep, beat });
+    await deliver({ message, handler, retryState, deadLetter: keep, beat });
   }
 }

@@ -92,7 +92,7 @@ export async function openDeadLetterTopic(settings: KafkaSettings, logger: Logge
       let sent = 0;
       for (const { topic: to, partition, offset, message } of letters) {
         if (to === '') {
-          logger.warn({ partition, offset }, 'a dead letter names no topic to go to');
+          logger.warn({ partition, offset }, 'a dead letter has no topic that it could be sent to');
           continue;
         }
         const headers = Object.fromEntries(

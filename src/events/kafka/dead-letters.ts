@@ -29,7 +29,7 @@ export function createDeadLetters(options: {
         try {
           return await producer.send([{ topic: options.topic, messages: [letter] }]);
         } catch (fault) {
-          logger.warn({ err: fault }, 'the dead letters wait for Kafka');
+          logger.warn({ err: fault }, 'dead letters cannot be sent until Kafka answers');
           await payload.heartbeat().catch((beat: unknown) => logger.debug({ err: beat }, 'no heartbeat'));
           await sleep(1_000, undefined, { signal }).catch(() => undefined);
         }

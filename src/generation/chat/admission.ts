@@ -1,10 +1,14 @@
+import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, TokenPrice } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import type { Search } from '../../search/index.js';
 import { admitCall } from '../pipeline/call-admission.js';
+import type { InputFetcher } from '../../files/files.types.js';
+import { FurtherParts, fillFiles } from './documents.js';
+import type { DocumentReader } from './documents.js';
 import { createImageReader } from './images.js';
 import type { ImageOptions, ImageReader } from './images.js';
 import { readChatRequest } from './request.js';
@@ -15,6 +19,8 @@ import { withWebSearch } from './web-search.js';
 import { modelFor } from '../pipeline/checks.js';
 
 export interface ChatAdmissionOptions extends ImageOptions {
+  inputs: Pick<InputFetcher, 'fetch' | 'checkForm' | 'checkInput'>;
+  documents: DocumentReader;
   models: ModelCatalogue;
   metering: Metering;
   tokenizer: Tokenizer;
@@ -63,16 +69,63 @@ function measured(
   return typeof counted === 'number' ? checked(counted) : counted.then(checked);
 }
 
+/** At /v1 nothing that the convention knows and the model cannot do is passed over in silence (beyond 11.4). @throws ApiError */
+function refuseUndoable(
+  { modalities, audio, web_search_options: search }: Record<string, unknown>,
+  { id, upstream }: Model,
+): void {
+  const allows = (name: string): boolean => upstream?.allowedParameters.includes(name) === true;
+  const isSpoken = Array.isArray(modalities) && modalities.some((kind) => kind !== 'text');
+  if (isSpoken && !allows('modalities'))
+    throw invalid(`modalities: ${id} answers in text only`, 'modalities');
+  if (audio != null && !allows('audio')) throw invalid(`audio: ${id} answers in text only`, 'audio');
+  if (search != null && !allows('web_search_options'))
+    throw invalid('web_search_options is not supported: web_search is', 'web_search_options');
+}
+
+/** The answer's cap where a caller names none: the contract's (4.1), at /v1 the model's own (beyond 11.6). */
+function defaultTokensOf({ dialect }: CallContext, { maxOutputTokens }: Model): number {
+  return dialect === undefined ? CONTRACT_TOKENS : (maxOutputTokens ?? LARGE_TOKENS);
+}
+
+const CONTRACT_TOKENS = 2048;
+const LARGE_TOKENS = 32_000;
+
+const needsFetching = ({ request }: CheckedChat): boolean => request.webSearch || request.files.length > 0;
+
+type Body = Record<string, unknown>;
+
+function checkChat(
+  options: ChatAdmissionOptions,
+  call: CallContext,
+  body: Body,
+): CheckedChat | Promise<CheckedChat> {
+  const { models, tokenizer } = options;
+  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  if (call.dialect !== undefined) refuseUndoable(body, model);
+  const defaultTokens = defaultTokensOf(call, model);
+  const further = FurtherParts.of(call, model);
+  const read = (readImage: ImageReader) =>
+    measured(readChatRequest(body, { readImage, further, defaultTokens }), model, tokenizer);
+  const reader = createImageReader(call.principal.orgId, body['messages'], options);
+  return reader instanceof Promise ? reader.then(read) : read(reader);
+}
+
+async function withFiles(
+  options: ChatAdmissionOptions,
+  call: CallContext,
+  checked: CheckedChat,
+): Promise<CheckedChat> {
+  const { request, model } = checked;
+  if (request.files.length === 0) return checked;
+  const texts = await fillFiles(request.files, { call, model }, options);
+  const filled = { ...request, texts: [...request.texts, ...texts], files: [] };
+  return await measured(filled, model, options.tokenizer);
+}
+
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
-  const { models, metering, tokenizer, search } = options;
-
-  const check = (call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat> => {
-    const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
-    const reader = createImageReader(call.principal.orgId, body['messages'], options);
-    const read = (readImage: ImageReader) => measured(readChatRequest(body, readImage), model, tokenizer);
-    return reader instanceof Promise ? reader.then(read) : read(reader);
-  };
+  const { metering, tokenizer, search } = options;
 
   const reserve = (call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> => {
     const operationId = newId('op');
@@ -104,8 +157,12 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
     throw fault;
   };
 
-  const searched = async (call: CallContext, { request, model }: CheckedChat): Promise<AdmittedChat> => {
+  /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
+  const fetched = async (call: CallContext, checked: CheckedChat): Promise<AdmittedChat> => {
     await admitCall(metering, call, { endpoint: 'chat' });
+    const filled = await withFiles(options, call, checked);
+    if (!filled.request.webSearch) return reserve(call, filled, false);
+    const { request, model } = filled;
     // With an Idempotency-Key the call finishes without its caller, its search too.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
@@ -114,13 +171,13 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
   };
 
   return {
-    check,
+    check: (call, body) => checkChat(options, call, body),
     admit(call, body) {
       const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
-        checked.request.webSearch ? searched(call, checked) : reserve(call, checked, true);
+        needsFetching(checked) ? fetched(call, checked) : reserve(call, checked, true);
       let found: CheckedChat | Promise<CheckedChat>;
       try {
-        found = check(call, body);
+        found = checkChat(options, call, body);
       } catch (fault) {
         return refuse(call, fault);
       }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
-import { actFor } from '../../processes/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../../providers/index.js';
 import { createChatAdmission } from './admission.js';
@@ -20,8 +20,8 @@ import type { ChatSettlement } from './settlement.js';
 import { ChatStreamReader } from './stream.js';
 import { boundAt, countTexts } from './tokens.js';
 import { chatUsage, tokenRate, wholeTokens } from './usage.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import { createUpstreams } from '../pipeline/upstreams.js';
+import type { Answered, Upstreams } from '../pipeline/upstreams.js';
 import type { ChatCompletion, ChatService, ChatStream } from '../generation.types.js';
 
 export interface ChatOptions extends ChatAdmissionOptions {
@@ -34,7 +34,7 @@ type Body = Record<string, unknown>;
 interface Parts {
   options: ChatOptions;
   admission: ChatAdmission;
-  router: Router;
+  upstreams: Upstreams;
   settlement: ChatSettlement;
   callers: ChatCallers;
 }
@@ -62,17 +62,17 @@ function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
 /** What is asked of an upstream, and what is made of its answer. */
 interface Work<T, R> {
   attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
-  receive(parts: Parts, live: Live, answered: Routed<T>): R | Promise<R>;
+  receive(parts: Parts, live: Live, answered: Answered<T>): R | Promise<R>;
 }
 
 /** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
 function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
-  const answered = parts.router.route(chat.model, caller, (provider, target) => {
+  const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
     if (!provider.chat)
       throw new UpstreamError('No chat at this provider', { status: null, retryable: false });
     const { chat: upstream } = provider;
-    return actFor(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
+    return runForOrg(chat.call.principal.orgId, () => attempt(upstream, upstreamCall(live, target)));
   });
   return answered.then(
     (found) => receive(parts, live, found),
@@ -104,7 +104,7 @@ async function complete(parts: Parts, call: CallContext, body: Body): Promise<Ch
 async function finished(
   parts: Parts,
   { chat, keepMade }: Live,
-  { value, model }: Routed<ChatAnswer>,
+  { value, model }: Answered<ChatAnswer>,
 ): Promise<ChatCompletion> {
   const { text, parsed } = value;
   const head = missingHead(parsed, 'chat.completion');
@@ -158,7 +158,7 @@ export function createChatService(options: ChatOptions): ChatService {
   const parts: Parts = {
     options,
     admission: createChatAdmission(options),
-    router: createRouter(options),
+    upstreams: createUpstreams(options),
     settlement: createChatSettlement(options),
     callers: new ChatCallers(),
   };

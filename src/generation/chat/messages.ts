@@ -1,9 +1,12 @@
 import { invalid } from '../../contract/errors.js';
+import type { FurtherParts } from './documents.js';
 import type { ImageReader } from './images.js';
 import { addTexts } from './texts.js';
 
 /** Roles of a chat message (contract 2.2), and the one that answers the convention's older `function_call`. */
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool', 'function'];
+/** What newer clients of the convention call `system` (beyond 11.4). */
+const DEVELOPER = 'developer';
 const MAX_IMAGES = 4;
 /** What is counted by itself. */
 const COUNTED_FIELDS: ReadonlySet<string> = new Set(['role', 'content', 'images', 'tool_calls']);
@@ -11,6 +14,8 @@ const COUNTED_OF_PART: Record<string, ReadonlySet<string>> = {
   text: new Set(['type', 'text']),
   refusal: new Set(['type', 'refusal']),
   image_url: new Set(['type', 'image_url']),
+  input_audio: new Set(['type', 'input_audio']),
+  file: new Set(['type', 'file']),
 };
 const COUNTED_OF_PICTURE: ReadonlySet<string> = new Set(['url']);
 type Fields = Record<string, unknown>;
@@ -24,6 +29,8 @@ export interface ReadMessages {
   /** Every text that counts as tokens. */
   texts: string[];
   images: number;
+  /** Audio and files, whose price is that of a picture each until they are known better. */
+  attachments: number;
   /** The latest user message's text: what a web search asks for. */
   question: string;
 }
@@ -32,28 +39,32 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without `images`, whose parts stand in the content. Most messages are as they should be already. */
+/** Without `images`, whose parts stand in the content, and with the role that every upstream knows. Most messages are as they should be already. */
 function withContent(message: Fields, content: unknown): Fields {
-  if (content === message['content'] && !('images' in message)) return message;
+  const isDeveloper = message['role'] === DEVELOPER;
+  if (content === message['content'] && !('images' in message) && !isDeveloper) return message;
   const { images: _, ...rest } = message;
-  return { ...rest, content };
+  return { ...rest, ...(isDeveloper ? { role: 'system' } : {}), content };
 }
 
 /** Reads one message after the other; one object for each request. */
 class MessageReader {
-  readonly result: ReadMessages = { messages: [], texts: [], images: 0, question: '' };
+  readonly result: ReadMessages = { messages: [], texts: [], images: 0, attachments: 0, question: '' };
 
-  constructor(private readonly readImage: ImageReader) {}
+  constructor(
+    private readonly readImage: ImageReader,
+    private readonly further: FurtherParts,
+  ) {}
 
   read(message: unknown, index: number): void {
     const where = `messages[${index}]`;
     if (!isFields(message)) throw invalid(`${where} must be an object`, 'messages');
-    if (!ROLES.includes(message['role'])) {
+    if (!ROLES.includes(message['role']) && message['role'] !== DEVELOPER) {
       throw invalid(`${where}.role must be one of system, user, assistant, tool`, 'messages');
     }
-    if (message['name'] != null && typeof message['name'] !== 'string') {
-      throw invalid(`${where}.name must be a string`, 'messages');
-    }
+    for (const field of ['name', 'refusal', 'tool_call_id'])
+      if (message[field] != null && typeof message[field] !== 'string')
+        throw invalid(`${where}.${field} must be a string`, 'messages');
     if (message['role'] === 'function' && !message['name'])
       throw invalid(`${where}.name is required`, 'messages');
     this.toolFields(message, where);
@@ -79,9 +90,6 @@ class MessageReader {
   }
 
   private toolFields(message: Fields, where: string): void {
-    const id = message['tool_call_id'];
-    if (id != null && typeof id !== 'string')
-      throw invalid(`${where}.tool_call_id must be a string`, 'messages');
     if (message['function_call'] != null) checkCall(message['function_call'], `${where}.function_call`);
     const calls = message['tool_calls'];
     if (calls == null) return;
@@ -90,6 +98,8 @@ class MessageReader {
     calls.forEach((call: unknown, index) => {
       const one = `${where}.tool_calls[${index}]`;
       if (!isFields(call)) throw invalid(`${one} must be an object`, 'messages');
+      if (call['id'] != null && typeof call['id'] !== 'string')
+        throw invalid(`${one}.id must be a string`, 'messages');
       if (call['type'] != null && call['type'] !== 'function')
         throw invalid(`${one}.type must be function`, 'messages');
       checkCall(call['function'], `${one}.function`);
@@ -148,6 +158,11 @@ class MessageReader {
       this.result.texts.push(text);
       return part;
     }
+    const further = this.further.read(part, where);
+    if (further !== null) {
+      this.result.attachments++;
+      return further;
+    }
     if (part['type'] !== 'image_url') throw invalid(`${where}.type must be text or image_url`, 'messages');
     const given = part['image_url'];
     const url = isFields(given) ? given['url'] : given;
@@ -175,11 +190,14 @@ function checkCall(call: unknown, where: string): void {
 }
 
 /** @throws ApiError invalid_request */
-export function readMessages(messages: unknown, readImage: ImageReader): ReadMessages {
+export function readMessages(
+  messages: unknown,
+  { readImage, further }: { readImage: ImageReader; further: FurtherParts },
+): ReadMessages {
   if (messages == null) throw invalid('messages is required', 'messages');
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('messages must be a non-empty array', 'messages');
-  const reader = new MessageReader(readImage);
+  const reader = new MessageReader(readImage, further);
   messages.forEach((message: unknown, index) => reader.read(message, index));
   return reader.result;
 }

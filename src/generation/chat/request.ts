@@ -1,13 +1,12 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { ChatBody } from '../../providers/index.js';
+import type { FurtherParts, GivenFile } from './documents.js';
 import type { ImageReader } from './images.js';
 import { readMessages } from './messages.js';
 import type { ReadMessages } from './messages.js';
 import { addTexts } from './texts.js';
 
-/** Contract 4.1. */
-const DEFAULT_MAX_TOKENS = 2048;
 const MAX_TOKENS = 10_000_000;
 const MAX_TOOLS = 128;
 /** The convention's own bound is 4; some upstreams take more. */
@@ -155,18 +154,31 @@ export interface ChatRequest extends Omit<ReadMessages, 'messages'> {
   upstreamBody: ChatBody;
   /** What was given besides: an upstream gets of it what its entry allows, as it came; it judges that itself. */
   others: Body;
-  /** Asked for, or the contract's default; not yet cut to what the model and the quota allow. */
+  /** Asked for, or the default; not yet cut to what the model and the quota allow. */
   maxTokens: number;
   includeUsage: boolean;
   webSearch: boolean;
+  /** Whose parts are still to be filled in. */
+  files: readonly GivenFile[];
+}
+
+export interface ReadingOptions {
+  readImage: ImageReader;
+  /** One for each request. */
+  further: FurtherParts;
+  /** The cap of an answer whose caller names none. */
+  defaultTokens: number;
 }
 
 /**
  * Checks a chat request (contract 4.1, decisions 6 "Chat"). Unknown fields are ignored, null counts as absent.
  * @throws ApiError invalid_request with `param`
  */
-export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest {
-  const { messages, ...read } = readMessages(body['messages'], readImage);
+export function readChatRequest(
+  body: Body,
+  { readImage, further, defaultTokens }: ReadingOptions,
+): ChatRequest {
+  const { messages, ...read } = readMessages(body['messages'], { readImage, further });
   const upstreamBody: ChatBody = { messages };
   // By what is there: most requests have few of them.
   for (const name in body) {
@@ -186,10 +198,11 @@ export function readChatRequest(body: Body, readImage: ImageReader): ChatRequest
     ...read,
     upstreamBody,
     others: body,
-    maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? DEFAULT_MAX_TOKENS) as number,
+    maxTokens: (body['max_completion_tokens'] ?? body['max_tokens'] ?? defaultTokens) as number,
     includeUsage:
       (body['stream_options'] as { include_usage?: unknown } | null | undefined)?.include_usage === true,
     webSearch: body['web_search'] === true,
+    files: further.files,
   };
 }
 

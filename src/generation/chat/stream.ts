@@ -8,7 +8,8 @@ import {
   parseChunk,
   UpstreamError,
 } from '../../providers/index.js';
-import type { ChatChunks, Chunk, StreamedCalls, Tokenizer } from '../../providers/index.js';
+import type { ChatChunks, Chunk, StreamedCalls } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import type { AdmittedChat } from './admission.js';
 import type { ChatCaller } from './callers.js';
 import { ChunkWriter } from './chunk.js';

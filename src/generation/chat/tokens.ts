@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { allowedTexts } from './request.js';
 import type { ChatRequest } from './request.js';
 
@@ -23,8 +23,8 @@ export function countPrompt(
   tokenizer: Tokenizer,
 ): number | Promise<number> {
   const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
-  const fixed =
-    request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + request.images * model.imageTokens;
+  const seen = request.images + request.attachments;
+  const fixed = request.upstreamBody.messages.length * PER_MESSAGE + PER_ANSWER + seen * model.imageTokens;
   const texts = [...request.texts, ...allowedTexts(request, model)];
   const counted = countTexts(texts, { tokenizer, limit: window - fixed });
   return typeof counted === 'number'

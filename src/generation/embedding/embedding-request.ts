@@ -1,24 +1,31 @@
 import { invalid } from '../../contract/errors.js';
+import type { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import type { Tokenizer } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
+import { isTokenIds, readTokenIds } from './token-ids.js';
 
 const MAX_TEXTS = 2048;
 const MAX_DIMENSIONS = 4096;
 
 /** A checked embeddings request (decisions 6, "Embeddings"). */
 export interface EmbeddingRequest {
+  /** Empty where ids came. */
   texts: string[];
+  /** What came in the place of texts: as it came, and as lists. Null: texts came. */
+  tokenIds: { given: unknown[]; lists: number[][] } | null;
   base64: boolean;
   /** For the upstream: what the caller set. */
   extras: { dimensions?: number; user?: string };
 }
 
+const wrongInput = (): ApiError =>
+  invalid(`input must be a string or an array of 1 to ${MAX_TEXTS} strings`, 'input');
+
 function readTexts(input: unknown): string[] {
   if (input == null) throw invalid('input is required', 'input');
   const texts = Array.isArray(input) ? (input as unknown[]) : [input];
   const isListed = Array.isArray(input);
-  if (texts.length === 0 || texts.length > MAX_TEXTS || (!isListed && typeof input !== 'string'))
-    throw invalid(`input must be a string or an array of 1 to ${MAX_TEXTS} strings`, 'input');
+  if (texts.length === 0 || (!isListed && typeof input !== 'string')) throw wrongInput();
   texts.forEach((text, index) => {
     const where = isListed ? `input[${index}]` : 'input';
     if (typeof text !== 'string') throw invalid(`${where} must be a string`, 'input');
@@ -27,7 +34,7 @@ function readTexts(input: unknown): string[] {
   return texts as string[];
 }
 
-function readOptions(body: Record<string, unknown>): Omit<EmbeddingRequest, 'texts'> {
+function readOptions(body: Record<string, unknown>): Omit<EmbeddingRequest, 'texts' | 'tokenIds'> {
   const { dimensions, encoding_format: format, user } = body;
   if (
     dimensions != null &&
@@ -54,21 +61,26 @@ function readOptions(body: Record<string, unknown>): Omit<EmbeddingRequest, 'tex
 
 /** Unknown fields are ignored, null counts as absent. @throws ApiError invalid_request with `param` */
 export function readEmbeddingRequest(body: Record<string, unknown>): EmbeddingRequest {
-  return { texts: readTexts(body['input']), ...readOptions(body) };
+  const { input } = body;
+  const tokenIds = isTokenIds(input) ? { given: input, lists: readTokenIds(input) } : null;
+  const texts = tokenIds === null ? readTexts(input) : [];
+  if (Math.max(texts.length, tokenIds?.lists.length ?? 0) > MAX_TEXTS) throw wrongInput();
+  return { texts, tokenIds, ...readOptions(body) };
 }
 
-/** Tokens of all texts. @throws ApiError invalid_request where one is longer than the model's window */
+/** Tokens of all inputs. @throws ApiError invalid_request where one is longer than the model's window */
 export async function countEmbeddingTokens(
-  texts: string[],
+  { texts, tokenIds }: Pick<EmbeddingRequest, 'texts' | 'tokenIds'>,
   model: Model,
   tokenizer: Tokenizer,
 ): Promise<number> {
   const window = model.contextWindow ?? Number.POSITIVE_INFINITY;
-  let total = 0;
-  for (const text of texts) {
-    const tokens = await tokenizer.countAll([text], window);
+  const within = (tokens: number): number => {
     if (tokens > window) throw invalid(`input is longer than the model's ${window} tokens`, 'input');
-    total += tokens;
-  }
+    return tokens;
+  };
+  let total = 0;
+  for (const list of tokenIds?.lists ?? []) total += within(list.length);
+  for (const text of texts) total += within(await tokenizer.countAll([text], window));
   return total;
 }

@@ -1,4 +1,4 @@
-import type { EmbeddingModelV4Result } from '@ai-sdk/provider';
+import type { EmbeddingModelV4Result, JSONArray, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { endianness } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -7,15 +7,17 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Metering, Settlement } from '../../metering/metering.types.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { abortedError, tokenCount, UpstreamError } from '../../providers/index.js';
-import type { Provider, ProviderRegistry, Tokenizer } from '../../providers/index.js';
+import type { Provider, ProviderRegistry } from '../../providers/index.js';
+import type { Tokenizer } from '../../text/tokenizer.js';
 import { admitCall } from '../pipeline/call-admission.js';
 import { answerOfFault } from '../chat/settlement.js';
 import { tokenRate } from '../chat/usage.js';
 import { countEmbeddingTokens, readEmbeddingRequest } from './embedding-request.js';
 import type { EmbeddingRequest } from './embedding-request.js';
+import { decodeTokenIds } from './token-ids.js';
 import type { EmbeddingService } from '../generation.types.js';
 import { modelFor } from '../pipeline/checks.js';
-import { createRouter } from '../pipeline/routing.js';
+import { createUpstreams } from '../pipeline/upstreams.js';
 
 export interface EmbeddingOptions {
   models: ModelCatalogue;
@@ -37,6 +39,17 @@ function toBase64(vector: number[]): string {
   return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
 }
 
+/** Ids go as they came where an upstream of the convention takes them (beyond 11.4), else as the texts that they stand for. */
+async function inputsFor(
+  { takesTokenIds }: Provider,
+  { texts, tokenIds, extras }: EmbeddingRequest,
+): Promise<{ values: string[]; options: SharedV4ProviderOptions[string] }> {
+  if (tokenIds === null) return { values: texts, options: extras };
+  if (takesTokenIds !== true) return { values: await decodeTokenIds(tokenIds.lists), options: extras };
+  const values = tokenIds.lists.map(() => '');
+  return { values, options: { ...extras, input: tokenIds.given as JSONArray } };
+}
+
 async function embed(
   provider: Provider,
   target: Model,
@@ -45,11 +58,8 @@ async function embed(
   const model = provider.embedding?.(target.upstream?.modelId ?? target.name);
   if (!model) throw new UpstreamError('No embeddings at this provider', { status: null, retryable: false });
   try {
-    return await model.doEmbed({
-      values: work.request.texts,
-      abortSignal: work.signal,
-      providerOptions: { penstock: work.request.extras },
-    });
+    const { values, options } = await inputsFor(provider, work.request);
+    return await model.doEmbed({ values, abortSignal: work.signal, providerOptions: { penstock: options } });
   } catch (error) {
     throw work.signal.aborted && !(error instanceof UpstreamError) ? abortedError() : error;
   }
@@ -98,7 +108,7 @@ async function check(
 ): Promise<Checked> {
   const model = modelFor(body, { models: options.models, plan: call.principal.plan, type: 'embedding' });
   const request = readEmbeddingRequest(body);
-  return { model, request, tokens: await countEmbeddingTokens(request.texts, model, options.tokenizer) };
+  return { model, request, tokens: await countEmbeddingTokens(request, model, options.tokenizer) };
 }
 
 async function admit(
@@ -125,7 +135,7 @@ async function admit(
 /** Embeddings (decisions 6): charged as chat is, not a job. */
 export function createEmbeddingService(options: EmbeddingOptions): EmbeddingService {
   const { metering, logger } = options;
-  const router = createRouter(options);
+  const upstreams = createUpstreams(options);
   const never = new AbortController().signal;
   return {
     async create(call, body) {
@@ -133,8 +143,8 @@ export function createEmbeddingService(options: EmbeddingOptions): EmbeddingServ
       if (before) return before;
       const { request, model: asked, tokens: counted, operationId } = await admit(options, call, body);
       const signal = call.idempotencyKey === null ? call.signal : never;
-      const { value, model } = await router
-        .route(asked, signal, (provider, target) => embed(provider, target, { request, signal }))
+      const { value, model } = await upstreams
+        .ask(asked, signal, (provider, target) => embed(provider, target, { request, signal }))
         .catch(async (error: unknown) => {
           await metering.release(operationId);
           if (!(error instanceof UpstreamError)) logger.error({ err: error }, 'embeddings failed');

@@ -1,31 +1,24 @@
-import type { Logger } from 'pino';
 import type { Imaging, RasterImage } from '../../imaging/index.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService, StoredFile } from '../../files/index.js';
 import type { Job, JobContext, JobOutcome } from '../../jobs/jobs.types.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import { SANDBOX_ID } from '../../providers/index.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
 import { engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { baseCredits, checkImageInput, dimensionsOf, parseImageInput, priceOfImages } from './input.js';
 import type { ImageInput } from './input.js';
-import { asUpstreamMade } from '../pipeline/upstream-made.js';
+import { IMAGE } from './kind.js';
+import { asUpstreamMade } from '../pipeline/upstreams.js';
 import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
-import { easeProgress } from './progress.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/no-tokens.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Router } from '../pipeline/routing.js';
+import { NO_TOKENS } from '../pipeline/charges.js';
 
-export interface ImageKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  imaging: Imaging;
-  logger: Logger;
-}
+export type ImageKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'imaging' | 'logger' | 'upstreams'
+>;
 
 /** Making counts as this much of a job's progress; bringing to size and storing is the rest. */
 const MAKING_SHARE = 90;
@@ -39,25 +32,17 @@ interface ImageItem {
 }
 
 /** POST /images/generations (contract 4.2). */
-export function createImageKind(given: ImageKindOptions): GenerationKind<ImageInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createImageKind(options: ImageKindOptions): GenerationKind<ImageInput> {
   return {
-    tool: 'image',
-    endpoint: 'image',
-    scope: 'image',
-    modelType: 'image',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: null,
-    failureMessage: 'Generation failed',
+    ...IMAGE,
     parse: (body, model) => {
       const input = parseImageInput(body);
-      checkImageInput(input, { model, can: engineOf(given.providers, 'image', model)?.capabilities });
+      checkImageInput(input, { model, can: engineOf(options.providers, 'image', model)?.capabilities });
       return input;
     },
     price: priceOfImages,
     inputParams: (input, model) => ({ model: model.id, ...input }),
-    withdraw: createWithdrawal(given.providers, 'image'),
+    withdraw: createWithdrawal(options.providers, 'image'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageInput, model }),
     present: async (job, data) =>
@@ -73,21 +58,21 @@ export function createImageKind(given: ImageKindOptions): GenerationKind<ImageIn
 }
 
 async function run(
-  options: ImageKindOptions & { router: Router },
+  options: ImageKindOptions,
   context: JobContext,
   { input, model }: { input: ImageInput; model: Model },
 ): Promise<JobOutcome> {
   const progress = easeProgress((percent) => context.progress((percent * MAKING_SHARE) / 100));
   let made: ImagesMade;
   try {
-    made = await makeImages(options.router, model, {
+    made = await makeImages(options.upstreams, model, {
       ...callOf(input),
       abortSignal: context.signal,
       jobOrders: context.orders,
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
-      finish: (bytes, providerId) =>
-        toExactSize(options.imaging, { bytes, input, providerId, signal: context.signal }),
+      finish: (bytes, exactPng) =>
+        toExactSize(options.imaging, { bytes, input, exactPng, signal: context.signal }),
     });
   } finally {
     progress.stop();
@@ -170,18 +155,18 @@ async function storeAll(
 interface Sizing {
   bytes: Uint8Array;
   input: ImageInput;
-  providerId: string;
+  exactPng: boolean;
   signal: AbortSignal;
 }
 
 /** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
 async function toExactSize(
   imaging: Imaging,
-  { bytes, input, providerId, signal }: Sizing,
+  { bytes, input, exactPng, signal }: Sizing,
 ): Promise<RasterImage> {
   const { base, result } = dimensionsOf(input);
-  const exact = providerId === SANDBOX_ID && base.width === result.width;
-  if (exact) return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
+  if (exactPng && base.width === result.width)
+    return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
   return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
 }
 

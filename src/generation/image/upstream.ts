@@ -1,5 +1,4 @@
 import type { ImageModelV4Result } from '@ai-sdk/provider';
-import { ApiError } from '../../contract/errors.js';
 import type { RasterImage } from '../../imaging/index.js';
 import type { JobOrders } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
@@ -7,7 +6,8 @@ import { UpstreamError } from '../../providers/index.js';
 import type { ImageCallOptions, ImageCapabilities, OrderLog, Provider } from '../../providers/index.js';
 import { assertSuited, engineAt } from '../pipeline/engine.js';
 import { engineName, orderLogOf } from '../pipeline/orders.js';
-import type { Router } from '../pipeline/routing.js';
+import { callUpstream } from '../pipeline/upstreams.js';
+import type { Upstreams } from '../pipeline/upstreams.js';
 
 /** What one provider made; `model` is the one that answered. */
 export interface ImagesMade {
@@ -27,7 +27,7 @@ type MakeImagesOptions = AskOptions & {
   /** Whether a fallback can do what was asked for: it throws what a caller who named it would be told. */
   check?: (target: Model, can: ImageCapabilities | undefined) => void;
   /** Brings an image to what was asked for. @throws UpstreamError where it is none: then the fallbacks are asked */
-  finish: (bytes: Uint8Array, providerId: string) => Promise<RasterImage>;
+  finish: (bytes: Uint8Array, exactPng: boolean) => Promise<RasterImage>;
 };
 
 /**
@@ -35,24 +35,23 @@ type MakeImagesOptions = AskOptions & {
  * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
  */
 export async function makeImages(
-  router: Router,
+  upstreams: Upstreams,
   asked: Model,
   { check, finish, ...options }: MakeImagesOptions,
 ): Promise<ImagesMade> {
-  try {
-    const { value, model } = await router.route(asked, options.abortSignal, async (provider, target) => {
+  const { value, model } = await callUpstream(upstreams, asked, {
+    signal: options.abortSignal,
+    attempt: async (provider, target) => {
       if (target.id !== asked.id && check !== undefined)
         assertSuited(target, () => check(target, engineAt(provider, 'image', target)?.capabilities));
       const images: ImagesMade['images'] = [];
+      const exactPng = engineAt(provider, 'image', target)?.exactPng === true;
       for (const { bytes, revisedPrompt } of await ask(provider, target, options))
-        images.push({ ...(await finish(bytes, provider.id)), revisedPrompt });
+        images.push({ ...(await finish(bytes, exactPng)), revisedPrompt });
       return images;
-    });
-    return { model, images: value };
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || error.fault !== 'rejected') throw error;
-    throw new ApiError('invalid_request', error.message, { cause: error });
-  }
+    },
+  });
+  return { model, images: value };
 }
 
 /** As many calls as the provider needs for n images. */

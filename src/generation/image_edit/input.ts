@@ -3,9 +3,8 @@ import { EDIT_OPERATIONS } from '../../imaging/index.js';
 import type { EditOperation } from '../../imaging/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { ImageEditCapabilities } from '../../providers/index.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 const DIRECTIONS = ['left', 'right', 'top', 'bottom', 'all'] as const;
 const MAX_TEXT = 32_000;

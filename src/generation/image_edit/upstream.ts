@@ -2,7 +2,7 @@ import type { EditedImage, EditOperation, Imaging } from '../../imaging/index.js
 import { UpstreamError } from '../../providers/index.js';
 import type { ImageEditor, OrderLog } from '../../providers/index.js';
 import type { ImageEditInput } from './input.js';
-import { asUpstreamMade } from '../pipeline/upstream-made.js';
+import { asUpstreamMade } from '../pipeline/upstreams.js';
 
 interface UpstreamEdit {
   imaging: Imaging;

@@ -1,9 +1,8 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { MusicCapabilities } from '../../providers/index.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 const MODES = ['text_to_music', 'audio_to_audio'] as const;
 const FORMATS = ['mp3', 'wav'] as const;

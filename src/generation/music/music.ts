@@ -1,56 +1,40 @@
-import type { Audio } from '../../audio/index.js';
-import type { Logger } from 'pino';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
-import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
+import { easeProgress } from '../pipeline/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
 import { checkMusicInput, parseMusicInput } from './input.js';
 import type { MusicInput } from './input.js';
+import { MUSIC } from './kind.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat } from '../pipeline/sound-output.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
-export interface MusicKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  audio: Audio;
-  logger: Logger;
-}
+export type MusicKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'inputs' | 'audio' | 'logger' | 'upstreams'
+>;
 
 const MAX_SOURCE_SECONDS = 3600;
 /** Playing counts as this much of a job's progress. */
 const PLAYING_SHARE = 92;
 
 /** POST /music/generations (contract 4.5). */
-export function createMusicKind(given: MusicKindOptions): GenerationKind<MusicInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createMusicKind(options: MusicKindOptions): GenerationKind<MusicInput> {
   return {
-    tool: 'music',
-    endpoint: 'music',
-    scope: 'music',
-    modelType: 'music',
-    timeLimitMs: 600_000,
-    concurrency: 1,
-    exhaustedMessage: 'Music track limit exceeded',
-    failureMessage: 'Generation failed',
+    ...MUSIC,
     parse: (body, model) =>
-      parseMusicInput(body, model, engineOf(given.providers, 'music', model)?.capabilities),
+      parseMusicInput(body, model, engineOf(options.providers, 'music', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as MusicInput, model }),
-    withdraw: createWithdrawal(given.providers, 'music'),
+    withdraw: createWithdrawal(options.providers, 'music'),
     usage: (charged, remaining, job) => ({
       tracks_used: (charged.music_tracks ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -81,11 +65,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: MusicKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: MusicKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { progress } = context;
   const { input, model } = work;
   const easing = easeProgress((percent) => progress((percent * PLAYING_SHARE) / 100));
@@ -106,15 +86,15 @@ async function run(
 }
 
 async function play(
-  options: MusicKindOptions & { router: Router },
+  options: MusicKindOptions,
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<SoundInFormat>> {
+): Promise<Answered<SoundInFormat>> {
   const { job, signal } = context;
   const given = input.source_audio;
   const sound = typeof given === 'object' ? await readInputAudio(options.files, job.orgId, given) : null;
   const source = sound && { bytes: sound.bytes, mediaType: sound.contentType };
-  return await callEngine(options.router, model, {
+  return await callEngine(options.upstreams, model, {
     kind: 'music',
     job: context,
     check: (target, { capabilities: can }) => checkMusicInput(input, { model: target, can }),

@@ -2,14 +2,13 @@ import type { Plan } from '../../access/access.types.js';
 import { ApiError } from '../../contract/errors.js';
 import { availableModel } from '../../models/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import { KIND } from '../../contract/words.js';
 import type { ModelType } from '../../contract/words.js';
 import type { GenerationKind } from '../generation.types.js';
 
-const MEDIA_TYPES: readonly ModelType[] = ['image_edit', 'tts', 'stt'];
-
 /** Whether a plan opens a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
 export function isTierAllowed(plan: Plan, model: Model): boolean {
-  return plan.tiers[MEDIA_TYPES.includes(model.type) ? 'media' : 'general'].includes(model.tier);
+  return plan.tiers[KIND[model.type].tiers].includes(model.tier);
 }
 
 /**
@@ -37,7 +36,7 @@ export function checkRequest<Input>(
   context: { models: ModelCatalogue; plan: Plan },
 ): Checked<Input> {
   try {
-    const model = modelFor(body, { ...context, type: kind.modelType });
+    const model = modelFor(body, { ...context, type: kind.name });
     return { ok: true, model, input: kind.parse(body, model) };
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, fault: error };

@@ -1,19 +1,18 @@
 import { UnreadableAudioError } from '../../audio/index.js';
 import { ApiError } from '../../contract/errors.js';
+import type { Tool } from '../../contract/words.js';
 import type { JobContext } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
 import type { OrderLog, Provider, ProviderRegistry } from '../../providers/index.js';
 import { engineName, orderLogOf } from './orders.js';
-import type { Routed, Router } from './routing.js';
-import { callUpstream } from './upstream-call.js';
+import type { Answered, Upstreams } from './upstreams.js';
+import { callUpstream } from './upstreams.js';
 
-/** What a provider may be able to make, by the name that it has there. */
-type EngineKind = 'image' | 'edit' | 'video' | 'music' | 'speech' | 'transcription';
-export type Engine<Kind extends EngineKind> = ReturnType<NonNullable<Provider[Kind]>>;
+export type Engine<Kind extends Tool> = ReturnType<NonNullable<Provider[Kind]>>;
 
 /** A model at a provider; undefined where that provider makes nothing of the kind. */
-export function engineAt<Kind extends EngineKind>(
+export function engineAt<Kind extends Tool>(
   provider: Provider | null,
   kind: Kind,
   model: Model,
@@ -23,7 +22,7 @@ export function engineAt<Kind extends EngineKind>(
 }
 
 /** The engine that a model asks for; undefined where its provider has none. */
-export function engineOf<Kind extends EngineKind>(
+export function engineOf<Kind extends Tool>(
   providers: ProviderRegistry,
   kind: Kind,
   model: Model,
@@ -31,7 +30,7 @@ export function engineOf<Kind extends EngineKind>(
   return engineAt(providers.find(model.upstream?.providerId ?? ''), kind, model);
 }
 
-interface EngineCall<Kind extends EngineKind, T> {
+interface EngineCall<Kind extends Tool, T> {
   kind: Kind;
   /** The attempt at the job that the work is for. */
   job: Pick<JobContext, 'signal' | 'orders'>;
@@ -44,12 +43,12 @@ interface EngineCall<Kind extends EngineKind, T> {
  * Asks the model's engine, then its fallbacks'. A fallback that cannot do what was asked for is passed over.
  * @throws ApiError invalid_request where the upstream rejected the request itself, UpstreamError for any other fault
  */
-export async function callEngine<Kind extends EngineKind, T>(
-  router: Router,
+export async function callEngine<Kind extends Tool, T>(
+  upstreams: Upstreams,
   model: Model,
   { kind, job: { signal, orders }, check, ask }: EngineCall<Kind, T>,
-): Promise<Routed<T>> {
-  return await callUpstream(router, model, {
+): Promise<Answered<T>> {
+  return await callUpstream(upstreams, model, {
     signal,
     attempt: async (provider, target) => {
       const engine = engineAt(provider, kind, target);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JobOrders } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
+import type { Tool } from '../../contract/words.js';
 import type { OrderLog, Ordering, Provider, ProviderRegistry } from '../../providers/index.js';
 
 /**
@@ -29,12 +30,12 @@ const WITHDRAW_MS = 5000;
 /** What takes an order back by the name of its engine; an engine that is not configured any more cannot. */
 export function createWithdrawal(
   providers: ProviderRegistry,
-  kind: 'image' | 'video' | 'music' | 'edit' | 'transcription',
+  kind: Tool,
 ): (engine: string, reference: string) => Promise<void> {
   return async (engine, reference) => {
     const [providerId = '', ...modelId] = engine.split(' ');
     const provider = providers.find(providerId);
-    const ordering: Ordering | undefined = provider?.[kind]?.(modelId.join(' ').replace(/ #\d+$/, ''));
+    const ordering = provider?.[kind]?.(modelId.join(' ').replace(/ #\d+$/, '')) as Ordering | undefined;
     await ordering?.withdraw?.(reference, AbortSignal.timeout(WITHDRAW_MS));
   };
 }

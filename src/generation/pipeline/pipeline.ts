@@ -1,18 +1,34 @@
 import { takeBound } from '../../idempotency/index.js';
-import type { Job } from '../../jobs/jobs.types.js';
+import type { Logger } from 'pino';
+import type { FileService } from '../../files/files.types.js';
+import type { Storage } from '../../files/index.js';
+import type { Job, JobService } from '../../jobs/jobs.types.js';
+import type { Metering } from '../../metering/metering.types.js';
+import type { ModelCatalogue } from '../../models/models.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { Tool } from '../../contract/words.js';
-import type { GenerationAnswer, GenerationService } from '../generation.types.js';
-import { readInputs } from './input-reading.js';
+import type { GenerationAnswer, GenerationKind, GenerationService } from '../generation.types.js';
 import { acceptedAnswer, completedAnswer, unansweredError, unfinishedError } from './answer.js';
 import { checkRequest } from './checks.js';
-import { createStarter } from './start.js';
-import type { GenerationOptions } from './pipeline.types.js';
+import { createStarter, readInputs } from './start.js';
+
+export interface GenerationOptions {
+  kinds: readonly GenerationKind<unknown>[];
+  models: ModelCatalogue;
+  metering: Metering;
+  jobs: JobService;
+  files: FileService;
+  storage: Pick<Storage, 'fault'>;
+  config: { jobs: { syncTimeoutMs: number } };
+  logger: Logger;
+  /** Fires when the process stops taking work: waiting callers are told `Still processing` (decisions 6). */
+  draining: AbortSignal;
+}
 
 /** Admission, job, waiting and answer of every kind of generation, in the order of decisions 1. */
 export function createGenerationService(options: GenerationOptions): GenerationService {
   const { models, jobs, files } = options;
-  const kinds = new Map(options.kinds.map((kind) => [kind.tool, kind]));
+  const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]));
   const kindOf = (tool: Tool) => {
     const kind = kinds.get(tool);
     if (kind === undefined) throw new Error(`No generation kind for ${tool}`);

@@ -3,7 +3,7 @@ import type { Audio, AudioFormat } from '../../audio/index.js';
 import { fileReference } from '../../files/index.js';
 import type { FileService } from '../../files/files.types.js';
 import type { JobContext } from '../../jobs/jobs.types.js';
-import { asUpstreamMade } from './upstream-made.js';
+import { asUpstreamMade } from './upstreams.js';
 
 const CONTENT_TYPES: Record<AudioFormat, string> = {
   mp3: 'audio/mpeg',

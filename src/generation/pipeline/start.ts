@@ -1,15 +1,18 @@
 import { storageLimitOf } from '../../access/index.js';
+import { withinInputTime } from '../../files/index.js';
+import { runForOrg } from '../../processes/index.js';
 import { ApiError } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
+import { endpointOf } from '../../contract/words.js';
+import type { LimitedEndpoint } from '../../contract/words.js';
 import type { Job } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
 import type { OperationRequest } from '../../metering/metering.types.js';
 import type { Model } from '../../models/models.types.js';
 import { admitCall, CallSlots } from './call-admission.js';
 import type { GenerationKind } from '../generation.types.js';
-import type { GenerationOptions } from './pipeline.types.js';
+import type { GenerationOptions } from './pipeline.js';
 import { checkRequest } from './checks.js';
-import { readInputs } from './input-reading.js';
 
 type StartOptions = Pick<GenerationOptions, 'models' | 'metering' | 'jobs' | 'files' | 'storage' | 'logger'>;
 type AnyKind = GenerationKind<unknown>;
@@ -38,7 +41,7 @@ export function createStarter(
   const { metering, models, jobs, storage } = options;
 
   return async (kind, call, body) => {
-    const { endpoint } = kind;
+    const endpoint = endpointOf(kind.name);
     const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
     const { orgId, plan } = call.principal;
     const isFull = storage.fault(orgId, storageLimitOf(plan));
@@ -90,18 +93,19 @@ async function refuse(fault: ApiError, takeSlots: () => Promise<unknown>): Promi
 }
 
 /** A fault of this side (a full disk) is told as the endpoint tells its own (contract 7.4). */
-function failed({ failureMessage }: AnyKind, error: unknown): never {
+function failed({ job: { failureMessage } }: AnyKind, error: unknown): never {
   throw error instanceof ApiError ? error : new ApiError('server_error', failureMessage, { cause: error });
 }
 
 function operationOf({ kind, model, input, jobId, operationId }: Draft): OperationRequest {
+  const { exhaustedMessage } = kind.job;
   return {
     id: operationId,
-    kind: kind.tool,
+    kind: kind.name,
     price: kind.price(input, model),
     model: model.id,
     jobId,
-    ...(kind.exhaustedMessage === null ? {} : { exhaustedMessage: kind.exhaustedMessage }),
+    ...(exhaustedMessage === null ? {} : { exhaustedMessage }),
   };
 }
 
@@ -110,7 +114,7 @@ interface Admission {
   /** Those that the request took so far. */
   slots: CallSlots;
   /** Taken in the same statement. */
-  windows: { endpoint?: GenerationKind<unknown>['endpoint'] };
+  windows: { endpoint?: LimitedEndpoint | undefined };
 }
 
 /** Reserves the price and makes the job. One refused for its organisation's unfinished jobs was not admitted: its retry is judged anew. */
@@ -151,7 +155,7 @@ async function createJob(options: StartOptions, call: CallContext, draft: Draft)
     return await options.jobs.create({
       id: draft.jobId,
       principal: call.principal,
-      tool: kind.tool,
+      tool: kind.name,
       model: model.id,
       modelTier: model.tier,
       multiplier: model.multiplier,
@@ -194,4 +198,14 @@ async function removeInputs(
   { kind, jobId }: Draft,
 ): Promise<void> {
   if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+}
+
+/** Reads what a call gives, in the turns of its organisation and within the time that its caller waits. @throws ApiError */
+export async function readInputs<T>(
+  call: CallContext,
+  read: (reading: CallContext) => Promise<T>,
+): Promise<T> {
+  return await withinInputTime(call.signal, (signal) =>
+    runForOrg(call.principal.orgId, () => read({ ...call, signal })),
+  );
 }

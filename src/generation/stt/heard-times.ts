@@ -1,4 +1,4 @@
-import type { TranscribedSegment, Transcription } from '../../providers/transcription.types.js';
+import type { TranscribedSegment, Transcription } from '../../providers/stt.types.js';
 
 /**
  * What was heard, with each time inside the sound, no end before its start, and in order of their starts: upstreams tell of times that are none, and subtitles are

@@ -1,15 +1,14 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
-import type { TranscriptionCapabilities } from '../../providers/index.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { SttCapabilities } from '../../providers/index.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 /** `verbose_json` is another name of json (decisions 6). */
 const FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 const GRANULARITIES = ['segment', 'word'] as const;
 const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i;
-const NOTHING: TranscriptionCapabilities = {
+const NOTHING: SttCapabilities = {
   words: false,
   diarization: false,
   translation: false,
@@ -17,7 +16,7 @@ const NOTHING: TranscriptionCapabilities = {
 };
 
 /** A checked request of contract 4.7, defaults filled in; also the job's inputParams (then with `model`, without `seconds`). */
-export interface TranscriptionInput {
+export interface SttInput {
   /** As it was given (the bytes of an upload); a reference to the stored file once it is one. */
   file: string | Uint8Array | { $file: string };
   language: string;
@@ -55,7 +54,7 @@ function readFile(params: Params): string | Uint8Array {
   return text;
 }
 
-function readGranularities(params: Params): TranscriptionInput['timestamp_granularities'] {
+function readGranularities(params: Params): SttInput['timestamp_granularities'] {
   const given = params.raw('timestamp_granularities') ?? ['segment'];
   const field = 'timestamp_granularities';
   if (!Array.isArray(given) || given.length === 0)
@@ -64,21 +63,16 @@ function readGranularities(params: Params): TranscriptionInput['timestamp_granul
     if (!(GRANULARITIES as readonly unknown[]).includes(word))
       throw invalid(`${field}[${index}] must be segment or word`, field);
   });
-  return [...new Set(given as TranscriptionInput['timestamp_granularities'])];
+  return [...new Set(given as SttInput['timestamp_granularities'])];
 }
 
 /**
  * What the model cannot do is refused, never dropped.
  * @throws ApiError invalid_request
  */
-export function checkTranscriptionInput(
-  {
-    timestamp_granularities: granularities,
-    diarization,
-    translation,
-    model_inputs: inputs,
-  }: TranscriptionInput,
-  { model, can = NOTHING }: { model: Model; can?: TranscriptionCapabilities | undefined },
+export function checkSttInput(
+  { timestamp_granularities: granularities, diarization, translation, model_inputs: inputs }: SttInput,
+  { model, can = NOTHING }: { model: Model; can?: SttCapabilities | undefined },
 ): void {
   const refuse = (what: string, param: string) =>
     invalid(`Model ${model.id} does not support ${what}`, param);
@@ -90,11 +84,11 @@ export function checkTranscriptionInput(
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
-export function parseTranscriptionInput(
+export function parseSttInput(
   body: Record<string, unknown>,
   model: Model,
-  can: TranscriptionCapabilities = NOTHING,
-): TranscriptionInput {
+  can: SttCapabilities = NOTHING,
+): SttInput {
   const params = new Params(body);
   params.allowOnly(NAMES);
   const file = readFile(params);
@@ -104,7 +98,7 @@ export function parseTranscriptionInput(
   const format = params.choice('response_format', FORMATS, 'json');
   const granularities = readGranularities(params);
   const inputs = readModelInputs(params, can.modelInputs);
-  const input: TranscriptionInput = {
+  const input: SttInput = {
     file,
     language,
     response_format: format === 'verbose_json' ? 'json' : format,
@@ -114,6 +108,6 @@ export function parseTranscriptionInput(
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
     ...(can.decodesHere === true ? { reader: model.id } : {}),
   };
-  checkTranscriptionInput(input, { model, can });
+  checkSttInput(input, { model, can });
   return input;
 }

@@ -1,53 +1,41 @@
-import type { Audio } from '../../audio/index.js';
-import type { Logger } from 'pino';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry, Transcription, TranscriptionModel } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
+import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
 import { withinSound } from './heard-times.js';
-import { easeProgress } from '../image/progress.js';
-import { measureInputAudio, readInputAudio, SOUND_FORMATS, storeInputAudio } from './input-audio.js';
-import type { InputAudio } from './input-audio.js';
+import { easeProgress } from '../pipeline/progress.js';
+import {
+  measureInputAudio,
+  readInputAudio,
+  SOUND_FORMATS,
+  storeInputAudio,
+} from '../pipeline/input-audio.js';
+import type { InputAudio } from '../pipeline/input-audio.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
-import type { SpokenTexts } from '../tts/spoken-texts.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { toSrt, toText, toVtt } from './subtitles.js';
-import { checkTranscriptionInput, parseTranscriptionInput } from './input.js';
-import type { TranscriptionInput } from './input.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { checkSttInput, parseSttInput } from './input.js';
+import type { SttInput } from './input.js';
+import { STT } from './kind.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
-export interface TranscriptionKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  audio: Audio;
-  spoken: SpokenTexts;
-  logger: Logger;
-}
+export type SttKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
+>;
 
 /** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
 const MAX_SECONDS = 14_400;
 const LISTENING_SHARE = 95;
 
 /** POST /audio/transcriptions (contract 4.7). */
-export function createTranscriptionKind(given: TranscriptionKindOptions): GenerationKind<TranscriptionInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createSttKind(options: SttKindOptions): GenerationKind<SttInput> {
   return {
-    tool: 'stt',
-    endpoint: 'stt',
-    scope: 'stt',
-    modelType: 'stt',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: 'STT limit exceeded',
-    failureMessage: 'Transcription failed',
+    ...STT,
     parse: (body, model) =>
-      parseTranscriptionInput(body, model, engineOf(given.providers, 'transcription', model)?.capabilities),
+      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     measure: async (call, input) => {
       const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
@@ -55,9 +43,9 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
     },
     price: (input, model) => priceOfUnits(input.seconds ?? 1, model),
     inputParams: ({ seconds: _, reader: __, ...input }, model) => ({ model: model.id, ...input }),
-    withdraw: createWithdrawal(given.providers, 'transcription'),
+    withdraw: createWithdrawal(options.providers, 'stt'),
     run: async (context, params, model) =>
-      await run(options, context, { input: params as unknown as TranscriptionInput, model }),
+      await run(options, context, { input: params as unknown as SttInput, model }),
     usage: (charged, remaining, job) => ({
       seconds_used: (charged.stt_seconds ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -66,7 +54,7 @@ export function createTranscriptionKind(given: TranscriptionKindOptions): Genera
   };
 }
 
-function wanted(input: TranscriptionInput) {
+function wanted(input: SttInput) {
   const value = input.file as string | Uint8Array;
   return {
     value,
@@ -78,10 +66,10 @@ function wanted(input: TranscriptionInput) {
 }
 
 async function prepare(
-  options: TranscriptionKindOptions,
+  options: SttKindOptions,
   call: CallContext,
-  { input, jobId }: { input: TranscriptionInput; jobId: string },
-): Promise<{ input: TranscriptionInput; fileIds: string[] }> {
+  { input, jobId }: { input: SttInput; jobId: string },
+): Promise<{ input: SttInput; fileIds: string[] }> {
   const { reference, fileId, facts } = await storeInputAudio(options, call, { ...wanted(input), jobId });
   return {
     input: { ...input, file: reference, seconds: Math.ceil(facts.durationSeconds) },
@@ -90,15 +78,11 @@ async function prepare(
 }
 
 interface Work {
-  input: TranscriptionInput;
+  input: SttInput;
   model: Model;
 }
 
-async function run(
-  options: TranscriptionKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: SttKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, progress } = context;
   const { input, model } = work;
   const sound = await readInputAudio(options.files, job.orgId, input.file as { $file: string });
@@ -128,15 +112,15 @@ interface Listening extends Work {
 }
 
 async function listen(
-  options: TranscriptionKindOptions & { router: Router },
+  options: SttKindOptions,
   context: JobContext,
   { input, model, sound, report }: Listening,
-): Promise<Routed<Transcription>> {
+): Promise<Answered<Transcription>> {
   const { job, signal } = context;
-  return await callEngine(options.router, model, {
-    kind: 'transcription',
+  return await callEngine(options.upstreams, model, {
+    kind: 'stt',
     job: context,
-    check: (target, { capabilities: can }) => checkTranscriptionInput(input, { model: target, can }),
+    check: (target, { capabilities: can }) => checkSttInput(input, { model: target, can }),
     ask: async (transcription, orders) => {
       const heard = await transcription.transcribe({
         orders,
@@ -160,15 +144,12 @@ async function listen(
 }
 
 /** Long segments are cut between words for subtitles, which are asked for where the model can tell them. */
-function cutsSubtitles(
-  { response_format: format }: TranscriptionInput,
-  { capabilities }: TranscriptionModel,
-): boolean {
+function cutsSubtitles({ response_format: format }: SttInput, { capabilities }: SttModel): boolean {
   return capabilities.words && (format === 'srt' || format === 'vtt');
 }
 
 /** Contract 2.9: words only where they were asked for. */
-function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: TranscriptionInput) {
+function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: SttInput) {
   return segments.map(({ start, end, text, speaker, words }) => ({
     start,
     end,
@@ -179,10 +160,7 @@ function shownSegments({ segments }: Transcription, { timestamp_granularities: a
 }
 
 /** The answer in a format of text; null for json. */
-function contentOf(
-  { text, segments }: Transcription,
-  { response_format: format }: TranscriptionInput,
-): string | null {
+function contentOf({ text, segments }: Transcription, { response_format: format }: SttInput): string | null {
   switch (format) {
     case 'text':
       return toText(text);

@@ -1,18 +1,17 @@
 import { isLonger } from '../../text/characters.js';
 import { invalid } from '../../contract/errors.js';
-import type { SpeechCapabilities } from '../../providers/index.js';
+import type { TtsCapabilities } from '../../providers/index.js';
 import type { Model } from '../../models/models.types.js';
-import { checkModelInputs, readModelInputs } from '../pipeline/model-inputs.js';
-import type { ModelInputs } from '../pipeline/model-inputs.js';
-import { MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
+import type { ModelInputs } from '../pipeline/params.js';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
 const MAX_CHARACTERS = 10_000;
 const MAX_VOICE = 200;
-const NOTHING: SpeechCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
+const NOTHING: TtsCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
 
 /** A checked request of contract 4.6, defaults filled in; also the job's inputParams (then with `model`, and the sample as a file). */
-export interface SpeechInput {
+export interface TtsInput {
   input: string;
   voice: string;
   speed: number;
@@ -49,9 +48,9 @@ function readText(params: Params): string {
  * What the model cannot do is refused, never dropped.
  * @throws ApiError invalid_request
  */
-export function checkSpeechInput(
-  { input, voice, speed, reference_audio: reference, model_inputs: inputs }: SpeechInput,
-  { model, can = NOTHING }: { model: Model; can?: SpeechCapabilities | undefined },
+export function checkTtsInput(
+  { input, voice, speed, reference_audio: reference, model_inputs: inputs }: TtsInput,
+  { model, can = NOTHING }: { model: Model; can?: TtsCapabilities | undefined },
 ): void {
   if (reference && !can.referenceAudio)
     throw invalid(`Model ${model.id} does not support reference_audio`, 'reference_audio');
@@ -67,11 +66,11 @@ export function checkSpeechInput(
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
-export function parseSpeechInput(
+export function parseTtsInput(
   body: Record<string, unknown>,
   model: Model,
-  can: SpeechCapabilities = NOTHING,
-): SpeechInput {
+  can: TtsCapabilities = NOTHING,
+): TtsInput {
   const params = new Params(body);
   params.allowOnly(NAMES);
   const input = readText(params);
@@ -83,7 +82,7 @@ export function parseSpeechInput(
   const inputs = readModelInputs(params, can.modelInputs);
   if (transcript !== undefined && !reference)
     throw invalid('reference_text needs reference_audio', 'reference_text');
-  const asked: SpeechInput = {
+  const asked: TtsInput = {
     input,
     voice,
     speed: speed ?? 1,
@@ -93,6 +92,6 @@ export function parseSpeechInput(
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
     ...(reference && can.decodesHere === true ? { reader: model.id } : {}),
   };
-  checkSpeechInput(asked, { model, can });
+  checkTtsInput(asked, { model, can });
   return asked;
 }

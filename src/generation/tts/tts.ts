@@ -1,60 +1,43 @@
 import { characterCount } from '../../text/characters.js';
-import type { Audio, KnownSpeech } from '../../audio/index.js';
 import { UnreadableAudioError } from '../../audio/index.js';
 import { invalid } from '../../contract/errors.js';
-import type { Logger } from 'pino';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
-import type { ProviderRegistry } from '../../providers/index.js';
+import type { Model } from '../../models/models.types.js';
+import type { KnownSpeech } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
-import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../stt/input-audio.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
+import { easeProgress } from '../pipeline/progress.js';
+import { readInputAudio, SOUND_FORMATS, storeInputAudio } from '../pipeline/input-audio.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
-import { checkSpeechInput, parseSpeechInput } from './input.js';
-import type { SpeechInput } from './input.js';
-import type { SpokenTexts } from './spoken-texts.js';
-import { priceOfUnits } from '../pipeline/unit-price.js';
+import { checkTtsInput, parseTtsInput } from './input.js';
+import type { TtsInput } from './input.js';
+import { TTS } from './kind.js';
+import { priceOfUnits } from '../pipeline/charges.js';
 
-export interface SpeechKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  audio: Audio;
-  spoken: SpokenTexts;
-  logger: Logger;
-}
+export type TtsKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
+>;
 
 const MAX_SAMPLE_SECONDS = 600;
 /** Speaking counts as this much of a job's progress. */
 const SPEAKING_SHARE = 90;
 
 /** POST /audio/speech (contract 4.6). */
-export function createSpeechKind(given: SpeechKindOptions): GenerationKind<SpeechInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput> {
   return {
-    tool: 'tts',
-    endpoint: 'tts',
-    scope: 'tts',
-    modelType: 'tts',
-    timeLimitMs: 600_000,
-    concurrency: 2,
-    exhaustedMessage: 'TTS character limit exceeded',
-    failureMessage: 'Generation failed',
+    ...TTS,
     parse: (body, model) =>
-      parseSpeechInput(body, model, engineOf(given.providers, 'speech', model)?.capabilities),
+      parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
-      await run(options, context, { input: params as unknown as SpeechInput, model }),
+      await run(options, context, { input: params as unknown as TtsInput, model }),
     usage: (charged, remaining, job) => ({
       chars_used: (charged.tts_chars ?? 0) / 100,
       quota_multiplier: job.multiplier / 100,
@@ -64,10 +47,10 @@ export function createSpeechKind(given: SpeechKindOptions): GenerationKind<Speec
 }
 
 async function prepare(
-  options: SpeechKindOptions,
+  options: TtsKindOptions,
   call: CallContext,
-  { input, jobId }: { input: SpeechInput; jobId: string },
-): Promise<{ input: SpeechInput; fileIds: string[] }> {
+  { input, jobId }: { input: TtsInput; jobId: string },
+): Promise<{ input: TtsInput; fileIds: string[] }> {
   if (typeof input.reference_audio !== 'string') return { input, fileIds: [] };
   const stored = await storeInputAudio(options, call, {
     value: input.reference_audio,
@@ -81,15 +64,11 @@ async function prepare(
 }
 
 interface Work {
-  input: SpeechInput;
+  input: TtsInput;
   model: Model;
 }
 
-async function run(
-  options: SpeechKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: TtsKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { progress } = context;
   const { input, model } = work;
   const easing = easeProgress((percent) => progress((percent * SPEAKING_SHARE) / 100));
@@ -113,10 +92,10 @@ async function run(
 }
 
 async function speak(
-  options: SpeechKindOptions & { router: Router },
+  options: TtsKindOptions,
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<SoundInFormat & SpeechKnown>> {
+): Promise<Answered<SoundInFormat & SpeechKnown>> {
   const { job, signal } = context;
   const sample = input.reference_audio;
   const reference =
@@ -127,10 +106,10 @@ async function speak(
         }
       : undefined;
   try {
-    return await callEngine(options.router, model, {
-      kind: 'speech',
+    return await callEngine(options.upstreams, model, {
+      kind: 'tts',
       job: context,
-      check: (target, { capabilities: can }) => checkSpeechInput(input, { model: target, can }),
+      check: (target, { capabilities: can }) => checkTtsInput(input, { model: target, can }),
       ask: async (speech, orders) => {
         const made = await speech.doGenerate({
           orders,
@@ -155,7 +134,7 @@ async function speak(
   }
 }
 
-/** What the sandbox tells of its voice is remembered, so that it is known again. */
+/** What a model tells of its speech so that a transcription recognises it (only the sandbox does). */
 interface SpeechKnown {
   known: KnownSpeech | null;
 }
@@ -163,13 +142,13 @@ interface SpeechKnown {
 function soundOf({
   audio,
   providerMetadata,
-}: Awaited<ReturnType<Engine<'speech'>['doGenerate']>>): SoundMade & SpeechKnown {
-  const { durationSeconds, soundPrint, said } = providerMetadata?.['penstock'] ?? {};
+}: Awaited<ReturnType<Engine<'tts'>['doGenerate']>>): SoundMade & SpeechKnown {
+  const { durationSeconds, fingerprint, said } = providerMetadata?.['penstock'] ?? {};
   const seconds = typeof durationSeconds === 'number' ? durationSeconds : null;
-  const isKnown = seconds !== null && typeof soundPrint === 'string' && typeof said === 'string';
+  const isKnown = seconds !== null && typeof fingerprint === 'string' && typeof said === 'string';
   return {
     bytes: typeof audio === 'string' ? Buffer.from(audio, 'base64') : audio,
     durationSeconds: seconds,
-    known: isKnown ? { text: said, seconds, print: Buffer.from(soundPrint, 'base64') } : null,
+    known: isKnown ? { text: said, seconds, fingerprint: Buffer.from(fingerprint, 'base64') } : null,
   };
 }

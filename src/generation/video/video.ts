@@ -1,61 +1,45 @@
-import type { Logger } from 'pino';
 import { invalid } from '../../contract/errors.js';
 import { fileReference } from '../../files/index.js';
-import type { FileService, InputFetcher } from '../../files/files.types.js';
+import type { FileService } from '../../files/files.types.js';
 import { UnreadableImageError } from '../../imaging/index.js';
-import type { Imaging } from '../../imaging/index.js';
 import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
-import type { ProviderRegistry, VideoCallOptions } from '../../providers/index.js';
+import type { VideoCallOptions } from '../../providers/index.js';
 import { UnreadableVideoError } from '../../video/index.js';
 import type { Video, VideoFacts } from '../../video/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { Engine } from '../pipeline/engine.js';
-import type { GenerationKind } from '../generation.types.js';
-import { easeProgress } from '../image/progress.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
+import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { createRouter } from '../pipeline/routing.js';
-import type { Routed, Router } from '../pipeline/routing.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import { checkVideoInput, parseVideoInput, priceOfVideo, videoDimensions } from './input.js';
 import type { VideoInput } from './input.js';
+import { VIDEO } from './kind.js';
 import { storeSourceImage, storeSourceVideo } from './source.js';
 
-export interface VideoKindOptions {
-  models: ModelCatalogue;
-  providers: ProviderRegistry;
-  files: FileService;
-  inputs: InputFetcher;
-  imaging: Imaging;
-  video: Video;
-  logger: Logger;
-}
+export type VideoKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'inputs' | 'imaging' | 'video' | 'logger' | 'upstreams'
+>;
 
 /** Filming counts as this much of a job's progress. */
 const FILMING_SHARE = 95;
 
 /** POST /videos/generations (contract 4.4). */
-export function createVideoKind(given: VideoKindOptions): GenerationKind<VideoInput> {
-  const options = { ...given, router: createRouter(given) };
+export function createVideoKind(options: VideoKindOptions): GenerationKind<VideoInput> {
   return {
-    tool: 'video',
-    endpoint: 'video',
-    scope: 'video',
-    modelType: 'video',
-    // A minute of 4k at 60 frames a second is 3,600 large frames.
-    timeLimitMs: 3_600_000,
-    concurrency: 1,
-    exhaustedMessage: null,
-    failureMessage: 'Generation failed',
+    ...VIDEO,
     parse: (body, model) =>
-      parseVideoInput(body, model, engineOf(given.providers, 'video', model)?.capabilities),
+      parseVideoInput(body, model, engineOf(options.providers, 'video', model)?.capabilities),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: priceOfVideo,
     inputParams: (input, model) => ({ model: model.id, ...input }),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as VideoInput, model }),
-    withdraw: createWithdrawal(given.providers, 'video'),
+    withdraw: createWithdrawal(options.providers, 'video'),
     usage: (charged, remaining) => ({
       credits_used: (charged.credits ?? 0) / 100,
       seconds_used: (charged.video_seconds ?? 0) / 100,
@@ -87,11 +71,7 @@ interface Work {
   model: Model;
 }
 
-async function run(
-  options: VideoKindOptions & { router: Router },
-  context: JobContext,
-  work: Work,
-): Promise<JobOutcome> {
+async function run(options: VideoKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
   const { job, signal, progress } = context;
   const easing = easeProgress((percent) => progress((percent * FILMING_SHARE) / 100));
   try {
@@ -165,14 +145,14 @@ async function callOptions(files: FileService, orgId: string, input: VideoInput)
 }
 
 async function make(
-  { files, video, router }: VideoKindOptions & { router: Router },
+  { files, video, upstreams }: VideoKindOptions,
   context: JobContext,
   { input, model, report }: Work & { report(percent: number): void },
-): Promise<Routed<FilmMade>> {
+): Promise<Answered<FilmMade>> {
   const { signal } = context;
   const options = await callOptions(files, context.job.orgId, input);
   try {
-    return await callEngine(router, model, {
+    return await callEngine(upstreams, model, {
       kind: 'video',
       job: context,
       check: (target, { capabilities: can }) => checkVideoInput(input, { model: target, can }),

@@ -1,12 +1,13 @@
 import type { ChatObject } from '../providers.types.js';
-import { SseParser } from '../openai-compatible/sse-parser.js';
+import { saysEnd, SseParser } from '../openai-compatible/sse-parser.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { errorChunk, parseChunk } from './chunk.js';
 import type { Chunk } from './chunk.js';
+import { isFaultName } from './faults.js';
 import { MergedMessage } from './merged.js';
 import { isFields } from './said.js';
 import { StreamedCalls } from './streamed-calls.js';
-import { laterUsage } from './usage.js';
+import { laterUsage, mayTellUsage } from './usage.js';
 
 type Fields = Record<string, unknown>;
 
@@ -38,6 +39,11 @@ export class AssembledAnswer {
     const { choices, usage: _, ...head } = chunk.parsed;
     for (const name in head) if (head[name] != null) this.head[name] ??= head[name];
     for (const choice of choices) this.choice(choice);
+  }
+
+  /** What is told behind the end: of it only the usage counts. @throws UpstreamError */
+  takeUsage(raw: string): void {
+    if (mayTellUsage(raw)) this.usage = laterUsage(this.usage, parseChunk(raw, this.calls).usage);
   }
 
   private choice({ index, delta, finish_reason: finish, logprobs, ...rest }: Chunk['parsed']['choices'][0]) {
@@ -93,9 +99,9 @@ export function assembledAnswer(bytes: Buffer, names: readonly string[]): ChatOb
   const assembled = new AssembledAnswer(names);
   let isEnded = false;
   const parser = new SseParser((data, name) => {
-    if (isEnded) return;
-    if (data.trim() === '[DONE]') isEnded = true;
-    else assembled.take(name === 'error' ? errorChunk(data) : data);
+    if (isEnded) assembled.takeUsage(data);
+    else if (saysEnd(data)) isEnded = true;
+    else assembled.take(isFaultName(name) ? errorChunk(data) : data);
   });
   parser.push(bytes);
   parser.end();

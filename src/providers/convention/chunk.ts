@@ -1,5 +1,6 @@
 import { parseShallow } from '../../text/stored-json.js';
 import { brokenAnswer, isFailedChoice, kindOfError } from '../openai-compatible/upstream-errors.js';
+import { faultIn } from './faults.js';
 import { finishes, finishReason } from './finish-reasons.js';
 import { generatedTexts, isFields, withPlainContent } from './said.js';
 import type { StreamedCalls } from './streamed-calls.js';
@@ -35,19 +36,29 @@ const SILENCE: Chunk = {
   finishes: false,
 };
 
+/** What an answer in one piece calls itself. */
+const WHOLE = 'chat.completion';
+
 /** A byte order mark, which some put before each JSON. */
 const MARK = '\ufeff';
 
-function mendedChoice(choice: Fields, position: number, calls: StreamedCalls): Choice {
-  const { index: given, delta, finish_reason: reason } = choice;
+/** A choice whose part stands under another name than `delta`. A whole answer at the end of a stream says once more what was said. */
+function withDelta(choice: Fields, isRepeated: boolean): Fields {
+  if (choice['delta'] != null || isRepeated) return choice;
+  const { message, text, ...rest } = choice;
+  if (isFields(message)) return { ...rest, delta: message };
+  return typeof text === 'string' ? { ...rest, delta: { content: text } } : choice;
+}
+
+function mendedChoice(said: Fields, position: number, calls: StreamedCalls): Choice {
+  const { index: given, delta, finish_reason: reason } = said;
   const index = Number.isSafeInteger(given) ? (given as number) : position;
   const isEnd = finishes(reason);
   const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
-  const said = isEnd ? calls.ended(plain, index) : plain;
   return {
-    ...withoutUsage(choice),
+    ...withoutUsage(said),
     index,
-    delta: said,
+    delta: isEnd ? calls.ended(plain, index) : plain,
     finish_reason: isEnd ? finishReason(reason, calls.has(index)) : null,
   };
 }
@@ -85,13 +96,6 @@ function fieldsOf(raw: string): Fields | null {
   return isFields(only) ? only : null;
 }
 
-/** What an upstream says of a failure in its stream; undefined where it says none. */
-function faultIn(parsed: Fields): unknown {
-  const { error, object, type } = parsed;
-  if (error != null && error !== false && error !== '') return error;
-  return object === 'error' || type === 'error' ? parsed : undefined;
-}
-
 /** The data of an event that is named an error, as a chunk that says so itself. */
 export function errorChunk(data: string): string {
   let parsed: unknown;
@@ -119,7 +123,7 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
       throw brokenAnswer('a broken choice');
     if (isFailedChoice(choice)) throw brokenAnswer(`a choice that failed${kindOfError(choice['error'])}`);
-    return mendedChoice(choice, position, calls);
+    return mendedChoice(withDelta(choice, parsed['object'] === WHOLE), position, calls);
   });
   return {
     raw: oneLine(raw, parsed),

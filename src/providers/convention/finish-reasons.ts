@@ -3,18 +3,25 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** What makers call each reason, without case and punctuation. */
 const WORDS: Readonly<Record<FinishReason | 'failed' | 'open', string>> = {
-  stop: 'stop endturn stopsequence eos eostoken complete completed done finished pauseturn reasonstop',
+  stop:
+    'stop endturn stopsequence eos eostoken eosfound stopstringfound complete completed done finish finished finishcomplete pauseturn ' +
+    'reasonstop endid stopwords normal endoftext',
   length:
-    'length maxtokens maxoutputtokens maxnewtokens maxcompletiontokens maxlength modellength outputlength tokenlimit errorlimit ' +
-    'limit maxtokensexceeded modelcontextwindowexceeded contextlength contextlengthexceeded contextwindowexceeded maxcontext ' +
-    'maxcontextlength reasonmaxlen reasonmaxcontext incomplete truncated',
+    'length klength maxtokens maxoutput maxoutputtokens maxnewtokens maxcompletiontokens maxpredictedtokensreached maxlength modellength ' +
+    'outputlength outputtokenlimit tokenlimit tokenlimitreached exceededmaxtokens errorlimit limit maxtokensexceeded maxtokensreached ' +
+    'modelcontextwindowexceeded contextlength contextlengthreached contextlengthexceeded contextwindowexceeded maxcontext ' +
+    'maxcontextlength reasonmaxlen reasonmaxcontext incomplete truncated continuation timelimit reasontimelimit',
   tool_calls: 'toolcalls toolcall tooluse functioncall functioncalls reasontoolcalls',
   content_filter:
-    'contentfilter contentfiltered contentblocked contentpolicyviolation filter filtered safety recitation prohibitedcontent ' +
-    'blocklist blocked spii refusal refused guardrail guardrails guardrailintervened errortoxic sensitive moderation moderated ' +
-    'imagesafety imageprohibitedcontent imagerecitation functioncallfilter',
-  failed: 'error timeout networkerror abort aborted cancelled canceled usercancel insufficientsystemresource',
-  open: 'null none notfinished unfinished finishreasonunspecified',
+    'contentfilter contentfiltered contentblocked contentpolicy contentpolicyviolation policyviolation filter filtered safety ' +
+    'safetyfilter recitation prohibitedcontent blocklist blocked promptblocked spii refusal refused guardrail guardrails ' +
+    'guardrailintervened errortoxic sensitive moderation moderated moderationblocked modelarmor language riskcontrol imagesafety ' +
+    'imageprohibitedcontent imagerecitation functioncallfilter malformedfunctioncall malformedtooluse malformedmodeloutput ' +
+    'malformedresponse unexpectedtoolcall toomanytoolcalls missingthoughtsignature',
+  failed:
+    'error failed timeout networkerror abort aborted cancelled canceled usercancel userstopped modelunloaded ' +
+    'insufficientsystemresource',
+  open: 'null none notfinished knotfinished unfinished inprogress finishreasonunspecified unspecified',
 };
 
 const MEANINGS: ReadonlyMap<string, FinishReason | 'failed' | 'open'> = new Map(
@@ -30,14 +37,23 @@ function meaningOf(reason: unknown): FinishReason | 'failed' | 'open' {
   if (reason == null) return 'open';
   // Nearly always the convention's own word.
   if (reason === 'stop' || reason === 'tool_calls') return reason;
+  if (typeof reason === 'object') return meaningOf(wordIn(reason));
   if (typeof reason !== 'string') return 'stop';
-  // Some say more behind their word: `content_filter: PROHIBITED_CONTENT`.
-  for (const said of [reason.slice(0, MAX_WORD), reason.slice(0, MAX_WORD).split(':', 1)[0] ?? '']) {
-    const word = said.toLowerCase().replace(/[^a-z]/g, '');
+  const said = reason.slice(0, MAX_WORD);
+  // Some say more behind their word (`content_filter: PROHIBITED_CONTENT`), or before it (`FinishReason.MAX_TOKENS`).
+  for (const part of [said, said.split(':', 1)[0] ?? '', said.split('.').at(-1) ?? '']) {
+    const word = part.toLowerCase().replace(/[^a-z]/g, '');
     const meaning = word === '' ? 'open' : MEANINGS.get(word);
     if (meaning !== undefined) return meaning;
   }
   return 'stop';
+}
+
+/** The word of a reason that is an object: `{"type": "length", "length": 16}`. */
+function wordIn(reason: object): unknown {
+  const { type, reason: word } = reason as Record<string, unknown>;
+  const said = type ?? word;
+  return typeof said === 'string' ? said : 'stop';
 }
 
 /** Whether a choice says that it ends: some upstreams write an empty string, or the word null, where the convention has null. */

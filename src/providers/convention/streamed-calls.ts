@@ -26,14 +26,30 @@ function begun(call: Fields, taken: Set<string>): Fields {
   });
 }
 
-/** The object with its `tool_calls` exchanged; itself where none of them had to be. Null takes one out. */
-function withCalls(given: Fields, mend: (call: Fields) => Fields | null): Fields {
-  const { tool_calls: calls, ...others } = given;
-  if (!Array.isArray(calls)) return given;
-  const mended = calls.map((call: unknown) => (isFields(call) ? mend(call) : call));
-  if (mended.every((call, at) => call === calls[at])) return given;
-  const left = mended.filter((call) => call !== null);
-  return left.length === 0 ? others : { ...given, tool_calls: left };
+/** A call whose function stands beside its id, instead of in a field of its own. */
+function withFunctionField(call: Fields): Fields {
+  const { name, arguments: given, ...others } = call;
+  if (call['function'] != null || typeof name !== 'string') return call;
+  return { ...others, function: { name, ...(given === undefined ? {} : { arguments: given }) } };
+}
+
+/** The object with its `tool_calls` exchanged, each for any number of them; itself where none of them had to be. */
+function withCalls(given: Fields, mend: (call: Fields) => readonly Fields[]): Fields {
+  const { tool_calls: said, ...others } = given;
+  const calls: unknown[] | null = Array.isArray(said) ? said : isFields(said) ? [said] : null;
+  if (calls === null) return given;
+  const mended = calls.flatMap((call): readonly unknown[] =>
+    isFields(call) ? mend(withFunctionField(call)) : [call],
+  );
+  if (calls === said && mended.length === calls.length && mended.every((call, at) => call === calls[at]))
+    return given;
+  return mended.length === 0 ? others : { ...given, tool_calls: mended };
+}
+
+/** An index, which some write as a word; null where there is none. */
+function indexOf({ index }: Fields): number | null {
+  if (Number.isSafeInteger(index)) return index as number;
+  return typeof index === 'string' && /^\d{1,6}$/.test(index) ? Number(index) : null;
 }
 
 /** What a part says of its call besides id, type and function. */
@@ -44,7 +60,7 @@ function othersOf({ id: _id, type: _type, index: _index, function: _function, ..
 /** A whole message with its calls as the convention has them; itself where they are. */
 export function withWholeCalls(message: Fields): Fields {
   const taken = new Set<string>();
-  return withCalls(message, (call) => begun(call, taken));
+  return withCalls(message, (call) => [begun(call, taken)]);
 }
 
 /** A call that a stream has begun. */
@@ -54,7 +70,7 @@ class OpenCall {
   arguments = '';
   /** Its parts tell all of the arguments so far. */
   private tellsAll = false;
-  /** Its first part, while its name may come in more pieces: clients take a name in one. */
+  /** Its first part, while its name may still come or go on, or its arguments are those that some send ahead: clients take each of them once. */
   held: Fields | null = null;
 
   constructor(
@@ -64,11 +80,17 @@ class OpenCall {
     readonly id: string,
   ) {}
 
+  /** Arguments that say that there are none, which some send ahead of the others. */
+  hasNone(): boolean {
+    return this.arguments.length < 10 && /^\s*\{\s*\}\s*$/.test(this.arguments);
+  }
+
   /** A part's function without what was said of it before. */
   rest(asked: unknown, names: readonly string[], begins: boolean): unknown {
     if (!isFields(asked)) return asked;
     const { name, arguments: given, ...more } = asked;
     const { name: saidName, arguments: said } = callPieces(asked);
+    if (this.held !== null && this.hasNone() && said.trimStart().startsWith('{')) this.arguments = '';
     const named = nameRest(this.name, saidName, names);
     const argued = argumentsRest(this.arguments, said, saidName !== '' || this.tellsAll);
     this.tellsAll ||= argued !== said;
@@ -85,41 +107,42 @@ class OpenCall {
   }
 }
 
+/** Whether arguments behind whole ones are those of another call: they neither say the same again nor come after those that are sent ahead. */
+const isNews = (open: OpenCall, said: string): boolean =>
+  !open.hasNone() && argumentsRest(open.arguments, said, true).trim() !== '';
+
 /** The calls of one choice, numbered as the convention has it. */
 class NumberedCalls {
   private readonly byIndex = new Map<unknown, OpenCall>();
   private readonly byId = new Map<string, OpenCall>();
-  private readonly taken = new Set<number>();
   private readonly ids = new Set<string>();
   private last: OpenCall | undefined;
   private next = 0;
 
   constructor(private readonly names: readonly string[]) {}
 
-  /** The part as it goes on to the reader; null: it waits for more of its call. */
-  mended(part: Fields): Fields | null {
-    const { index } = part;
+  /** The part as it goes on to the reader: none while it waits for more of its call, and what waited for the call before. */
+  mended(part: Fields): readonly Fields[] {
+    const index = indexOf(part);
     const id = textIn(part['id']);
-    const numbered = Number.isSafeInteger(index);
-    const open = numbered ? this.byIndex.get(index) : (this.byId.get(id) ?? this.last);
-    const begins = open === undefined || this.isAnother(part, open, numbered);
-    const call = begins ? this.begin(numbered ? (index as number) : this.next, id) : open;
-    this.byIndex.set(numbered ? index : call.number, call);
+    const open = index !== null ? this.byIndex.get(index) : (this.byId.get(id) ?? this.last);
+    const begins = open === undefined || this.isAnother(part, open, index !== null);
+    const before = begins ? this.flush() : [];
+    const call = begins ? new OpenCall(this.next++, id) : open;
+    this.byIndex.set(index ?? call.number, call);
     if (id !== '') this.byId.set(id, call);
     this.last = call;
     const asked = call.rest(part['function'], this.names, begins);
     if (begins) {
       const first = withMembers(begun(part, this.ids), { index: call.number });
-      return this.heldBack(call, first);
+      return [...before, ...this.heldBack(call, first)];
     }
     if (call.held !== null) return this.heldBack(call, { ...call.held, ...othersOf(part) });
     // Said once: clients join what they are told again.
     const { id: _id, type: _type, ...more } = part;
     const isBare = !('id' in part) && !('type' in part);
-    return withMembers(isBare ? part : more, {
-      index: call.number,
-      ...(asked === undefined ? {} : { function: asked }),
-    });
+    const rest = { index: call.number, ...(asked === undefined ? {} : { function: asked }) };
+    return [withMembers(isBare ? part : more, rest)];
   }
 
   hasHeld(): boolean {
@@ -134,25 +157,18 @@ class NumberedCalls {
   }
 
   /** The first part of a call with all that was said of it, once its name is whole. */
-  private heldBack(call: OpenCall, first: Fields): Fields | null {
-    if (call.arguments === '' && mayGoOn(call.name, this.names)) {
+  private heldBack(call: OpenCall, first: Fields): readonly Fields[] {
+    if (call.name === '' || call.hasNone() || (call.arguments === '' && mayGoOn(call.name, this.names))) {
       call.held = first;
-      return null;
+      return [];
     }
-    return call.held === null ? first : this.released(call, first);
+    return [call.held === null ? first : this.released(call, first)];
   }
 
   private released(call: OpenCall, first: Fields): Fields {
     call.held = null;
     const asked = isFields(first['function']) ? first['function'] : {};
     return { ...first, function: { ...asked, name: call.name, arguments: call.arguments } };
-  }
-
-  private begin(wanted: number, id: string): OpenCall {
-    const number = this.taken.has(wanted) ? this.next : wanted;
-    this.taken.add(number);
-    this.next = Math.max(this.next, number + 1);
-    return new OpenCall(number, id);
   }
 
   /**
@@ -166,11 +182,12 @@ class NumberedCalls {
     const isOther = id !== '' && open.id !== '' && id !== open.id;
     // A call may be announced before its name; without one a new id may be any part's.
     if (name === '') return isOther && numbered && said === '' && isWhole(open.arguments);
-    if (isOther) return true;
     const repeats = nameRest(open.name, name, this.names) === '';
-    if (numbered) return !repeats && isWhole(open.arguments);
+    // Some make up a new id for every part.
+    if (isOther) return !(numbered && repeats && open.arguments !== '' && !isWhole(open.arguments));
+    if (numbered) return isWhole(open.arguments) && (!repeats || isNews(open, said));
     if (id === '' || open.id === '') return !this.goesOn(open, name);
-    return isWhole(open.arguments);
+    return isWhole(open.arguments) && (!repeats || isNews(open, said));
   }
 
   /** Whether a name without a number is the next piece of one that is not whole yet. */
@@ -199,7 +216,7 @@ export class StreamedCalls {
   mended(delta: Fields, choice: number): Fields {
     const { tool_calls: asked, function_call: old } = delta;
     const given = isFields(old) ? this.withFunction(delta, old, choice) : delta;
-    if (!Array.isArray(asked) || asked.length === 0) return given;
+    if (!isFields(asked) && (!Array.isArray(asked) || asked.length === 0)) return given;
     this.choices ??= new Map();
     const calls = this.choices.get(choice) ?? new NumberedCalls(this.names);
     this.choices.set(choice, calls);

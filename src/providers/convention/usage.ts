@@ -7,7 +7,7 @@ const MAX_COUNT = 2 ** 31 - 1;
 
 /** An upstream's count of tokens, or null where it cannot be used. */
 export function tokenCount(value: unknown): number | null {
-  const count = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  const count = typeof value === 'string' && /^\d{1,10}(?:\.0{1,10})?$/.test(value) ? Number(value) : value;
   return Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
     ? (count as number)
     : null;
@@ -89,6 +89,9 @@ export function usageIn(said: Fields): Fields | null {
   }
   return isFields(said['usage']) ? said['usage'] : null;
 }
+
+/** Whether a chunk's text may tell a usage. */
+export const mayTellUsage = (raw: string): boolean => /usage|eval_count/i.test(raw) && /\d/.test(raw);
 
 /** Two reports of one answer: counts grow, so that a later one holds, and one of nothing tells nothing. */
 export function laterUsage(before: Fields | null, next: Fields | null): Fields | null {

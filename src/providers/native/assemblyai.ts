@@ -17,11 +17,11 @@ export const assemblyai: NativeProvider = {
   types: ['stt'],
   package: {
     load: async (settings) => (await import('@ai-sdk/assemblyai')).createAssemblyAI(settings),
-    does: ['transcription'],
+    does: ['stt'],
     builtIn: ['https://api.assemblyai.com'],
   },
   orders: { withdraw: requestBelow('DELETE', (id) => `/v2/transcript/${id}`) },
-  transcription: {
+  stt: {
     settings: ({ language, diarization }) => ({
       ...(language === null ? { languageDetection: true } : { languageCode: language }),
       ...(diarization ? { speakerLabels: true } : {}),

@@ -28,10 +28,10 @@ export const deepgram: NativeProvider = {
   types: ['tts', 'stt'],
   package: {
     load: async (settings) => (await import('@ai-sdk/deepgram')).createDeepgram(settings),
-    does: ['speech', 'transcription'],
+    does: ['tts', 'stt'],
     builtIn: ['https://api.deepgram.com'],
   },
-  speech: {
+  tts: {
     presets: {
       alloy: 'thalia',
       echo: 'apollo',
@@ -43,7 +43,7 @@ export const deepgram: NativeProvider = {
     speed: { min: 1, max: 1 },
     isVoice: (modelId) => !FAMILIES.test(modelId),
   },
-  transcription: {
+  stt: {
     settings: ({ language, diarization }) => ({
       ...(language === null ? { detectLanguage: true } : { language }),
       punctuate: true,

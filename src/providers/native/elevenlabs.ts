@@ -43,11 +43,11 @@ export const elevenlabs: NativeProvider = {
   aliases: { 'elevenlabs/music-v1': 'music_v1' },
   package: {
     load: async (settings) => (await import('@ai-sdk/elevenlabs')).createElevenLabs(settings),
-    does: ['speech', 'transcription'],
+    does: ['tts', 'stt'],
     builtIn: ['https://api.elevenlabs.io'],
   },
   music: createMusic,
-  speech: {
+  tts: {
     presets: {
       alloy: 'EXAVITQu4vr4xnSDxMaL',
       echo: 'pNInz6obpgDQGcFmaJgB',
@@ -59,7 +59,7 @@ export const elevenlabs: NativeProvider = {
     speed: { min: 0.7, max: 1.2 },
     names: /^[\w-]+$/,
   },
-  transcription: {
+  stt: {
     settings: ({ language, diarization }) => ({
       ...(language === null ? {} : { languageCode: language }),
       diarize: diarization,

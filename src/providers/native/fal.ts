@@ -235,7 +235,7 @@ export const fal: NativeProvider = {
         transcriptionModel: (modelId) => made.transcription(modelId.replace(/^fal-ai\//, '')),
       };
     },
-    does: ['image', 'speech', 'transcription'],
+    does: ['image', 'tts', 'stt'],
     builtIn: [ADDRESS, QUEUE],
   },
   // Pictures are answered at once, by their addresses; transcriptions wait in its queue, which says where.
@@ -247,7 +247,7 @@ export const fal: NativeProvider = {
   ownApi: (baseUrl) => ({ ...(baseUrl === ADDRESS ? { baseUrl: QUEUE } : {}), alsoOwn: [QUEUE] }),
   predictions: { open: (api, { limits }) => openPredictor(api, limits), known: FAL_FIELDS },
   image: { takesSeed: () => true },
-  transcription: {
+  stt: {
     settings: ({ language }) => ({ language, diarize: false, chunkLevel: 'segment' }),
   },
 };

@@ -105,12 +105,12 @@ export const google: NativeProvider = {
   types: ['chat', 'embedding', 'image', 'video', 'tts'],
   package: {
     load: async (settings) => (await import('@ai-sdk/google')).createGoogle(settings),
-    does: ['chat', 'embedding', 'image', 'speech'],
+    does: ['chat', 'embedding', 'image', 'tts'],
   },
   video: createVideo,
   chat: { lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls', 'image_url.detail'] },
   image: { shapes: () => SHAPES },
-  speech: {
+  tts: {
     presets: {
       alloy: 'Zephyr',
       echo: 'Puck',

@@ -16,7 +16,7 @@ import type { OperationLimits } from '../predictions/operation.js';
 import type { Predictor } from '../predictions/predictions.types.js';
 import type { VideoUpstream } from '../predictions/video-upstream.js';
 import type { ChatBody, ChatCall } from '../providers.types.js';
-import type { TranscriptionCall } from '../transcription.types.js';
+import type { TranscriptionCall } from '../stt.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { VideoModel } from '../video.types.js';
 import type { ChatFeature } from './chat-features.js';
@@ -63,8 +63,8 @@ export interface NativeProvider {
   music?(api: ApiClient, modelId: string): MusicModel;
   chat?: ChatWays;
   image?: ImageWays;
-  speech?: SpeechWays;
-  transcription?: TranscriptionWays;
+  tts?: TtsWays;
+  stt?: SttWays;
   /** Its word for `dimensions` of embeddings. Default `dimensions`. */
   dimensionsName?(modelId: string): string;
 }
@@ -101,7 +101,7 @@ export interface SdkPackage {
   /** Loads it; called with the first request, so that a start pays for none. */
   load(settings: SdkSettings, upstream: UpstreamSettings): Promise<SdkProvider>;
   /** What it can do of what we ask for. */
-  does: readonly ('chat' | 'embedding' | 'image' | 'speech' | 'transcription')[];
+  does: readonly ('chat' | 'embedding' | 'image' | 'tts' | 'stt')[];
   /** Addresses that it has built in and offers no setting for, or that answers name for what was ordered. */
   builtIn?: readonly string[];
   /** Under which name it looks for its options. Default: the provider's id. */
@@ -168,7 +168,7 @@ export interface ImageWays {
   polls?: boolean;
 }
 
-export interface SpeechWays {
+export interface TtsWays {
   /** The contract's presets (contract 4.6) as voices that every account there has; other names are the provider's own ids. */
   presets?: Readonly<Record<string, string>>;
   /** Speeds that it can be asked for, where they are fewer than the contract's. */
@@ -179,7 +179,7 @@ export interface SpeechWays {
   names?: RegExp;
 }
 
-export interface TranscriptionWays {
+export interface SttWays {
   /** How it is told of the language and of speakers. */
   settings?(call: TranscriptionCall): SharedV4ProviderOptions[string];
   /** Reads words with times and speakers from its own answer; absent: its answers are not known to carry any. */

@@ -2,8 +2,8 @@ import type { ModelType } from '../../contract/words.js';
 import { fieldsWithout, keyWithout } from '../openai-compatible/optional-fields.js';
 import type { LeftOut, OptionalFields } from '../openai-compatible/optional-fields.js';
 import type { OrderLog } from '../order.types.js';
-import type { TranscriptionCall } from '../transcription.types.js';
-import type { NativeProvider, TranscriptionWays } from './native-provider.types.js';
+import type { TranscriptionCall } from '../stt.types.js';
+import type { NativeProvider, SttWays } from './native-provider.types.js';
 
 /** Fields of a chat request that makers' own forms have, with the makers' words for them where those are others. */
 export const CHAT_WORDS: OptionalFields = {
@@ -24,7 +24,20 @@ export const IMAGE_WORDS: OptionalFields = {
   size: ['aspect_ratio', 'aspectRatio', 'image_size', 'imageSize', 'width', 'height'],
 };
 
-type Settings = ReturnType<NonNullable<TranscriptionWays['settings']>>;
+/** Sounds are brought to their format here. */
+export const SPEECH_WORDS: OptionalFields = {
+  response_format: [
+    'output_format',
+    'outputFormat',
+    'encoding',
+    'container',
+    'sample_rate',
+    'bit_rate',
+    'audio_format',
+  ],
+};
+
+type Settings = ReturnType<NonNullable<SttWays['settings']>>;
 
 /** Names of a package's options as requests have them. */
 const wireName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -33,7 +46,7 @@ const named = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [wireName(name), value]));
 
 /** What a transcription is told although nobody asked for it. */
-export function optionalSettings({ settings }: TranscriptionWays, call: TranscriptionCall): OptionalFields {
+export function optionalSettings({ settings }: SttWays, call: TranscriptionCall): OptionalFields {
   // Times and speakers are only missed where they were asked for.
   if (settings === undefined || call.words || call.diarization) return {};
   const added = named(settings({ ...call, language: null, diarization: false }));
@@ -75,13 +88,14 @@ const PLAIN_CALL: TranscriptionCall = {
 };
 
 /** Which fields an entry of a provider's own form may omit: those that are set here, by the type of the model. */
-export function omittableFields({ package: made, transcription }: NativeProvider, type: ModelType): string[] {
+export function omittableFields({ package: made, stt }: NativeProvider, type: ModelType): string[] {
   const does = new Set(made?.does ?? []);
   if (type === 'chat' && does.has('chat')) return Object.keys(CHAT_WORDS);
   if (type === 'image' && does.has('image')) return Object.keys(IMAGE_WORDS);
-  if (type !== 'stt' || transcription?.settings === undefined) return [];
+  if (type === 'tts' && does.has('tts')) return Object.keys(SPEECH_WORDS);
+  if (type !== 'stt' || stt?.settings === undefined) return [];
   const [plain, speakers] = [PLAIN_CALL, { ...PLAIN_CALL, diarization: true, language: 'en' }].map((call) =>
-    Object.keys(transcription.settings!(call)),
+    Object.keys(stt.settings!(call)),
   );
   return [...new Set([...plain!, ...speakers!])].map(wireName);
 }

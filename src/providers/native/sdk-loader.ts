@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../upstream-settings.types.js';
 import type { SdkPackage, SdkProvider } from './native-provider.types.js';
-import { withoutSilentEvents } from './silent-events.js';
+import { readByContent } from './answer-forms.js';
 
 /** The package's provider, loaded at the first call and kept. */
 export function createSdkLoader(
@@ -13,7 +13,7 @@ export function createSdkLoader(
     apiKey: upstream.apiKey ?? '',
     baseURL: upstream.baseUrl,
     headers: upstream.headers,
-    fetch: withoutSilentEvents(fetch),
+    fetch: readByContent(fetch),
   };
   return () => (loaded ??= load(settings, upstream));
 }

@@ -1,9 +1,22 @@
+import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { SseParser } from '../openai-compatible/sse-parser.js';
 
-/** Whether an event's data says anything: an object with members, or that the stream ends. */
+/** Takes events out of a stream that say nothing: makers' packages fail at them, some already at the first. */
+type Filter = TransformStream<Uint8Array, Uint8Array>;
+
+/** Events that bring an answer, or say that there will be none. Makers add others, and ask that those are passed over. */
+export const KNOWN_EVENT = /^(?:message|content|tool|citation)[-_]|error/;
+
+/** The type that an event says first. */
+const FIRST_TYPE = /^\{\s*"type"\s*:\s*"([^"\\]*)"/;
+
+/** Whether an event's data says anything: an object with members of a kind that packages know, or that the stream ends. */
 function saysSomething(data: string): boolean {
   const text = data.trim();
-  return text === '[DONE]' || (text.startsWith('{') && !/^\{\s*\}$/.test(text));
+  if (text === '[DONE]') return true;
+  if (!text.startsWith('{') || /^\{\s*\}$/.test(text)) return false;
+  const type = FIRST_TYPE.exec(text)?.[1];
+  return type === undefined || KNOWN_EVENT.test(type) || text.includes('"error"');
 }
 
 function eventOf(data: string, name: string): string {
@@ -14,31 +27,77 @@ function eventOf(data: string, name: string): string {
     .join('')}\n`;
 }
 
-/** Takes events that say nothing out of event streams: makers' packages fail at them, some already at the first. */
-export function withoutSilentEvents(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
-    const answer = await fetch(input, init);
-    const { body, ok, status, statusText, headers } = answer;
-    if (body === null || !ok || !(headers.get('content-type') ?? '').includes('event-stream')) return answer;
-    let said = '';
-    const parser = new SseParser((data, name) => {
-      if (saysSomething(data)) said += eventOf(data, name);
-    });
-    const encoder = new TextEncoder();
-    const tell = (controller: TransformStreamDefaultController<Uint8Array>): void => {
-      if (said !== '') controller.enqueue(encoder.encode(said));
-      said = '';
-    };
-    const filter = new TransformStream<Uint8Array, Uint8Array>({
-      transform(bytes, controller) {
-        parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-        tell(controller);
-      },
-      flush(controller) {
-        parser.end();
-        tell(controller);
-      },
-    });
-    return new Response(body.pipeThrough(filter), { status, statusText, headers });
+/** For Server-Sent Events. */
+export function withoutSilentEvents(): Filter {
+  let said = '';
+  const parser = new SseParser((data, name) => {
+    if (saysSomething(data)) said += eventOf(data, name);
+  });
+  const encoder = new TextEncoder();
+  const tell = (controller: TransformStreamDefaultController<Uint8Array>): void => {
+    if (said !== '') controller.enqueue(encoder.encode(said));
+    said = '';
   };
+  return new TransformStream({
+    transform(bytes, controller) {
+      parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      tell(controller);
+    },
+    flush(controller) {
+      parser.end();
+      tell(controller);
+    },
+  });
+}
+
+/** Of a message of `application/vnd.amazon.eventstream`: its length, that of its headers and a check sum before them, one more at its end. */
+const PRELUDE_BYTES = 12;
+const SUM_BYTES = 4;
+const MAX_MESSAGE = 16 * 1024 * 1024;
+/** A header whose value is a string: what is no event is an exception, and says so in its headers. */
+const IS_EVENT = Buffer.from(':message-type\x07\x00\x05event', 'latin1');
+
+/** Its length; null: not all of it has come yet. */
+function messageLength(bytes: Buffer): number | null {
+  if (bytes.length < PRELUDE_BYTES) return null;
+  const length = bytes.readUInt32BE(0);
+  if (length > MAX_MESSAGE || length < PRELUDE_BYTES + SUM_BYTES)
+    throw brokenAnswer('a message of a broken length');
+  return length <= bytes.length ? length : null;
+}
+
+/** Messages are padded with a member `p`; a part of an answer may have nothing in it. */
+function isSilentMessage(message: Buffer): boolean {
+  const payloadAt = PRELUDE_BYTES + message.readUInt32BE(4);
+  if (!message.subarray(PRELUDE_BYTES, payloadAt).includes(IS_EVENT)) return false;
+  const payload = message.toString('utf8', payloadAt, message.length - SUM_BYTES);
+  if (!saysSomething(payload)) return true;
+  let said: Record<string, unknown>;
+  try {
+    said = JSON.parse(payload) as Record<string, unknown>;
+  } catch {
+    return false;
+  }
+  const { p: _, delta, ...others } = said;
+  const isEmpty = delta === undefined || JSON.stringify(delta) === '{}';
+  return isEmpty && (delta !== undefined || Object.keys(others).length === 0);
+}
+
+/** For the messages of an Amazon event stream. */
+export function withoutSilentMessages(): Filter {
+  let pending: Buffer = Buffer.alloc(0);
+  return new TransformStream({
+    transform(bytes, controller) {
+      pending = pending.length === 0 ? Buffer.from(bytes) : Buffer.concat([pending, bytes]);
+      for (let length = messageLength(pending); length !== null; length = messageLength(pending)) {
+        const message = pending.subarray(0, length);
+        if (!isSilentMessage(message)) controller.enqueue(new Uint8Array(message));
+        pending = pending.subarray(length);
+      }
+    },
+    flush(controller) {
+      // One that broke off is for the package to tell.
+      if (pending.length > 0) controller.enqueue(new Uint8Array(pending));
+    },
+  });
 }

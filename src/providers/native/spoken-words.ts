@@ -1,4 +1,4 @@
-import type { TranscribedSegment } from '../transcription.types.js';
+import type { TranscribedSegment } from '../stt.types.js';
 
 /** One word as a provider heard it. */
 export interface SpokenWord {

@@ -1,11 +1,12 @@
 import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
-import type { SpeechModel } from '../speech.types.js';
-import type { TranscriptionModel } from '../transcription.types.js';
+import type { TtsModel } from '../tts.types.js';
+import type { SttModel } from '../stt.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeProvider } from './native-provider.types.js';
+import { SPEECH_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { speechCallOf, speechCapabilities } from './v4-speech.js';
 import { createV4Image, optionsName } from './v4-image.js';
@@ -16,8 +17,8 @@ import type { V4MediaOptions } from './v4.types.js';
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;
   image(modelId: string): ImageModel;
-  speech(modelId: string): SpeechModel;
-  transcription(modelId: string): TranscriptionModel;
+  tts(modelId: string): TtsModel;
+  stt(modelId: string): SttModel;
 }
 
 function embeddingOptions(
@@ -33,7 +34,7 @@ function embeddingOptions(
 /** Models of a package behind our interfaces: loaded at the first call, with our errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, native, secrets, during, held, load, refused } = options;
-  const { speech = {} } = native;
+  const { tts = {} } = native;
   const guarded: Guarded = async (call, work) =>
     await during(() =>
       held.during(call, async () => {
@@ -60,18 +61,20 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         }),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
-    speech: (modelId) => ({
+    tts: (modelId) => ({
       ...base(modelId),
-      capabilities: speechCapabilities(speech, modelId),
+      capabilities: speechCapabilities(tts, modelId),
       doGenerate: (options) =>
-        guarded({ signal: options.abortSignal }, async () => {
-          const model = await load((provider) => provider.speechModel?.(modelId));
-          const made = await model.doGenerate(speechCallOf(speech, modelId, options));
-          refuseDropped(made.warnings, { modelId });
-          return made;
-        }),
+        refused.send({ path: 'speech', modelId, optional: () => SPEECH_WORDS }, (without) =>
+          guarded({ signal: options.abortSignal }, async () => {
+            const model = await load((provider) => provider.speechModel?.(modelId));
+            const made = await model.doGenerate(speechCallOf(tts, modelId, { ...options, without }));
+            refuseDropped(made.warnings, { modelId });
+            return made;
+          }),
+        ),
     }),
-    transcription: (modelId) =>
+    stt: (modelId) =>
       createV4Transcription({
         native,
         modelId,

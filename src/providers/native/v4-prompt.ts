@@ -12,7 +12,9 @@ import type { ChatWays, NativeProvider } from './native-provider.types.js';
 type Fields = Record<string, unknown>;
 type Text = { type: 'text'; text: string };
 type Picture = { type: 'image_url'; image_url: { url: string; detail?: unknown } };
-type Part = Text | Picture;
+type Sound = { type: 'input_audio'; input_audio: { data: string; format: string } };
+type GivenFile = { type: 'file'; file: { filename?: string; file_data: string } };
+type Part = Text | Picture | Sound | GivenFile;
 type ToolCall = { id: string; function: { name: string; arguments: string } };
 type UserContent = Extract<LanguageModelV4Message, { role: 'user' }>['content'];
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
@@ -138,10 +140,30 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-const userPart = (part: Part, ways: ChatWays | undefined): UserContent[number] =>
-  part.type === 'text' ? { type: 'text', text: part.text } : filePart(part.image_url, ways);
+function userPart(part: Part, ways: ChatWays | undefined): UserContent[number] {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  if (part.type === 'input_audio') return soundPart(part.input_audio);
+  return part.type === 'file' ? documentPart(part.file) : picturePart(part.image_url, ways);
+}
 
-function filePart({ url, detail }: Picture['image_url'], ways: ChatWays | undefined): UserContent[number] {
+function soundPart({ data, format }: Sound['input_audio']): UserContent[number] {
+  const mediaType = `audio/${format === 'mp3' ? 'mpeg' : format}`;
+  return { type: 'file', mediaType, data: { type: 'data', data } };
+}
+
+/** It was made into a `data:` URL when it was fetched. */
+function documentPart({ filename, file_data }: GivenFile['file']): UserContent[number] {
+  const [, mediaType = 'application/octet-stream', data = ''] =
+    /^data:([^;,]+);base64,(.*)$/s.exec(file_data) ?? [];
+  return {
+    type: 'file',
+    mediaType,
+    data: { type: 'data', data },
+    ...(filename === undefined ? {} : { filename }),
+  };
+}
+
+function picturePart({ url, detail }: Picture['image_url'], ways: ChatWays | undefined): UserContent[number] {
   const options = typeof detail === 'string' ? ways?.pictureOptions?.(detail) : undefined;
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(url);
   return {

@@ -1,12 +1,13 @@
 import type { SpeechModelV4CallOptions } from '@ai-sdk/provider';
-import type { SpeechCallOptions, SpeechModel } from '../speech.types.js';
-import type { SpeechWays } from './native-provider.types.js';
+import type { SpeechCallOptions, TtsModel } from '../tts.types.js';
+import type { LeftOut } from '../openai-compatible/optional-fields.js';
+import type { TtsWays } from './native-provider.types.js';
 
 /** What a model can be asked for. */
 export function speechCapabilities(
-  { isVoice, speed, names }: SpeechWays,
+  { isVoice, speed, names }: TtsWays,
   modelId: string,
-): SpeechModel['capabilities'] {
+): TtsModel['capabilities'] {
   return {
     // All names, or the contract's default alone, which asks for nothing.
     voices: isVoice?.(modelId) === true ? ['nova'] : null,
@@ -18,7 +19,7 @@ export function speechCapabilities(
 }
 
 /** The provider's voice that one of the six stands for; any other name is its own. */
-function voiceOf({ presets = {} }: SpeechWays, asked: string): string {
+function voiceOf({ presets = {} }: TtsWays, asked: string): string {
   return (Object.hasOwn(presets, asked) ? presets[asked] : undefined) ?? asked;
 }
 
@@ -27,14 +28,15 @@ function voiceOf({ presets = {} }: SpeechWays, asked: string): string {
  * of it where that is another.
  */
 export function speechCallOf(
-  ways: SpeechWays,
+  ways: TtsWays,
   modelId: string,
-  { text, voice: asked, speed, language, abortSignal }: SpeechCallOptions,
+  { text, voice: asked, speed, language, abortSignal, without }: SpeechCallOptions & { without: LeftOut },
 ): SpeechModelV4CallOptions {
   const voice = asked === undefined || ways.isVoice?.(modelId) === true ? undefined : voiceOf(ways, asked);
   return {
     text,
-    outputFormat: 'mp3',
+    // Packages have a format of their own where they are given none, and send none where it is empty.
+    outputFormat: without.has('response_format') ? '' : 'mp3',
     ...(voice === undefined ? {} : { voice }),
     ...(speed === undefined || speed === 1 ? {} : { speed }),
     ...(language === undefined ? {} : { language }),

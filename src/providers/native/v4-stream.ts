@@ -6,6 +6,7 @@ import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
 import { CarriedParts } from './carried-parts.js';
 import { upstreamErrorOf } from './sdk-errors.js';
+import { KNOWN_EVENT } from './silent-events.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
@@ -16,9 +17,6 @@ interface StreamOptions {
   secrets: readonly string[];
   abort(): void;
 }
-
-/** Events that bring an answer, or say that there will be none. */
-const KNOWN_EVENT = /^(?:message|content|tool|citation)[-_]|error/;
 
 /** An event that the provider's package does not know yet: makers add some, and ask that those are passed over. */
 function isNewEvent(error: unknown): boolean {

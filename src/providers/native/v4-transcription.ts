@@ -1,5 +1,5 @@
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
-import type { Transcription, TranscriptionCall, TranscriptionModel } from '../transcription.types.js';
+import type { Transcription, TranscriptionCall, SttModel } from '../stt.types.js';
 import { refuseDropped } from './dropped.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
@@ -21,13 +21,13 @@ interface TranscriptionOptions {
 
 /** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
 export function createV4Transcription({
-  native: { id, transcription: ways = {} },
+  native: { id, stt: ways = {} },
   modelId,
   refused,
   model,
   guarded,
   withdraw,
-}: TranscriptionOptions): TranscriptionModel {
+}: TranscriptionOptions): SttModel {
   const worded = ways.words !== undefined;
   return {
     withdraw,

@@ -1,9 +1,12 @@
 import type { Dispatcher } from 'undici';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { errorChunk } from '../convention/chunk.js';
+import { isFaultName } from '../convention/faults.js';
+import { mayTellUsage } from '../convention/usage.js';
 import { UpstreamError } from '../providers.types.js';
 import type { ChatChunks } from '../providers.types.js';
-import { SseParser } from './sse-parser.js';
+import { fromItsBeginning } from './answer-beginning.js';
+import { saysEnd, SseParser } from './sse-parser.js';
 import type { Transport } from './transport.js';
 import { abortedError, brokenAnswer, errorOfConnection, errorOfStatus } from './upstream-errors.js';
 import { chunkOfAnswer } from './whole-answer.js';
@@ -11,11 +14,11 @@ import { chunkOfAnswer } from './whole-answer.js';
 /** Chunks that may wait for the reader before the upstream is paused. */
 const HIGH_WATER = 64;
 const MAX_ERROR_BYTES = 64 * 1024;
+/** How long a usage is waited for behind the end; nearly all upstreams close their answer with it. */
+const CLOSING_MS = 200;
 const MAX_WHOLE_BYTES = 64 * 1024 * 1024;
 /** How JSON begins, and an event stream never does. */
 const OPENINGS: ReadonlySet<number | undefined> = new Set([...Buffer.from('{[')]);
-/** What may stand before either of them: a byte order mark, which the network may cut, and blanks. */
-const BEFORE_ANSWER = new Set([...Buffer.from('\ufeff\t\n\r ')]);
 
 interface Waiter {
   resolve(chunk: string | null): void;
@@ -29,7 +32,7 @@ interface Waiter {
 export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private controller: Dispatcher.DispatchController | null = null;
   private readonly parser = new SseParser((data, name) =>
-    this.event(name === 'error' ? errorChunk(data) : data),
+    this.event(isFaultName(name) ? errorChunk(data) : data),
   );
   private readonly queue: string[] = [];
   private taken = 0;
@@ -39,6 +42,10 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private status = 0;
   private retryAfter: string | string[] | undefined;
   private errorBody = '';
+  /** The latest chunk. */
+  private last = '';
+  /** Runs from the word that the stream is whole, where its usage may still come. */
+  private closing: NodeJS.Timeout | null = null;
   /** Bytes so far. */
   private size = 0;
   /** The parts of an answer in one piece; null where it is a stream, as it should be. */
@@ -122,12 +129,14 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
     if (this.ended) return;
     if (this.whole !== null) return this.endWhole(this.whole);
     this.parser.end();
+    if (this.closing !== null) return this.finish();
     // A reader that has seen a finish reason may take this for the end; for all others the answer is cut off.
     this.fail(brokenAnswer('a stream without its end'));
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.ended) return;
+    if (this.closing !== null) return this.finish();
     this.fail(this.status >= 300 ? this.statusError() : errorOfConnection(error, this.status > 0));
   }
 
@@ -140,12 +149,20 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
 
   private event(data: string): void {
     if (this.ended) return;
-    if (data.trim() === '[DONE]') return this.finish();
+    if (saysEnd(data)) return this.close();
+    if (this.closing !== null && !mayTellUsage(data)) return;
+    this.last = data;
     if (this.waiter) {
       const { resolve } = this.waiter;
       this.waiter = null;
       resolve(data);
     } else this.queue.push(data);
+  }
+
+  /** Whoever told no usage yet may still do so behind the end. */
+  private close(): void {
+    if (mayTellUsage(this.last)) this.finish();
+    else this.closing ??= setTimeout(() => this.finish(), CLOSING_MS);
   }
 
   private take(chunk: string): string {
@@ -161,6 +178,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private finish(): void {
     if (this.ended) return;
     this.ended = true;
+    if (this.closing !== null) clearTimeout(this.closing);
     this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.resolve(null);
     this.waiter = null;
@@ -171,6 +189,7 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
   private fail(error: Error): void {
     if (this.ended) return;
     this.ended = true;
+    if (this.closing !== null) clearTimeout(this.closing);
     this.error = error;
     this.signal.removeEventListener('abort', this.onAbort);
     this.waiter?.reject(error);
@@ -186,10 +205,4 @@ export class ChunkExchange implements Dispatcher.DispatchHandler, ChatChunks {
       secrets: this.secrets,
     });
   }
-}
-
-/** An answer's first bytes, once there are some. */
-function fromItsBeginning(bytes: Buffer): Buffer {
-  const at = bytes.findIndex((byte) => !BEFORE_ANSWER.has(byte));
-  return bytes.subarray(at === -1 ? bytes.length : at);
 }

@@ -39,7 +39,7 @@ function read(text: string, wanted: number): { embeddings: number[][]; tokens: n
   };
 }
 
-/** Embeddings of an upstream that speaks the common convention. `providerOptions.penstock` takes `dimensions` and `user`. */
+/** Embeddings of an upstream that speaks the common convention. `providerOptions.penstock` takes `dimensions`, `user`, and `input` for token ids in the place of the values. */
 export function createOpenAiCompatibleEmbedding(options: {
   transport: Transport;
   providerId: string;
@@ -55,8 +55,8 @@ export function createOpenAiCompatibleEmbedding(options: {
     supportsParallelCalls: true,
     async doEmbed({ values, abortSignal, providerOptions }) {
       const fields = {
-        ...providerOptions?.['penstock'],
         input: values,
+        ...providerOptions?.['penstock'],
         model: modelId,
         encoding_format: 'float',
       };

@@ -1,4 +1,4 @@
-import type { SpeechModel } from '../speech.types.js';
+import type { TtsModel } from '../tts.types.js';
 import { keyWithout } from './optional-fields.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
@@ -16,7 +16,7 @@ export function createOpenAiCompatibleSpeech(options: {
   providerId: string;
   modelId: string;
   refused: RefusedFields;
-}): SpeechModel {
+}): TtsModel {
   const { transport, providerId, modelId, refused } = options;
   return {
     specificationVersion: 'v4',

@@ -3,8 +3,8 @@ import type {
   TranscribedWord,
   Transcription,
   TranscriptionCall,
-  TranscriptionModel,
-} from '../transcription.types.js';
+  SttModel,
+} from '../stt.types.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
 import { keyWithout } from './optional-fields.js';
@@ -35,7 +35,7 @@ export function createOpenAiCompatibleTranscription({
   transport: Transport;
   modelId: string;
   refused: RefusedFields;
-}): TranscriptionModel {
+}): SttModel {
   const diarizing = DIARIZING.test(modelId);
   const timed = !TEXT_ONLY.test(modelId) && !refused.isOmitted(modelId, 'response_format');
   return {

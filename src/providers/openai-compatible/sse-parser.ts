@@ -5,6 +5,12 @@ import type { EventSourceParser } from 'eventsource-parser';
 /** Longest event that is taken, in characters. */
 const MAX_EVENT = 16 * 1024 * 1024;
 
+/** Whether an event says that the stream is whole: `[DONE]`. */
+export function saysEnd(data: string): boolean {
+  // Nearly all are JSON.
+  return data.charCodeAt(0) !== 123 && data.length < 50 && data.trim().toUpperCase() === '[DONE]';
+}
+
 /** Reads Server-Sent Events out of bytes, wherever the network cut them. Comments, ids and unknown fields are passed over. */
 export class SseParser {
   private readonly decoder = new StringDecoder('utf8');

@@ -23,7 +23,7 @@ export interface ProviderMediaOptions {
 }
 
 /** What a provider makes that no package of its speaks: videos, music, edits. */
-export type ProviderMedia = Pick<Provider, 'video' | 'music' | 'edit'>;
+export type ProviderMedia = Pick<Provider, 'video' | 'music' | 'image_edit'>;
 
 /** A model of which nothing is known takes words alone. */
 const WORDS_ALONE: ModelFields = { inputs: { prompt: 'prompt' } };
@@ -71,7 +71,7 @@ export function createProviderMedia(options: ProviderMediaOptions): ProviderMedi
         const made = createPredictionMusic(modelOf(modelId));
         return { ...made, generate: (call) => outbound.during(() => made.generate(call)) };
       },
-      edit: (modelId) => {
+      image_edit: (modelId) => {
         const editor = createPredictionEditor(modelOf(modelId));
         return { ...editor, edit: (call) => outbound.during(() => editor.edit(call)) };
       },

@@ -1,0 +1,42 @@
+import type { ErrorResponse } from '@anthropic-ai/sdk/resources/shared';
+import type { ApiError, ErrorCode } from '../../../src/contract/errors.js';
+import type { JsonSchema } from '../../shared/route.types.js';
+
+type ErrorType = ErrorResponse['error']['type'] | 'request_too_large';
+
+/** Beyond 11.3: what is not listed is the caller's mistake. */
+const TYPES: Partial<Record<ErrorCode, ErrorType>> = {
+  unauthorized: 'authentication_error',
+  quota_exceeded: 'billing_error',
+  forbidden: 'permission_error',
+  plan_required: 'permission_error',
+  model_tier_not_allowed: 'permission_error',
+  not_found: 'not_found_error',
+  payload_too_large: 'request_too_large',
+  rate_limited: 'rate_limit_error',
+  server_error: 'api_error',
+  unavailable: 'overloaded_error',
+};
+
+/** The body of every refusal, and of the event `error` of a stream that fails. */
+export function errorResponse({ message, code }: ApiError, requestId: string) {
+  const type: ErrorType = TYPES[code] ?? 'invalid_request_error';
+  return { type: 'error', error: { type, message }, request_id: requestId } as const;
+}
+
+export const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    type: { type: 'string', const: 'error' },
+    error: {
+      type: 'object',
+      properties: {
+        type: { type: 'string', enum: [...new Set(['invalid_request_error', ...Object.values(TYPES)])] },
+        message: { type: 'string', description: 'What is wrong, for people.' },
+      },
+      required: ['type', 'message'],
+    },
+    request_id: { type: ['string', 'null'] },
+  },
+  required: ['type', 'error'],
+};

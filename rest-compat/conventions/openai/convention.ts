@@ -1,0 +1,16 @@
+import type { Convention } from '../../shared/convention.types.js';
+import { FORGIVING } from '../body-rules.js';
+import { readKey } from '../credentials.js';
+import { ERROR_SCHEMA, errorObject } from './errors.js';
+
+/** What clients of OpenAI's convention expect of every endpoint. */
+export const OPENAI: Convention = {
+  name: 'openai',
+  readKey,
+  bodies: FORGIVING,
+  errorBody: (error) => ({ error: errorObject(error) }),
+  errorName: 'Error',
+  errorSchema: ERROR_SCHEMA,
+  errorEvent: (error) => `data: ${JSON.stringify({ error: errorObject(error) })}\n\n`,
+  headers: (requestId) => ({ 'request-id': requestId }),
+};

@@ -1,0 +1,13 @@
+import type { Route } from '../../shared/route.types.js';
+import { chatRoutes } from './chat.js';
+import { completionRoutes } from './completions.js';
+import { embeddingRoutes } from './embeddings.js';
+import { modelRoutes } from './models.js';
+
+/** The rows of OpenAI's convention. */
+export const openaiRoutes: readonly Route[] = [
+  ...chatRoutes,
+  ...completionRoutes,
+  ...embeddingRoutes,
+  ...modelRoutes,
+];

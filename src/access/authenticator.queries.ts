@@ -1,0 +1,32 @@
+/** Keys and sessions as calls bring them: each a statement of one round trip, for it is in the way of every call. */
+
+const SELECT = `
+SELECT k.id AS key_id, k.name AS key_name, k.org_id, k.user_id, k.scopes, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
+  COALESCE(k.expires_at <= now(), false) AS expired, o.plan_code, o.subscription_ends_at, o.version,
+  clock_timestamp() AS read_at, k.session_id, m.role
+FROM api_keys k JOIN organizations o ON o.id = k.org_id
+LEFT JOIN members m ON k.session_id IS NOT NULL AND m.org_id = k.org_id AND m.user_id = k.user_id`;
+
+export const BY_HASH = { name: 'penstock_key_by_hash', text: `${SELECT} WHERE k.hash = $1` };
+
+export const BY_SESSION = {
+  name: 'penstock_key_by_session',
+  text: `${SELECT} WHERE k.session_id = $1 AND k.org_id = $2 AND k.revoked_at IS NULL`,
+};
+
+export const BY_ID = { name: 'penstock_key_by_id', text: `${SELECT} WHERE k.id = $1` };
+
+/** Those of some keys that are revoked or have expired. */
+export const DEAD_KEYS = {
+  name: 'penstock_dead_keys',
+  text: `SELECT w.id FROM unnest($1::text[]) AS w (id) LEFT JOIN api_keys k ON k.id = w.id
+         WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= now()`,
+};
+
+/** When keys were last used, gathered. Locked in the order of their ids, as by whoever ends several. */
+export const MARK_USED = {
+  name: 'penstock_mark_keys_used',
+  text: `
+WITH used AS MATERIALIZED (SELECT id FROM api_keys WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE)
+UPDATE api_keys k SET last_used_at = now() FROM used u WHERE k.id = u.id`,
+};

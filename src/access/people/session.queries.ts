@@ -1,0 +1,24 @@
+/** Ends of sessions and of the keys that they have in organisations (ADR 10). */
+
+/** In the order of their ids, as everybody locks several keys: else a sign-out, a removal and a usage mark could wait for each other. */
+const endKeysWhere = (condition: string): string => `
+WITH closing AS MATERIALIZED (
+  SELECT id FROM api_keys WHERE ${condition} AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE),
+closed AS (
+  UPDATE api_keys k SET revoked_at = clock_timestamp() FROM closing c WHERE k.id = c.id RETURNING k.id)
+SELECT pg_notify('penstock_key_invalid', id)::text FROM closed`;
+
+export const END_KEYS_OF = endKeysWhere('session_id = ANY($1)');
+
+/** Of a person, in one organisation. */
+export const END_KEYS_IN = endKeysWhere('org_id = $1 AND user_id = $2 AND session_id IS NOT NULL');
+
+const endWhere = (condition: string): string => `
+UPDATE sessions s SET revoked_at = clock_timestamp() WHERE ${condition} AND s.revoked_at IS NULL RETURNING s.id`;
+
+export const END_BY_HASH = endWhere('s.hash = $1');
+
+/** Of a person: all, or those that reach into one of some organisations (`$2`); but one (`$3`) may go on. */
+export const END_OF_PERSON = endWhere(
+  's.user_id = $1 AND ($2::text[] IS NULL OR s.vouched_by IS NULL OR s.vouched_by && $2) AND s.id IS DISTINCT FROM $3',
+);

@@ -1,0 +1,135 @@
+import type { Sql } from '../../database/database.types.js';
+import { createBatcher, wasRolledBack } from '../../jobs/index.js';
+import type { RunRow } from './run.row.js';
+import type { NewStep, RunState } from './run.types.js';
+import { storedJson } from '../../text/stored-json.js';
+
+const named = (name: string, text: string) => ({ name: `agent_runs_${name}`, text });
+const CLAIM = named('claim_fairly', 'SELECT * FROM penstock_runs_claim($1, $2, $3, $4, $5::bigint, $6)');
+const RENEW = named('renew', 'SELECT penstock_runs_renew($1, $2, $3, $4) AS id');
+const GIVE_BACK = named('give_back', 'SELECT penstock_runs_give_back($1, $2, $3) AS id');
+const ADVANCE = named('advance', 'SELECT * FROM penstock_runs_advance($1, $2::jsonb) AS moved');
+const END = named('end', 'SELECT * FROM penstock_runs_end($1, $2::jsonb) AS moved');
+const SWEEP_TEXT = `SELECT penstock_runs_sweep() AS moved,
+  EXISTS (SELECT 1 FROM agent_runs WHERE status = 'running' AND worker_id IS NULL) AS waiting`;
+const SWEEP = { ...named('sweep', SWEEP_TEXT), repeatable: true } as const;
+
+/** The right to write: it holds while the row's worker and fence are these. */
+export interface Hold {
+  workerId: string;
+  orgId: string;
+  id: string;
+  fence: number;
+}
+
+/** A finished operation: its real amounts (hundredths in the order of BUCKETS), or null to give the reservation back. */
+export interface EndedOperation {
+  id: string;
+  amounts: number[] | null;
+  /** Stands for a reservation that was lost with the database. */
+  fallback?: object;
+}
+
+/** What a boundary of a step writes in one transaction. */
+export interface Work {
+  operations: EndedOperation[];
+  steps: NewStep[];
+  /** Tokens of the model calls among the operations. */
+  tokens: number;
+}
+
+export interface RunClaim {
+  workerId: string;
+  /** Places for everybody, and beyond them for organisations of whose runs none is being worked on. */
+  room: { free: number; reserve: number };
+  /** Runs in the worker's hands that hold no place: they do not count as being worked on. */
+  resting: string[];
+  leaseMs: number;
+  limitMs: number;
+}
+
+export async function claimRuns(
+  sql: Sql,
+  { workerId, room: { free, reserve }, resting, leaseMs, limitMs }: RunClaim,
+): Promise<RunRow[]> {
+  return await sql.query<RunRow>(CLAIM, [workerId, free, reserve, leaseMs, limitMs, resting]);
+}
+
+/** Prolongs leases. Answers the ids that are still the worker's. */
+export async function renewRuns(
+  sql: Sql,
+  workerId: string,
+  options: { holds: Hold[]; leaseMs: number },
+): Promise<Set<string>> {
+  const { holds, leaseMs } = options;
+  const values = [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence), leaseMs];
+  return new Set((await sql.query<{ id: string }>(RENEW, values)).map(({ id }) => id));
+}
+
+/** Another worker goes on from the stored state. */
+export async function requeueRuns(sql: Sql, workerId: string, holds: Hold[]): Promise<void> {
+  if (holds.length === 0) return;
+  await sql.query(GIVE_BACK, [workerId, holds.map(({ id }) => id), holds.map(({ fence }) => fence)]);
+}
+
+/** A boundary of a step, with what another worker would go on from. */
+export type Advance = Work & { state: RunState };
+/** The last write of a run by its worker. */
+export type End = Work & { status: 'completed' | 'failed'; text: string };
+
+/** Writes of the runs in a worker's hands. Those of many runs that come together share a transaction. */
+export interface RunWriter {
+  /** @returns false where the run is not the worker's any more: nothing was changed */
+  advance(hold: Hold, work: Advance): Promise<boolean>;
+  /** Resolves once it is on the disk. @returns false where the run is not the worker's any more */
+  end(hold: Hold, end: End): Promise<boolean>;
+}
+
+const MAX_BATCH = 16;
+
+interface Write {
+  hold: Hold;
+  json: string;
+}
+
+export function createRunWriter(sql: Sql): RunWriter {
+  const advances = createWrites(sql, ADVANCE);
+  const ends = createWrites(sql, END);
+  return {
+    advance: (hold, work) => advances.add({ hold, json: storedJson(work) }),
+    end: (hold, end) => ends.add({ hold, json: storedJson(end) }),
+  };
+}
+
+function createWrites(sql: Sql, statement: { name: string; text: string }) {
+  return createBatcher<Write, boolean>({
+    maxBatch: MAX_BATCH,
+    retryable: wasRolledBack,
+    async run(writes) {
+      // By organisation, in every process alike, so that no two batches lock balances crosswise.
+      const order = writes.map((_, index) => index).sort((a, b) => compare(writes[a], writes[b]));
+      const items = order.map((index) => itemOf(writes[index] as Write));
+      const rows = await sql.query<{ moved: boolean }>(statement, [
+        writes[0]?.hold.workerId ?? '',
+        `[${items.join(',')}]`,
+      ]);
+      const moved: boolean[] = [];
+      order.forEach((index, at) => (moved[index] = rows[at]?.moved === true));
+      return moved;
+    },
+  });
+}
+
+function compare(a: Write | undefined, b: Write | undefined): number {
+  return `${a?.hold.orgId}${a?.hold.id}` < `${b?.hold.orgId}${b?.hold.id}` ? -1 : 1;
+}
+
+function itemOf({ hold, json }: Write): string {
+  return `{"id":${JSON.stringify(hold.id)},"fence":${hold.fence},"work":${json}}`;
+}
+
+/** Fails runs whose worker was killed, and those whose time is over. Answers whether runs wait for a worker. */
+export async function sweepRuns(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{ waiting: boolean }>(SWEEP);
+  return row?.waiting ?? true;
+}

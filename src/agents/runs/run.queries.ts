@@ -1,0 +1,45 @@
+/** Reads of runs and the statement that makes one; a run's moves stand in run.moves.queries.ts. */
+import { RUN_COLUMNS } from './run.row.js';
+
+export const CREATE = { name: 'agent_runs_create', text: 'SELECT * FROM penstock_run_create($1::jsonb)' };
+
+export const CANCEL = {
+  name: 'agent_runs_cancel',
+  text: 'SELECT moved, (run).* FROM penstock_run_cancel($1, $2)',
+};
+
+export const GET = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = $1 AND ($2::text IS NULL OR agent_id = $2)`;
+
+export const GET_MANY = `SELECT ${RUN_COLUMNS} FROM agent_runs WHERE id = ANY ($1)`;
+
+export const LIST = `SELECT ${RUN_COLUMNS} FROM agent_runs
+  WHERE org_id = $1 AND agent_id = $2 AND ($3::text IS NULL OR status = $3) AND ($4::text IS NULL OR id < $4)
+  ORDER BY id DESC LIMIT $5`;
+
+export const STEPS = `SELECT run_id, step_number, step_type, content, tool_name, tool_input, tool_output FROM agent_run_steps
+  WHERE run_id = ANY ($1) ORDER BY run_id, step_number`;
+
+export const KNOWN = `SELECT 1 FROM agents WHERE id = $1 AND deleted_at IS NULL
+  UNION ALL SELECT 1 FROM agent_runs WHERE org_id = $2 AND agent_id = $1 LIMIT 1`;
+
+export const POSITIONS = {
+  name: 'agent_runs_positions',
+  text: 'SELECT id, sequence FROM agent_runs WHERE id = ANY ($1)',
+};
+
+export const EVENTS = {
+  name: 'agent_runs_events',
+  text: `SELECT ${RUN_COLUMNS.replace(/\w+/g, 'r.$&')}, e.sequence AS e_sequence, e.type AS e_type, e.data AS e_data,
+    (q.nth - 1)::int AS nth, e.status AS e_status, e.total_steps AS e_total_steps, e.tokens_used AS e_tokens_used, e.credits_used AS e_credits_used
+  FROM unnest($1::text[], $2::text[], $3::int[], $4::int[]) WITH ORDINALITY q (org_id, run_id, after, max, nth)
+  JOIN agent_runs r ON r.id = q.run_id AND r.org_id = q.org_id
+  CROSS JOIN LATERAL (
+    SELECT * FROM agent_run_events v WHERE v.run_id = r.id AND v.sequence > q.after ORDER BY v.sequence LIMIT q.max
+  ) e
+  ORDER BY q.nth, e.sequence`,
+};
+
+export const EARLIER = `SELECT input, output, created_at FROM agent_runs
+  WHERE org_id = $1 AND agent_id = $2 AND session_id = $3 AND id < $4 AND status = 'completed' ORDER BY id DESC LIMIT $5`;
+
+export const IS_STORED = 'SELECT id FROM agent_runs WHERE id = $1';

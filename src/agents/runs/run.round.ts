@@ -1,0 +1,149 @@
+import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import { parseShallow, storedJson } from '../../text/stored-json.js';
+import type { Model } from '../../models/models.types.js';
+import type { ModelCaller, ModelCallResult } from '../model/model-caller.js';
+import type { AskedCall } from '../model/model-stream.js';
+import { conventionPrompt } from '../model/prompt-messages.js';
+import type { AgentTool } from '../tools/tool.types.js';
+import { RunFault } from './run.fault.js';
+import type { RunMeter } from './run.meter.js';
+import type { RunSession } from './run.session.js';
+import type { NewStep, PendingCall, UsedAgent } from './run.types.js';
+
+/** Calls of one round; what a model asks for beyond them is dropped (decisions 6 "Agents"). */
+const MAX_CALLS = 8;
+const NO_OBJECT = 'Invalid input: the arguments are no JSON object';
+const CUT = 'Invalid input: the answer was cut off before the arguments';
+
+export interface RoundOptions {
+  model: Model;
+  caller: ModelCaller;
+  meter: RunMeter;
+  session: RunSession;
+  /** The session's earlier runs and the user's message. */
+  opening: LanguageModelV4Prompt;
+  signal: AbortSignal;
+}
+
+/** What the model said in a round. */
+export interface Said extends ModelCallResult {
+  /** Calls of tools that it was offered; none: this is the run's last answer. */
+  calls: AskedCall[];
+  /** Remarks on tools that it asked for though none were on offer. */
+  notes: string[];
+}
+
+/** Asks the model what to do next. The last round offers no tools, so that a run ends with an answer. */
+export async function askModel(
+  { model, caller, meter, session, opening, signal }: RoundOptions,
+  { maxIterations, temperature, maxTokens }: UsedAgent,
+): Promise<Said> {
+  const { state, tools } = session;
+  state.rounds += 1;
+  const offered = tools.size > 0 && state.rounds < maxIterations;
+  const result = await caller({
+    model,
+    prompt: conventionPrompt([{ role: 'system', content: state.system }, ...opening, ...state.messages]),
+    body: { temperature, ...(offered ? { tools: [...tools.values()].map(functionOf) } : {}) },
+    maxTokens,
+    meter,
+    signal,
+    metered: true,
+  });
+  const asked = result.answer.calls.slice(0, MAX_CALLS);
+  // Without tools on offer there are none to call, whatever the model says.
+  return offered
+    ? { ...result, calls: asked, notes: [] }
+    : { ...result, calls: [], notes: asked.map(({ name }) => noteOf(session, name)) };
+}
+
+/** A tool in the convention's form. Its input is checked by the tool itself, so that a fault is a step like any other. */
+function functionOf({ name, description, inputSchema }: AgentTool): object {
+  return { type: 'function', function: { name, description, parameters: inputSchema } };
+}
+
+/**
+ * Writes the round's charge, its thinking and its calls before any of them is made, so that a tool runs only when another worker would know
+ * of it.
+ * @throws RunFault where credits cut the answer: the call that was cut can be anything, and is not made
+ */
+export async function openRound({ session, meter }: RoundOptions, said: Said): Promise<void> {
+  const { answer, operation, tokens } = said;
+  const operations = operation === null ? [] : [operation];
+  const thought = [answer.reasoning, answer.text].filter((text) => text.trim() !== '').join('\n\n');
+  if (said.cutByCredits) {
+    await session.advance({ operations, tokens, steps: thinkingStep(thought) });
+    throw new RunFault('Quota exceeded for credits');
+  }
+  const cut = answer.finish === 'length' || answer.finish === 'content_filter';
+  const calls = said.calls.map((call, index) => pendingCall(session, call, { index, cut }));
+  const unknown = calls.filter((call) => call.result !== undefined && !session.tools.has(call.tool));
+  const notes = unknown.map(({ tool }) => noteOf(session, tool));
+  const carried = {
+    model: said.model,
+    ...(answer.carried === undefined ? {} : { message: answer.carried }),
+  };
+  session.state.open = { text: answer.text, calls, carried };
+  const thinking = [thought, ...notes].filter((text) => text !== '').join('\n');
+  try {
+    await session.advance({ operations, tokens, steps: thinkingStep(thinking) });
+  } catch (error) {
+    if (operation !== null) await meter.release(operation.id);
+    throw error;
+  }
+}
+
+const thinkingStep = (content: string): NewStep[] => (content === '' ? [] : [{ type: 'thinking', content }]);
+
+/** What is said of a tool that the model asks for and does not get. */
+function noteOf({ tools }: RunSession, tool: string): string {
+  const why = tools.has(tool) ? 'the last round does not offer' : 'this agent does not have';
+  return `The model asked for "${tool.slice(0, 100)}", which ${why}.`;
+}
+
+function pendingCall(
+  { state, tools }: RunSession,
+  asked: AskedCall,
+  { index, cut }: { index: number; cut: boolean },
+): PendingCall {
+  // Upstreams repeat ids; a run needs its own.
+  const call = {
+    id: `call_${state.rounds}_${index}`,
+    tool: asked.name,
+    announced: false,
+    carried: { id: asked.id, ...(asked.carried === undefined ? {} : { call: asked.carried }) },
+  };
+  if (!tools.has(asked.name))
+    return { ...call, input: {}, announced: true, result: { text: 'There is no such tool', isError: true } };
+  const input = inputOf(asked.arguments);
+  if (input === null)
+    return { ...call, input: { arguments: asked.arguments.slice(0, 2000) }, fault: NO_OBJECT };
+  // Without its arguments it could do far more than it was to do: delete all, where one was meant.
+  if (cut && Object.keys(input).length === 0) return { ...call, input, fault: CUT };
+  // Blank text is no JSON, and what cannot be stored is not sent either.
+  const isWritten = asked.arguments.trim() !== '' && storedJson(input) === JSON.stringify(input);
+  return isWritten
+    ? { ...call, input, carried: { ...call.carried, arguments: asked.arguments } }
+    : { ...call, input };
+}
+
+/** A call's arguments, for which many upstreams send nothing where a tool takes none; null: they are no object that can be passed on. */
+function inputOf(text: string): Record<string, unknown> | null {
+  if (text.trim() === '') return {};
+  try {
+    const input = parseShallow(text);
+    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+    return isObject && !holdsPrototype(input) ? (input as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Names that can change what objects are: a tool never gets them. */
+function holdsPrototype(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.hasOwn(value, '__proto__')) return true;
+  const maker: unknown = Object.hasOwn(value, 'constructor') ? value.constructor : null;
+  if (typeof maker === 'object' && maker !== null && Object.hasOwn(maker, 'prototype')) return true;
+  return Object.values(value).some(holdsPrototype);
+}

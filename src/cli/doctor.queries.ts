@@ -1,0 +1,2 @@
+/** Asks PostgreSQL about itself. */
+export const LOOK = `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM organizations) AS organizations`;

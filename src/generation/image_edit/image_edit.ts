@@ -1,0 +1,235 @@
+import { ApiError, invalid } from '../../contract/errors.js';
+import { storageLimitOf } from '../../access/index.js';
+import { fileReference, inputDeadline } from '../../files/index.js';
+import type { FileService, StoredFile } from '../../files/files.types.js';
+import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../../imaging/index.js';
+import type { EditedImage } from '../../imaging/index.js';
+import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { CallContext } from '../../metering/call-context.js';
+import type { Model } from '../../models/models.types.js';
+import type { ImageEditCapabilities, PixelEditor, ProviderRegistry } from '../../providers/index.js';
+import { assertSuited, engineAt, engineOf } from '../pipeline/engine.js';
+import type { GenerationKind, JobKindOptions } from '../generation.types.js';
+import { checkImageEditInput, parseImageEditInput } from './input.js';
+import type { ImageEditInput } from './input.js';
+import { IMAGE_EDIT } from './kind.js';
+import { editUpstream } from './upstream.js';
+import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
+import type { Answered } from '../pipeline/upstreams.js';
+import { callUpstream } from '../pipeline/upstreams.js';
+
+export type ImageEditKindOptions = Pick<
+  JobKindOptions,
+  'providers' | 'files' | 'inputs' | 'imaging' | 'logger' | 'upstreams'
+>;
+
+/** Images and masks that callers give (decisions 6, "Generations"). */
+const MAX_IMAGE_MB = 20;
+/** Each side of a result, and all of it. */
+const MAX_RESULT_PIXELS = 67_200_000;
+/** Of results in that format: all but those with transparency. */
+const MAX_JPEG_SIDE = 65_535;
+/** What makes a result larger than its image. */
+const ENLARGERS: Partial<Record<string, string>> = { outpainting: 'expand_pixels', superResolution: 'scale' };
+const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
+
+/** POST /images/edits (contract 4.3). */
+export function createImageEditKind(options: ImageEditKindOptions): GenerationKind<ImageEditInput> {
+  return {
+    ...IMAGE_EDIT,
+    parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(options.providers, model)),
+    prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
+    price: (_, model) => priceOfUnits(1, model),
+    inputParams: (input, model) => ({ model: model.id, ...input }),
+    run: async (context, params, model) =>
+      await run(options, context, { input: params as unknown as ImageEditInput, model }),
+    withdraw: createWithdrawal(options.providers, 'image_edit'),
+    usage: (charged, remaining, job) => ({
+      edits_used: (charged.image_edits ?? 0) / 100,
+      quota_multiplier: job.multiplier / 100,
+      edits_remaining: remaining('image_edits'),
+      ...NO_TOKENS,
+    }),
+  };
+}
+
+/** A provider that edits nothing; it is told so when it is asked. */
+const NOTHING: ImageEditCapabilities = { operations: null, strength: false, modelInputs: [], mask: 'hole' };
+
+function capabilitiesOf(providers: ProviderRegistry, model: Model): ImageEditCapabilities {
+  return engineOf(providers, 'image_edit', model)?.capabilities ?? NOTHING;
+}
+
+interface Given {
+  bytes: Buffer;
+  contentType: string;
+  width: number;
+  height: number;
+}
+
+/** Fetches an image and looks at its header; nothing is decoded yet. @throws ApiError invalid_request */
+async function fetchImage(
+  { inputs, imaging }: ImageEditKindOptions,
+  call: CallContext,
+  { value, field, deadline }: { value: string; field: string; deadline: number },
+): Promise<Given> {
+  const { orgId } = call.principal;
+  const { bytes, contentType } = await inputs.fetch({
+    orgId,
+    value,
+    field,
+    maxMb: MAX_IMAGE_MB,
+    signal: call.signal,
+    deadline,
+  });
+  if (contentType === null || !FORMATS.includes(contentType))
+    throw invalid(`${field} must be a JPEG, PNG or WebP image`, field);
+  let size: { width: number; height: number };
+  try {
+    size = await imaging.inspect(bytes, { maxPixels: MAX_PICTURE_PIXELS, signal: call.signal });
+  } catch (error) {
+    if (error instanceof UnreadableImageError) throw invalid(`${field} cannot be read`, field);
+    throw error;
+  }
+  if (size.width * size.height > MAX_PICTURE_PIXELS)
+    throw invalid(`${field} must have at most ${MAX_PICTURE_PIXELS} pixels`, field);
+  return { bytes, contentType, ...size };
+}
+
+/** How large the result will be. @throws ApiError where that is more than can be made */
+function checkResult(
+  { operation, direction, expand_pixels: expand = 0, scale = 1 }: ImageEditInput,
+  image: Given,
+): void {
+  const both = direction === 'all' ? 2 : 1;
+  const across = direction === 'left' || direction === 'right' || direction === 'all' ? expand * both : 0;
+  const down = direction === 'top' || direction === 'bottom' || direction === 'all' ? expand * both : 0;
+  const [width, height] = [image.width * scale + across, image.height * scale + down];
+  const tooLong = operation !== 'backgroundRemoval' && Math.max(width, height) > MAX_JPEG_SIDE;
+  if (tooLong || width * height > MAX_RESULT_PIXELS)
+    throw invalid(`The result would be too large`, ENLARGERS[operation] ?? 'image');
+}
+
+async function prepare(
+  options: ImageEditKindOptions,
+  call: CallContext,
+  { input, jobId }: { input: ImageEditInput; jobId: string },
+): Promise<{ input: ImageEditInput; fileIds: string[] }> {
+  if (typeof input.image !== 'string') return { input, fileIds: [] };
+  const deadline = inputDeadline();
+  const image = await fetchImage(options, call, { value: input.image, field: 'image', deadline });
+  checkResult(input, image);
+  const mask =
+    typeof input.mask === 'string'
+      ? await fetchImage(options, call, { value: input.mask, field: 'mask', deadline })
+      : null;
+  if (mask !== null && (mask.width !== image.width || mask.height !== image.height))
+    throw invalid('mask must have the same dimensions as the image', 'mask');
+  const { orgId, plan } = call.principal;
+  const limitBytes = storageLimitOf(plan);
+  const store = async ({ bytes, contentType, width, height }: Given): Promise<StoredFile> =>
+    await options.files.save({ orgId, bytes, contentType, width, height, jobId, limitBytes });
+  const storedImage = await store(image);
+  const storedMask = mask === null ? null : await store(mask);
+  return {
+    input: {
+      ...input,
+      image: fileReference(storedImage),
+      ...(storedMask === null ? {} : { mask: fileReference(storedMask) }),
+    },
+    fileIds: [storedImage.id, ...(storedMask === null ? [] : [storedMask.id])],
+  };
+}
+
+interface Work {
+  input: ImageEditInput;
+  model: Model;
+}
+
+async function run(options: ImageEditKindOptions, context: JobContext, work: Work): Promise<JobOutcome> {
+  const { job, signal, progress } = context;
+  const { value: made, model } = await editImage(options, context, work);
+  progress(90);
+  signal.throwIfAborted();
+  const { bytes, width, height } = made;
+  const contentType = work.input.operation === 'backgroundRemoval' ? 'image/png' : 'image/jpeg';
+  const file = await options.files.save({
+    orgId: job.orgId,
+    bytes,
+    contentType,
+    width,
+    height,
+    jobId: job.id,
+  });
+  const data = [{ url: fileReference(file), width, height }];
+  return {
+    outputData: { images: data },
+    result: { data, model: model.id },
+    amounts: priceOfUnits(1, work.model),
+    outputFileId: file.id,
+    fileIds: [file.id],
+  };
+}
+
+async function readReference(files: FileService, orgId: string, reference: unknown): Promise<Buffer> {
+  const [id = ''] = (reference as { $file: string }).$file.split('.');
+  return await files.read(orgId, id);
+}
+
+async function editImage(
+  options: ImageEditKindOptions,
+  { job, signal, progress, orders }: JobContext,
+  { input, model }: Work,
+): Promise<Answered<EditedImage>> {
+  const { files, imaging, upstreams } = options;
+  const image = await readReference(files, job.orgId, input.image);
+  const mask = input.mask === undefined ? undefined : await readReference(files, job.orgId, input.mask);
+  try {
+    return await callUpstream(upstreams, model, {
+      signal,
+      attempt: async (provider, target) => {
+        const can = capabilitiesOf(options.providers, target);
+        if (target.id !== model.id)
+          assertSuited(target, () => checkImageEditInput(input, { model: target, can }));
+        const editor = engineAt(provider, 'image_edit', target);
+        if (editor?.wholeOperation)
+          return await editor.edit(pixelEditOf(input, { image, mask, signal, progress }));
+        progress(10);
+        const log = orderLogOf(orders, engineName(provider, target));
+        return await editUpstream({ imaging, editor, image, mask, signal, orders: log }, input);
+      },
+    });
+  } catch (error) {
+    if (error instanceof UnreadableImageError)
+      throw new ApiError('invalid_request', 'image cannot be read', { param: 'image', cause: error });
+    throw error;
+  }
+}
+
+interface PixelEdit {
+  image: Buffer;
+  mask: Buffer | undefined;
+  signal: AbortSignal;
+  progress(percent: number): void;
+}
+
+function pixelEditOf(
+  input: ImageEditInput,
+  { image, mask, signal, progress }: PixelEdit,
+): Parameters<PixelEditor['edit']>[0] {
+  return {
+    operation: input.operation,
+    image,
+    ...(mask === undefined ? {} : { mask }),
+    ...(input.prompt === undefined ? {} : { prompt: input.prompt }),
+    ...(input.new_background === undefined ? {} : { newBackground: input.new_background }),
+    direction: input.direction ?? 'all',
+    expandPixels: input.expand_pixels ?? 0,
+    scale: input.scale ?? 1,
+    strength: input.strength,
+    modelInputs: input.model_inputs ?? {},
+    signal,
+    onProgress: (percent) => progress(percent * 0.9),
+  };
+}

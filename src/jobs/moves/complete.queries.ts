@@ -1,0 +1,73 @@
+import type { Database } from '../../database/database.types.js';
+import { storedJson } from '../../text/stored-json.js';
+import { BUCKETS, KIND } from '../../contract/words.js';
+import type { Amounts } from '../../contract/words.js';
+import { createBatcher, wasRolledBack } from '../batcher.js';
+import type { Job, JobOutcome } from '../jobs.types.js';
+
+const COMPLETE = { name: 'jobs_complete', text: 'SELECT penstock_jobs_complete($1, $2) AS id' };
+
+function toVector(amounts: Amounts): number[] {
+  return BUCKETS.map((bucket) => amounts[bucket] ?? 0);
+}
+
+/** The first `{"$file"}` of an output that names the id: with its extension, so that it can be signed without a query. */
+function findFile(value: unknown, fileId: string): { $file: string } | null {
+  if (typeof value !== 'object' || value === null) return null;
+  if ('$file' in value && typeof value.$file === 'string') {
+    return value.$file.split('.')[0] === fileId ? { $file: value.$file } : null;
+  }
+  for (const inner of Object.values(value)) {
+    const found = findFile(inner, fileId);
+    if (found) return found;
+  }
+  return null;
+}
+
+interface Completion {
+  job: Job;
+  outcome: JobOutcome;
+}
+
+function toItem({ job, outcome }: Completion): Record<string, unknown> {
+  const { outputFileId } = outcome;
+  return {
+    id: job.id,
+    fence: job.fence,
+    outputData: outcome.outputData,
+    result: outcome.result,
+    amounts: toVector(outcome.amounts),
+    fileIds: outcome.fileIds,
+    // The bucket whose units `generation.completed` tells (contract 6.1).
+    unitType: KIND[job.tool].pricing.bucket,
+    outputUrl: outputFileId === null ? null : findFile([outcome.outputData, outcome.result], outputFileId),
+  };
+}
+
+/** Completions of different lanes wait for neither each other's balances nor each other's disk. */
+const LANES = 2;
+
+/** The same for every job of an organisation: two batches never want one balance. */
+function laneOf(orgId: string): number {
+  return orgId.charCodeAt(orgId.length - 1) % LANES;
+}
+
+/**
+ * processing → completed with its settlement, in one transaction that the completions of the moment share. Answers false where the
+ * attempt was not the worker's any more: then nothing was written and nothing charged.
+ */
+export function createCompletion(
+  database: Pick<Database, 'system'>,
+  workerId: string,
+): (job: Job, outcome: JobOutcome) => Promise<boolean> {
+  const run = async (completions: Completion[]): Promise<boolean[]> => {
+    const items = storedJson(completions.map(toItem));
+    const rows = await database.system.query<{ id: string }>(COMPLETE, [workerId, items]);
+    const moved = new Set(rows.map(({ id }) => id));
+    return completions.map(({ job }) => moved.has(job.id));
+  };
+  const lanes = Array.from({ length: LANES }, () =>
+    createBatcher<Completion, boolean>({ maxBatch: 128, retryable: wasRolledBack, run }),
+  );
+  return (job, outcome) => lanes[laneOf(job.orgId)]!.add({ job, outcome });
+}

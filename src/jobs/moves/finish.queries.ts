@@ -1,0 +1,38 @@
+import type { Sql } from '../../database/database.types.js';
+import type { ErrorCode } from '../../contract/errors.js';
+import { JOB_COLUMNS, toJob } from '../job.row.js';
+import type { JobRow } from '../job.row.js';
+import type { Job } from '../jobs.types.js';
+import type { Attempt } from './running.queries.js';
+
+const FAIL = { name: 'jobs_fail', text: 'SELECT penstock_job_fail($1, $2, $3, $4, $5) AS moved' };
+const CANCEL = {
+  name: 'jobs_cancel',
+  text: `SELECT c.moved, ${JOB_COLUMNS.replace(/\w+/g, '(c.job).$&')} FROM penstock_job_cancel($1, $2) c`,
+};
+
+/** processing → failed; the reservation is given back. Answers false where the attempt was not the worker's any more. */
+export async function failJob(
+  sql: Sql,
+  failure: { workerId: string; attempt: Attempt; message: string; code: ErrorCode },
+): Promise<boolean> {
+  const { workerId, attempt, message, code } = failure;
+  const [row] = await sql.query<{ moved: boolean }>(FAIL, [
+    workerId,
+    attempt.id,
+    attempt.fence,
+    message,
+    code,
+  ]);
+  return row?.moved === true;
+}
+
+/** pending or processing → cancelled; the reservation is given back. `moved` is false for a finished job, null is an unknown one. */
+export async function cancelJob(
+  sql: Sql,
+  orgId: string,
+  id: string,
+): Promise<{ moved: boolean; job: Job } | null> {
+  const [row] = await sql.query<JobRow & { moved: boolean }>(CANCEL, [orgId, id]);
+  return row ? { moved: row.moved, job: toJob(row) } : null;
+}

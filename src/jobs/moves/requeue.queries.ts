@@ -1,0 +1,45 @@
+import type { Sql } from '../../database/database.types.js';
+import type { Attempt } from './running.queries.js';
+
+const GIVE_BACK = { name: 'jobs_give_back', text: 'SELECT penstock_jobs_give_back($1, $2, $3) AS id' };
+const SWEEP = {
+  name: 'jobs_sweep',
+  text: `SELECT penstock_jobs_sweep($1) AS moved,
+      EXISTS (SELECT 1 FROM jobs WHERE status = 'pending') AS pending,
+      EXISTS (SELECT 1 FROM jobs WHERE orders IS NOT NULL AND status IN ('cancelled', 'failed')) AS orders`,
+  repeatable: true,
+} as const;
+
+/** Attempts that a job has before it fails with `Job processing error`. */
+export const MAX_ATTEMPTS = 3;
+
+/** processing → pending without counting the attempt (a worker that stops). Answers the ids that moved. */
+export async function requeueJobs(sql: Sql, workerId: string, attempts: Attempt[]): Promise<string[]> {
+  if (attempts.length === 0) return [];
+  const ids = attempts.map(({ id }) => id);
+  const rows = await sql.query<{ id: string }>(GIVE_BACK, [
+    workerId,
+    ids,
+    attempts.map(({ fence }) => fence),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+/** What a sweep found. */
+export interface Swept {
+  moved: number;
+  /** Jobs wait to be claimed. */
+  pending: boolean;
+  /** Orders at upstreams may have to be taken back. */
+  orders: boolean;
+}
+
+/**
+ * processing → pending (lease lost), or failed (third attempt, or time over), at most 200 jobs; and a look at what there is to do, so that
+ * an idle worker asks for nothing more.
+ */
+export async function sweepJobs(sql: Sql): Promise<Swept> {
+  const [row] = await sql.query<Swept>(SWEEP, [MAX_ATTEMPTS]);
+  if (row === undefined) return { moved: 0, pending: true, orders: true };
+  return { ...row, pending: row.pending || row.moved > 0 };
+}

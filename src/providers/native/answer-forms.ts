@@ -1,0 +1,139 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isEventStream } from '../convention/assembled.js';
+import { fromItsBeginning } from '../openai-compatible/answer-beginning.js';
+import { withoutSilentEvents, withoutSilentMessages } from './silent-events.js';
+
+/** How an answer comes: in one piece, or as a stream of events. */
+export type AnswerForm = 'whole' | 'streamed';
+
+/** A request that a package sends for a chat. */
+interface Asked {
+  wanted: AnswerForm;
+  /** What came in the other form, for the package's other method to read. */
+  came: Response | null;
+}
+
+const asked = new AsyncLocalStorage<Asked>();
+
+const TYPES = {
+  whole: 'application/json',
+  streamed: 'text/event-stream',
+  frames: 'application/vnd.amazon.eventstream',
+} as const;
+type Kind = keyof typeof TYPES;
+
+/** So many characters are needed to tell an event's field. */
+const FIELD_LENGTH = 6;
+const [BRACE, BRACKET] = [0x7b, 0x5b];
+
+/** What an answer is by its first bytes: null where it is nothing that a package reads, undefined where they do not say yet. */
+function kindOf(bytes: Buffer): Kind | null | undefined {
+  // The length of the first message, which never reaches 16 MB.
+  if (bytes[0] === 0) return 'frames';
+  const said = fromItsBeginning(bytes);
+  if (said.length === 0) return undefined;
+  if (said[0] === BRACE || said[0] === BRACKET) return 'whole';
+  const text = said.toString('latin1', 0, 100);
+  if (isEventStream(text)) return 'streamed';
+  return text.length < FIELD_LENGTH ? undefined : null;
+}
+
+/** An answer with its first bytes looked at, and what they tell. */
+async function judged(answer: Response, body: ReadableStream<Uint8Array>): Promise<[Kind | null, Response]> {
+  const reader = body.getReader();
+  let head: Buffer = Buffer.alloc(0);
+  let kind = kindOf(head);
+  let ended = false;
+  while (kind === undefined && !ended) {
+    const { done, value } = await reader.read();
+    ended = done;
+    if (value !== undefined) head = Buffer.concat([head, value]);
+    kind = kindOf(head);
+  }
+  const whole = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (head.length > 0) controller.enqueue(new Uint8Array(head));
+      if (ended) controller.close();
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return [kind ?? null, withBody(answer, whole, kind ?? null)];
+}
+
+function withBody(
+  { status, statusText, headers: given }: Response,
+  body: ReadableStream<Uint8Array> | string,
+  kind: Kind | null,
+) {
+  const headers = new Headers(given);
+  if (kind !== null) headers.set('content-type', TYPES[kind]);
+  return new Response(body, { status, statusText, headers });
+}
+
+/** A list in the place of an answer: of one, as some gateways wrap each; of several, which are the events of a stream. */
+async function unlisted(answer: Response): Promise<[Kind, Response]> {
+  const text = await answer.text();
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    // The package says so.
+  }
+  if (!Array.isArray(parsed) || parsed.length === 0) return ['whole', withBody(answer, text, 'whole')];
+  const [first, ...others] = parsed.map((item: unknown) => JSON.stringify(item));
+  if (others.length === 0) return ['whole', withBody(answer, first!, 'whole')];
+  const events = [first, ...others].map((data) => `data: ${data}\n\n`).join('');
+  return ['streamed', withBody(answer, events, 'streamed')];
+}
+
+async function readable(answer: Response): Promise<[AnswerForm | null, Response]> {
+  if (answer.body === null) return [null, answer];
+  const [kind, begun] = await judged(answer, answer.body);
+  if (kind === null) return [null, begun];
+  const [form, ready] = kind === 'whole' ? await unlisted(begun) : [kind, begun];
+  if (form === 'whole') return ['whole', ready];
+  const silenceless = form === 'frames' ? withoutSilentMessages() : withoutSilentEvents();
+  return ['streamed', withBody(ready, ready.body!.pipeThrough(silenceless), form)];
+}
+
+/**
+ * The `fetch` of a package whose answers to chats are judged by what they are, whatever their headers say. One in the form that was not asked
+ * for is kept for {@link inEitherForm}.
+ */
+export function readByContent(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    const call = asked.getStore();
+    if (call === undefined) return await fetch(input, init);
+    const { came } = call;
+    if (came !== null) {
+      call.came = null;
+      return came;
+    }
+    const answer = await fetch(input, init);
+    if (!answer.ok) return answer;
+    const [form, ready] = await readable(answer);
+    if (form === null || form === call.wanted) return ready;
+    call.came = ready;
+    throw new Error('The answer came in the other form');
+  };
+}
+
+/**
+ * Asks a package for an answer in one form, and reads it as the other where it comes so: the package is then given the answer that came,
+ * and sends nothing.
+ */
+export async function inEitherForm<T>(wanted: AnswerForm, ways: Record<AnswerForm, () => Promise<T>>) {
+  const call: Asked = { wanted, came: null };
+  try {
+    return await asked.run(call, ways[wanted]);
+  } catch (error) {
+    if (call.came === null) throw error;
+    const other = wanted === 'whole' ? 'streamed' : 'whole';
+    return await asked.run({ wanted: other, came: call.came }, ways[other]);
+  }
+}

@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import type { Imaging } from '../../imaging/index.js';
+import type { ImageCallOptions, ImageModel } from '../../providers/image.types.js';
+import { abortedError } from '../../providers/index.js';
+import { followDirective } from '../directive/follow-directive.js';
+import { drawArt } from './image-art.js';
+
+const NEVER = new AbortController().signal;
+
+/** Pictures drawn here: the same prompt, style, negative prompt and seed give the same bytes. */
+export function createSandboxImage(imaging: Imaging): (modelId: string) => ImageModel {
+  return (modelId) => ({
+    specificationVersion: 'v4',
+    provider: 'sandbox',
+    modelId,
+    maxImagesPerCall: 10,
+    exactPng: true,
+    async doGenerate(options: ImageCallOptions) {
+      const signal = options.abortSignal ?? NEVER;
+      const { rest, report } = await followDirective(options.prompt ?? '', {
+        signal,
+        onProgress: options.onProgress,
+      });
+      const images = await draw({ options, prompt: rest, signal, report, imaging });
+      return {
+        images,
+        warnings: [],
+        providerMetadata: {
+          sandbox: { images: images.map(() => ({ revisedPrompt: rest || options.prompt || '' })) },
+        },
+        response: { timestamp: new Date(), modelId, headers: undefined },
+      };
+    },
+  });
+}
+
+interface Drawing {
+  options: ImageCallOptions;
+  prompt: string;
+  signal: AbortSignal;
+  /** 0 to 100. */
+  report(percent: number): void;
+  imaging: Imaging;
+}
+
+async function draw({ options, prompt, signal, report, imaging }: Drawing): Promise<Uint8Array[]> {
+  const [width = 1024, height = 1024] = (options.size ?? '1024x1024').split('x').map(Number);
+  const extras = options.providerOptions['penstock'] ?? {};
+  const seed = options.seed ?? randomInt(2 ** 31);
+  const images: Uint8Array[] = [];
+  for (let index = 0; index < options.n; index++) {
+    const svg = drawArt({
+      prompt,
+      negativePrompt: typeof extras['negative_prompt'] === 'string' ? extras['negative_prompt'] : '',
+      style: extras['style'] === 'natural' ? 'natural' : 'vivid',
+      seed,
+      index,
+      width,
+      height,
+    });
+    images.push((await render(imaging, svg, { width, height, madeFor: prompt, signal })).bytes);
+    report((100 * (index + 1)) / options.n);
+  }
+  return images;
+}
+
+async function render(
+  imaging: Imaging,
+  svg: string,
+  { signal, ...size }: { width: number; height: number; madeFor: string; signal: AbortSignal },
+) {
+  try {
+    return await imaging.render(svg, size, signal);
+  } catch (error) {
+    throw signal.aborted ? abortedError() : error;
+  }
+}

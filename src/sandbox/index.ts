@@ -1,0 +1,2 @@
+export { createSandbox } from './sandbox.js';
+export type { SandboxOptions } from './sandbox.js';

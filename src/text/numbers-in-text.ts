@@ -1,0 +1,42 @@
+export interface Point {
+  label: string;
+  value: number;
+}
+
+/** So many numbers are a series without being called one. */
+const SERIES = 3;
+
+/** A text is looked at up to here. */
+const MAX_MATERIAL = 200_000;
+const ROW = /([\p{L}][\p{L}\p{N} _-]{0,40}?)\s?[:=]?\s?(-?\d+(?:\.\d+)?)(?=[\s,;.%)]|$)/gu;
+const MAX_POINTS = 50;
+
+/** Numbers one after the other without names: "3, 5 and 8". */
+const BARE =
+  /(?<![\w.:=/-]|[:=]\s)-?\d{1,15}(?:\.\d{1,15})?(?:(?:, ?| and |, and |; ?)-?\d{1,15}(?:\.\d{1,15})?(?![\w./-]|\s?[:=]))+/;
+
+/** Numbers with the words before them: `apples 3, pears 5` or `apples: 3`. */
+export function pointsIn(material: string): Point[] {
+  // Runs of blanks are shortened: the pattern below would try them in every way.
+  const text = material.slice(0, MAX_MATERIAL).replace(/\s+/g, (run) => (run.includes('\n') ? '\n' : ' '));
+  const rows = [...text.matchAll(ROW)].map(([, label = '', value]) => ({
+    label: (label.split(/\b(?:with|of|and|for)\b/).pop() ?? label).trim() || label.trim(),
+    value: Number(value),
+  }));
+  const bare = (BARE.exec(text)?.[0] ?? '').match(/-?\d+(?:\.\d+)?/g) ?? [];
+  const places = bare.map((value, index) => ({ label: String(index + 1), value: Number(value) }));
+  return (places.length > rows.length ? places : rows).slice(0, MAX_POINTS);
+}
+
+/** What can be said of numbers without a model: sums and extremes, computed. */
+export function factsOf(points: Point[]): string {
+  const sum = points.reduce((total, { value }) => total + value, 0);
+  const sorted = [...points].sort((a, b) => b.value - a.value);
+  const rounded = (value: number): string => String(Math.round(value * 100) / 100);
+  const named = (point: Point | undefined): string =>
+    point === undefined ? '' : `${point.label} (${point.value})`;
+  return `Of ${points.length} values the highest is ${named(sorted[0])}, the lowest ${named(sorted.at(-1))}; they add up to ${rounded(sum)}, ${rounded(sum / points.length)} on average.`;
+}
+
+/** Whether a text gives enough numbers for a chart or a table. */
+export const hasSeries = (text: string): boolean => pointsIn(text).length >= SERIES;

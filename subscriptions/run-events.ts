@@ -1,0 +1,56 @@
+import type { Principal } from '../src/access/access.types.js';
+import type { AgentRun, AgentRunService, RunEvent, RunEvents } from '../src/agents/agents.types.js';
+import type { FileService } from '../src/files/index.js';
+import { EventHub, type EventCarriers } from './event-hub.js';
+
+export interface RunHubDependencies extends EventCarriers {
+  runs: Pick<AgentRunService, 'getMany' | 'events' | 'positions'>;
+  /** Files in a step's output and in what the model wrote become signed URLs, once for all subscribers. */
+  sign: FileService['sign'];
+}
+
+/** Live steps of runs for one process's subscribers. */
+export interface RunHub
+  extends RunEvents, Pick<EventHub<never, never, RunEvent>, 'size' | 'drain' | 'close'> {}
+
+/** Builds the hub; it listens to hints and to the bus until closed. */
+export async function createRunHub({ runs, sign, ...carriers }: RunHubDependencies): Promise<RunHub> {
+  const hub = new EventHub<Principal, AgentRun, RunEvent>(
+    {
+      noun: 'Run',
+      hint: 'run_event',
+      topic: 'agents',
+      getMany: (principal, ids) => runs.getMany(principal, ids),
+      async events({ id, orgId }, after, limit) {
+        const events = await runs.events(orgId, id, after, limit);
+        return events.map((event) => ({ ...event, data: shownOf(event, sign) }));
+      },
+      positions: (ids) => runs.positions(ids),
+      isFinished: ({ status }) => status !== 'running',
+      isLast: ({ type }) => type === 'done' || type === 'error',
+    },
+    carriers,
+  );
+  await hub.start();
+  return {
+    get size() {
+      return hub.size;
+    },
+    steps: ({ principal, agentId, runId, after }) =>
+      hub.follow(principal, {
+        id: runId,
+        after,
+        suits: (run) => agentId === null || run.agentId === agentId,
+      }),
+    drain: () => hub.drain(),
+    close: () => hub.close(),
+  };
+}
+
+/** What a tool was given stays as it was: that are the model's words, which refer to no file. */
+function shownOf({ run, data }: RunEvent, sign: FileService['sign']): RunEvent['data'] {
+  const { step } = data as { step?: { tool_input?: unknown } };
+  const signed = sign(run.orgId, data, run.createdAt);
+  if (step?.tool_input === undefined) return signed;
+  return { ...signed, step: { ...(signed['step'] as object), tool_input: step.tool_input } };
+}
