@@ -4,7 +4,7 @@ import {
   buildPenstockSchema,
   createDocuments,
   createGraphqlHandler,
-  enforce,
+  enterEarly,
   guardOf,
   presentError,
   returnKeySlot,
@@ -124,7 +124,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       context: (call, extra) => ({ ...contextOf(call), ...extra }),
       knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
       spoolFolder: foundation.files.spoolFolder,
-      guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+      guard: (field, context) => enterEarly(guardOf(field), context as GraphqlContext),
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       completeChat: (call, body) => services.chat.complete(call, body),
       joinRun: (call, runId) =>
