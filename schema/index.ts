@@ -4,11 +4,14 @@ export type { ResolverClass, SchemaOptions } from './build.js';
 export { chatBody, parseChatChunk, parseChatCompletion } from './chat/chat.shape.js';
 export { ChatCompletionInput } from './chat/chat.input.js';
 export { ChatCompletionChunk } from './chat/chat.type.js';
+export { ResponseInput } from './response/response.input.js';
+export { parseResponseEvent, responseBody } from './response/response.shape.js';
+export { ResponseEvent } from './response/response.type.js';
 export type { GraphqlContext } from './context.js';
 export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';
 export {
-  enforce,
+  enterEarly,
   guardOf,
   Metered,
   requireAgents,

@@ -4,7 +4,7 @@ import {
   buildPenstockSchema,
   createDocuments,
   createGraphqlHandler,
-  enforce,
+  enterEarly,
   guardOf,
   presentError,
   returnKeySlot,
@@ -124,9 +124,10 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       context: (call, extra) => ({ ...contextOf(call), ...extra }),
       knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
       spoolFolder: foundation.files.spoolFolder,
-      guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+      guard: (field, context) => enterEarly(guardOf(field), context as GraphqlContext),
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       completeChat: (call, body) => services.chat.complete(call, body),
+      completeResponse: (call, body) => services.responses.create(call, body),
       joinRun: (call, runId) =>
         services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
       readFile: async (call, url) => {
