@@ -623,6 +623,33 @@ CREATE UNLOGGED TABLE rate_windows (
 ) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, fillfactor=25, toast_tuple_target=8160);
 GRANT DELETE, INSERT, SELECT, UPDATE ON rate_windows TO penstock_system;
 
+CREATE TABLE responses (
+  id text NOT NULL,
+  org_id text NOT NULL,
+  key_id text NOT NULL,
+  user_id text NOT NULL,
+  status text NOT NULL,
+  model text NOT NULL,
+  previous_id text,
+  response text NOT NULL,
+  input text NOT NULL,
+  item_ids text[] NOT NULL,
+  created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+  CONSTRAINT responses_pkey PRIMARY KEY (id),
+  CONSTRAINT responses_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'in_progress'::text, 'completed'::text, 'incomplete'::text, 'failed'::text, 'cancelled'::text])))
+) WITH (autovacuum_vacuum_scale_factor=0.05);
+CREATE INDEX responses_by_age ON public.responses USING btree (created_at);
+CREATE INDEX responses_by_org ON public.responses USING btree (org_id, id);
+CREATE INDEX responses_items ON public.responses USING gin (item_ids);
+ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
+ALTER TABLE responses FORCE ROW LEVEL SECURITY;
+CREATE POLICY responses_system ON responses FOR ALL TO penstock_system USING (true) WITH CHECK (true);
+CREATE POLICY responses_tenant ON responses FOR ALL TO penstock_tenant USING ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text))) WITH CHECK ((org_id = NULLIF(current_setting('penstock.org_id'::text, true), ''::text)));
+GRANT DELETE, INSERT, SELECT, UPDATE ON responses TO penstock_system;
+GRANT DELETE, INSERT, SELECT, UPDATE ON responses TO penstock_tenant;
+CREATE TRIGGER responses_gone AFTER DELETE ON public.responses REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION penstock_responses_gone();
+CREATE TRIGGER responses_kept AFTER INSERT ON public.responses REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION penstock_responses_kept();
+
 CREATE TABLE sessions (
   id text NOT NULL,
   user_id text NOT NULL,
@@ -2153,6 +2180,30 @@ CREATE OR REPLACE FUNCTION public.penstock_release(p_operation_id text)
 AS $function$
 BEGIN
   RETURN penstock_settle_many(ARRAY[ROW(p_operation_id, NULL, NULL)::settlement_ending])::jsonb #> '{items,0,0}' = '1';
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_gone()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input)), -count(*) FROM gone g
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE FUNCTION public.penstock_responses_kept()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input)), count(*) FROM added a
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
 END $function$;
 
 CREATE OR REPLACE FUNCTION public.penstock_run_advance(p_worker text, p_id text, p_fence integer, p jsonb)

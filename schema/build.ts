@@ -22,6 +22,7 @@ import { ModelResolver } from './model/model.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
 import { QuotaResolver } from './quota/quota.resolver.js';
+import { ResponseResolver } from './response/response.resolver.js';
 import { StorageResolver } from './storage/storage.resolver.js';
 import { SpeechResolver } from './speech/speech.resolver.js';
 import { TranscriptionResolver } from './transcription/transcription.resolver.js';
@@ -49,6 +50,7 @@ const schemaResolvers: ResolverClass[] = [
   MusicResolver,
   OrganizationResolver,
   QuotaResolver,
+  ResponseResolver,
   StorageResolver,
   SpeechResolver,
   TranscriptionResolver,

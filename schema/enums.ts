@@ -10,6 +10,7 @@ import {
   MEMBER_ROLES,
   MODEL_TYPES,
   PLAN_CODES,
+  RESPONSE_STATUSES,
   SCOPES,
   TIERS,
   TOOLS,
@@ -51,6 +52,14 @@ export const JobTool = words(
   'What a job makes.',
   meaningsOf(JOB_KINDS, ({ job }) => job.description),
 );
+export const ResponseStatus = words('ResponseStatus', RESPONSE_STATUSES, 'The status of a response.', {
+  queued: 'The response waits for a worker.',
+  in_progress: 'A model is answering.',
+  completed: 'The response is whole.',
+  incomplete: 'The response was cut: at its most tokens, or by a filter of its maker.',
+  failed: 'The response broke off.',
+  cancelled: 'The response was cancelled, or its reader left.',
+});
 export const JobStatus = words('JobStatus', JOB_STATUSES, 'The status of a job.', {
   pending: 'The job waits for a worker.',
   processing: 'A worker is processing the job.',

@@ -12,6 +12,7 @@ import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
 import type { Storage } from './files/index.js';
 import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
+import type { ResponseService } from './generation/index.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { StreamLimits } from './metering/index.js';
@@ -44,6 +45,7 @@ export interface Services {
   jobs: JobService;
   jobEvents: JobEvents;
   chat: ChatService;
+  responses: ResponseService;
   embeddings: EmbeddingService;
   generation: GenerationService;
 }

@@ -1,6 +1,5 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import type { Turns } from '../../src/collections/turns.js';
 import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
@@ -25,19 +24,20 @@ export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknow
   return errorAnswer(visibleError(options.edge, fault, requestId), rest.convention, requestId);
 }
 
-/** Runs the row's document; chat's answer is written once, not through a document. @throws ApiError */
+/** Runs the row's document; a chat's or a response's answer is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context, asked } = rest;
-  const { turns } = options.edge;
-  if (endpoint.route.raw === 'chat') {
-    const { text } = await options.completeChat(rest.call, rest.body ?? {});
+  const { raw } = endpoint.route;
+  if (raw === 'chat' || raw === 'response') {
+    const complete = raw === 'chat' ? options.completeChat : options.completeResponse;
+    const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    return await written(await asked.whole(text), turns);
+    return await written(await asked.whole(text), options.edge);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return await written(await asked.whole(result), turns);
+  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
   if (!endpoint.route.respond)
-    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, turns) };
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
@@ -47,10 +47,10 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     query: rest.query,
     readFile,
   });
-  return await written(shown, turns);
+  return await written(shown, options.edge);
 }
 
-async function written({ body, headers }: RouteAnswer, turns: Turns): Promise<HttpAnswer> {
+async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {
     status: 200,
     headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,

@@ -40,6 +40,8 @@ export interface RestOptions {
   takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
   /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
   completeChat(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
+  /** The same of responses: the object's JSON text. */
+  completeResponse(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */

@@ -8,10 +8,14 @@ import {
 import type { Egress } from '../egress/index.js';
 import { createInputFetcher, createStorage } from '../files/index.js';
 import {
+  createCarriedSeal,
+  createChatEngine,
   createChatService,
   createEmbeddingService,
   createGenerationService,
   createJobKinds,
+  createResponseService,
+  createResponseStore,
   jobHandlersOf,
 } from '../generation/index.js';
 import {
@@ -62,6 +66,7 @@ export async function compose(
   const reach = { foundation, closers, egress, inputs, search };
   const agents = await openAgents({ ...reach, knowledge, memory: memories });
   const secrets = secretBoxOf(foundation);
+  const engine = createChatEngine({ ...shared, search, documents: knowledge });
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -80,7 +85,12 @@ export async function compose(
     models,
     jobs,
     jobEvents: hub,
-    chat: createChatService({ ...shared, search, documents: knowledge }),
+    chat: createChatService(engine.options, engine),
+    responses: createResponseService({
+      engine,
+      store: createResponseStore({ database, storage }),
+      seal: createCarriedSeal(signingOf(foundation)),
+    }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
@@ -115,6 +125,11 @@ async function openJobs({ database, bus, files, logger }: Foundation, closers: C
   return { jobs, hub };
 }
 
-function secretBoxOf({ installation }: Foundation) {
-  return createSecretBox({ current: installation.signingSecret, previous: installation.previousSecret });
+const signingOf = ({ installation }: Foundation) => ({
+  current: installation.signingSecret,
+  previous: installation.previousSecret,
+});
+
+function secretBoxOf(foundation: Foundation) {
+  return createSecretBox(signingOf(foundation));
 }

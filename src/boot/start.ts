@@ -4,6 +4,7 @@ import { createAgentRetention, createKnowledgeWorker, createRunWorker } from '..
 import { createDemo } from '../access/index.js';
 import type { Config } from '../config/index.js';
 import { writeFault } from '../http/index.js';
+import { createResponseRetention } from '../generation/index.js';
 import { createJobRetention, createJobWorker } from '../jobs/index.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { Services } from '../services.js';
@@ -120,7 +121,7 @@ function startWork(foundation: Foundation, composition: Composition, closers: Cl
   startRelay(foundation, closers);
   const removeFiles = (orgId: string, ids: string[]) => files.service.remove(orgId, ids);
   const { retentionDays, concurrency } = config.jobs;
-  for (const create of [createJobRetention, createAgentRetention]) {
+  for (const create of [createJobRetention, createAgentRetention, createResponseRetention]) {
     const retention = create({ database, removeFiles, retentionDays, logger });
     retention.start();
     closers.add('retention', () => retention.close());

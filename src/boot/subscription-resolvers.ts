@@ -3,6 +3,7 @@ import {
   AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,
   JobSubscriptionResolver,
+  ResponseSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
 /** What the schema is built with besides its own resolvers: the import direction keeps subscriptions out of `schema/`. */
@@ -10,4 +11,5 @@ export const subscriptionResolvers: readonly ResolverClass[] = [
   AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,
   JobSubscriptionResolver,
+  ResponseSubscriptionResolver,
 ];

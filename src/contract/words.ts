@@ -51,6 +51,16 @@ export type MemberRole = (typeof MEMBER_ROLES)[number];
 export const JOB_STATUSES = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
+/** States of a kept generation of text (beyond 12.1). */
+export const RESPONSE_STATUSES = [
+  'queued',
+  'in_progress',
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+] as const;
+
 /** `basic|standard|powerful` for chat, embeddings, image, video, music; `fast|standard|premium` for speech, transcription, edits. */
 export const TIERS = ['basic', 'standard', 'powerful', 'fast', 'premium'] as const;
 export type Tier = (typeof TIERS)[number];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { withoutEnding } from '../text/characters.js';
 import { jsonFault } from '../text/stored-json.js';
 import { MODEL_TYPES, TIERS, tiersOf } from '../contract/words.js';
+import { NATIVE_DIALECTS } from './dialect.types.js';
 import type { NativeProvider } from './native/native-provider.types.js';
 import { omittableFields } from './native/omitted-fields.js';
 import { NATIVE_PROVIDERS, nativeProvider } from './native/registry.js';
@@ -179,6 +180,11 @@ const provider = z.strictObject({
     .prefault({}),
   allowedParameters: allowedParameters.default([]),
   omit: omit.default([]),
+  dialects: z.array(z.enum(NATIVE_DIALECTS)).max(NATIVE_DIALECTS.length).default([]),
+  allowedTools: z
+    .array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be the type of a tool'))
+    .max(50)
+    .default([]),
   models: z.array(model).default([]),
 });
 
@@ -311,6 +317,8 @@ function upstreamOf(
   if (opens && native !== null && !native.convention)
     faults.push(`provider ${providerId}: allowedParameters are for kinds of the common convention`);
   if (native !== null && !native.convention) faults.push(...faultsOfOmit(item, native));
+  if (item.dialects.length > 0 && native !== null)
+    faults.push(`provider ${providerId}: dialects are for openai-compatible: its kind says which it speaks`);
   const apiKey = item.apiKey ?? (native === null ? undefined : nativeApiKey(native, env));
   const aws = native?.credentials?.(env);
   if (native !== null && (apiKey ?? '') === '') faults.push(`provider ${providerId}: apiKey is required`);
@@ -323,6 +331,8 @@ function upstreamOf(
     timeouts,
     retry,
     allowedParameters: item.allowedParameters,
+    dialects: item.dialects,
+    allowedTools: item.allowedTools,
     omit: Object.fromEntries([
       ['', item.omit],
       ...item.models.map((entry) => [entry.upstreamId, [...item.omit, ...(entry.omit ?? [])]]),

@@ -1,6 +1,7 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
+import type { DialectProvider, NativeDialect } from './dialect.types.js';
 import type { ImageEditor, PixelEditor } from './image-edit.types.js';
 import type { ImageModel } from './image.types.js';
 import type { MusicModel } from './music.types.js';
@@ -84,6 +85,10 @@ export interface Provider {
   id: string;
   retry: RetryPolicy;
   chat?: ChatProvider;
+  /** Dialects that it speaks itself, beside chat. */
+  dialects?: Partial<Record<NativeDialect, DialectProvider>>;
+  /** Makers' tools, by type, that the operator lets through to it although they cost money there. Default none. */
+  allowedTools?: readonly string[];
   image?(modelId: string): ImageModel;
   tts?(modelId: string): TtsModel;
   music?(modelId: string): MusicModel;

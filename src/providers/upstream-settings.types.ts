@@ -1,3 +1,4 @@
+import type { NativeDialect } from './dialect.types.js';
 import type { ModelFields } from './predictions/model-fields.js';
 import type { RetryPolicy } from './providers.types.js';
 import type { UpstreamTimeouts } from './openai-compatible/transport.js';
@@ -16,6 +17,10 @@ export interface UpstreamSettings {
   fields: Readonly<Record<string, ModelFields>>;
   /** Further fields of chat requests that its models get. */
   allowedParameters: readonly string[];
+  /** Dialects that it speaks besides those of its kind. Default none. */
+  dialects?: readonly NativeDialect[];
+  /** Makers' tools, by type, that it may be asked to run although they cost money there. Default none. */
+  allowedTools?: readonly string[];
   /** Upstream name of a model → fields that it is never sent; under an empty name: all others of the upstream. Default: none. */
   omit?: Readonly<Record<string, readonly string[]>>;
   /** Whether it can read files that are stored here; default false. */

@@ -3,6 +3,7 @@ import { chatRoutes } from './chat.js';
 import { completionRoutes } from './completions.js';
 import { embeddingRoutes } from './embeddings.js';
 import { modelRoutes } from './models.js';
+import { responseRoutes } from './responses.js';
 
 /** The rows of OpenAI's convention. */
 export const openaiRoutes: readonly Route[] = [
@@ -10,4 +11,5 @@ export const openaiRoutes: readonly Route[] = [
   ...completionRoutes,
   ...embeddingRoutes,
   ...modelRoutes,
+  ...responseRoutes,
 ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SANDBOX_ID } from '../../providers/index.js';
 import type { ToolRules } from '../../providers/index.js';
-import { SearchError } from '../../search/index.js';
+import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import { hasSeries } from '../../text/numbers-in-text.js';
 import { shortened } from '../../text/titles.js';
 import { defineTool } from './define-tool.js';
@@ -45,7 +45,7 @@ const RULES: ToolRules = {
 export const webSearch = defineTool({
   id: 'web_search',
   description: 'Search the web. Answers titles, addresses and short excerpts of the best pages.',
-  credits: 5,
+  credits: WEB_SEARCH_CREDITS,
   input: z.object({
     query: z.string().trim().min(1).max(400).describe('What to search for'),
     limit: z.int().min(1).max(10).default(5).describe('How many results'),

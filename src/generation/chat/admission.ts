@@ -46,9 +46,32 @@ export interface AdmittedChat extends CheckedChat {
 
 export interface ChatAdmission {
   /** Nearly always at once: each wait costs a turn of the queue. @throws ApiError of step 5 or 6 */
-  check(call: CallContext, body: Record<string, unknown>): CheckedChat | Promise<CheckedChat>;
-  /** @throws ApiError in the order of decisions 1 */
-  admit(call: CallContext, body: Record<string, unknown>): Promise<AdmittedChat>;
+  check(
+    call: CallContext,
+    body: Record<string, unknown>,
+    more?: readonly string[],
+  ): CheckedChat | Promise<CheckedChat>;
+  /**
+   * @param more texts that count as part of the prompt besides: what of another dialect has no place in a chat
+   * @throws ApiError in the order of decisions 1
+   */
+  admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat>;
+  /**
+   * A further round of an admitted call, with more messages: its tokens are reserved beside the call's own, until the call is settled.
+   * @returns the call as it goes on, and the id of the reservation to release
+   * @throws ApiError quota_exceeded, invalid_request (the prompt has grown out of the model's window)
+   */
+  extend(chat: AdmittedChat, added: Added): Promise<{ chat: AdmittedChat; heldAs: string }>;
+  /** Takes the slots of a call that is refused for another reason: 429 comes before 403 and 400. @throws ApiError the fault, or rate_limited */
+  refuse(call: CallContext, fault: unknown): Promise<never>;
+}
+
+/** What a further round has beside the round before. */
+export interface Added {
+  messages: Record<string, unknown>[];
+  texts: string[];
+  /** Fields that this round has otherwise. */
+  fields?: Record<string, unknown>;
 }
 
 function priceOf({ model, promptTokens, maxTokens }: CheckedChat): TokenPrice {
@@ -97,16 +120,18 @@ type Body = Record<string, unknown>;
 
 function checkChat(
   options: ChatAdmissionOptions,
-  call: CallContext,
-  body: Body,
+  { call, body, more }: { call: CallContext; body: Body; more: readonly string[] },
 ): CheckedChat | Promise<CheckedChat> {
   const { models, tokenizer } = options;
   const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
   if (call.dialect !== undefined) refuseUndoable(body, model);
   const defaultTokens = defaultTokensOf(call, model);
   const further = FurtherParts.of(call, model);
-  const read = (readImage: ImageReader) =>
-    measured(readChatRequest(body, { readImage, further, defaultTokens }), model, tokenizer);
+  const read = (readImage: ImageReader) => {
+    const request = readChatRequest(body, { readImage, further, defaultTokens });
+    if (more.length > 0) request.texts.push(...more);
+    return measured(request, model, tokenizer);
+  };
   const reader = createImageReader(call.principal.orgId, body['messages'], options);
   return reader instanceof Promise ? reader.then(read) : read(reader);
 }
@@ -125,9 +150,59 @@ async function withFiles(
 
 /** Takes chat calls from their body to a reservation. */
 export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmission {
-  const { metering, tokenizer, search } = options;
+  return new Admissions(options);
+}
 
-  const reserve = (call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> => {
+class Admissions implements ChatAdmission {
+  constructor(private readonly options: ChatAdmissionOptions) {}
+
+  check(
+    call: CallContext,
+    body: Record<string, unknown>,
+    more: readonly string[] = [],
+  ): CheckedChat | Promise<CheckedChat> {
+    return checkChat(this.options, { call, body, more });
+  }
+
+  admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat> {
+    const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
+      needsFetching(checked) ? this.fetched(call, checked) : this.reserve(call, checked, true);
+    let found: CheckedChat | Promise<CheckedChat>;
+    try {
+      found = this.check(call, body, more);
+    } catch (fault) {
+      return this.refuse(call, fault);
+    }
+    return found instanceof Promise
+      ? found.then(admitted, (fault: unknown) => this.refuse(call, fault))
+      : admitted(found);
+  }
+
+  async extend(
+    chat: AdmittedChat,
+    { messages, texts, fields = {} }: Added,
+  ): Promise<{ chat: AdmittedChat; heldAs: string }> {
+    const { request, model, call } = chat;
+    const longer = {
+      ...request,
+      upstreamBody: {
+        ...request.upstreamBody,
+        ...fields,
+        messages: [...request.upstreamBody.messages, ...messages],
+      },
+      texts: [...request.texts, ...texts],
+    };
+    const checked = await measured(longer, model, this.options.tokenizer);
+    const held = await this.reserve(call, checked, false);
+    return { chat: { ...chat, ...held, operationId: chat.operationId }, heldAs: held.operationId };
+  }
+
+  async refuse(call: CallContext, fault: unknown): Promise<never> {
+    await admitCall(this.options.metering, call, { endpoint: 'chat' });
+    throw fault;
+  }
+
+  private reserve(call: CallContext, checked: CheckedChat, windows: boolean): Promise<AdmittedChat> {
     const operationId = newId('op');
     const operation = {
       id: operationId,
@@ -135,55 +210,35 @@ export function createChatAdmission(options: ChatAdmissionOptions): ChatAdmissio
       price: priceOf(checked),
       model: checked.model.id,
     };
-    return admitCall(metering, call, windows ? { endpoint: 'chat', operation } : { operation }).then(
-      (reservation) => {
-        const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
-        return {
-          request: checked.request,
-          model: checked.model,
-          promptTokens: checked.promptTokens,
-          maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
-          call,
-          operationId,
-          citations: [],
-        };
-      },
-    );
-  };
-
-  /** 429 comes before 403 and 400: the slots are taken, then the fault is told. */
-  const refuse = async (call: CallContext, fault: unknown): Promise<never> => {
-    await admitCall(metering, call, { endpoint: 'chat' });
-    throw fault;
-  };
+    return admitCall(
+      this.options.metering,
+      call,
+      windows ? { endpoint: 'chat', operation } : { operation },
+    ).then((reservation) => {
+      const covered = reservation?.coveredTokens ?? checked.promptTokens + checked.maxTokens;
+      return {
+        request: checked.request,
+        model: checked.model,
+        promptTokens: checked.promptTokens,
+        maxTokens: Math.max(1, Math.min(checked.maxTokens, covered - checked.promptTokens)),
+        call,
+        operationId,
+        citations: [],
+      };
+    });
+  }
 
   /** What has to be fetched is part of the prompt: it comes after the windows, before the reservation. */
-  const fetched = async (call: CallContext, checked: CheckedChat): Promise<AdmittedChat> => {
+  private async fetched(call: CallContext, checked: CheckedChat): Promise<AdmittedChat> {
+    const { metering, search, tokenizer } = this.options;
     await admitCall(metering, call, { endpoint: 'chat' });
-    const filled = await withFiles(options, call, checked);
-    if (!filled.request.webSearch) return reserve(call, filled, false);
+    const filled = await withFiles(this.options, call, checked);
+    if (!filled.request.webSearch) return this.reserve(call, filled, false);
     const { request, model } = filled;
     // With an Idempotency-Key the call finishes without its caller, its search too.
     const signal = call.idempotencyKey === null ? call.signal : undefined;
     const found = await withWebSearch(request, search, signal);
-    const admitted = await reserve(call, await measured(found.request, model, tokenizer), false);
+    const admitted = await this.reserve(call, await measured(found.request, model, tokenizer), false);
     return { ...admitted, citations: found.citations };
-  };
-
-  return {
-    check: (call, body) => checkChat(options, call, body),
-    admit(call, body) {
-      const admitted = (checked: CheckedChat): Promise<AdmittedChat> =>
-        needsFetching(checked) ? fetched(call, checked) : reserve(call, checked, true);
-      let found: CheckedChat | Promise<CheckedChat>;
-      try {
-        found = checkChat(options, call, body);
-      } catch (fault) {
-        return refuse(call, fault);
-      }
-      return found instanceof Promise
-        ? found.then(admitted, (fault: unknown) => refuse(call, fault))
-        : admitted(found);
-    },
-  };
+  }
 }

@@ -1,43 +1,25 @@
 import { Readable } from 'node:stream';
-import type { Logger } from 'pino';
 import type { CallContext } from '../../metering/call-context.js';
-import type { Model } from '../../models/models.types.js';
 import { runForOrg } from '../../processes/index.js';
 import { UpstreamError } from '../../providers/index.js';
-import type { ChatAnswer, ChatCall, ChatProvider, ProviderRegistry } from '../../providers/index.js';
-import { createChatAdmission } from './admission.js';
-import type { AdmittedChat, ChatAdmission, ChatAdmissionOptions } from './admission.js';
+import type { ChatAnswer, ChatCall, ChatProvider } from '../../providers/index.js';
+import type { AdmittedChat } from './admission.js';
 import { answerTexts, chatAnswer, missingHead } from './answer.js';
 import { chargedBefore, keeperOf } from './made.js';
 import type { KeepMade } from './made.js';
-import { ChatCallers, stoppingFault } from './callers.js';
+import { stoppingFault } from './callers.js';
 import type { ChatCaller } from './callers.js';
+import { createChatEngine, upstreamCall } from './engine.js';
+import type { ChatEngine, ChatOptions } from './engine.js';
 import { openAnswer } from './open.js';
 import type { OpenAnswer } from './open.js';
-import { bodyFor } from './request.js';
-import { createChatSettlement } from './settlement.js';
-import type { ChatSettlement } from './settlement.js';
 import { ChatStreamReader } from './stream.js';
-import { boundAt, countTexts } from './tokens.js';
+import { countTexts } from './tokens.js';
 import { chatUsage, tokenRate, wholeTokens } from './usage.js';
-import { createUpstreams } from '../pipeline/upstreams.js';
-import type { Answered, Upstreams } from '../pipeline/upstreams.js';
+import type { Answered } from '../pipeline/upstreams.js';
 import type { ChatCompletion, ChatService, ChatStream } from '../generation.types.js';
 
-export interface ChatOptions extends ChatAdmissionOptions {
-  providers: ProviderRegistry;
-  logger: Logger;
-}
-
 type Body = Record<string, unknown>;
-
-interface Parts {
-  options: ChatOptions;
-  admission: ChatAdmission;
-  upstreams: Upstreams;
-  settlement: ChatSettlement;
-  callers: ChatCallers;
-}
 
 /** A chat under way. */
 interface Live {
@@ -46,27 +28,14 @@ interface Live {
   keepMade: KeepMade | null;
 }
 
-/** @throws UpstreamError where a fallback's window is too small for the prompt */
-function upstreamCall({ chat, caller }: Live, target: Model): ChatCall {
-  return {
-    modelId: target.upstream?.modelId ?? target.name,
-    body: bodyFor(chat.request, target),
-    maxTokens: boundAt(target, { promptTokens: chat.promptTokens, maxTokens: chat.maxTokens }),
-    askedTokens: chat.request.maxTokens,
-    outputCap: target.upstream?.outputCap ?? 'max_tokens',
-    promptTokens: chat.promptTokens,
-    signal: caller,
-  };
-}
-
 /** What is asked of an upstream, and what is made of its answer. */
 interface Work<T, R> {
   attempt(provider: ChatProvider, call: ChatCall): Promise<T>;
-  receive(parts: Parts, live: Live, answered: Answered<T>): R | Promise<R>;
+  receive(parts: ChatEngine, live: Live, answered: Answered<T>): R | Promise<R>;
 }
 
 /** Sends an admitted call to its upstream; a failure of that is settled before it is told. */
-function routed<T, R>(parts: Parts, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
+function routed<T, R>(parts: ChatEngine, live: Live, { attempt, receive }: Work<T, R>): Promise<R> {
   const { chat, caller } = live;
   const answered = parts.upstreams.ask(chat.model, caller, (provider, target) => {
     if (!provider.chat)
@@ -87,7 +56,7 @@ const WHOLE: Work<ChatAnswer, ChatCompletion> = {
   receive: finished,
 };
 
-async function complete(parts: Parts, call: CallContext, body: Body): Promise<ChatCompletion> {
+async function complete(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatCompletion> {
   const keepMade = keeperOf(call, body);
   const [before] = (keepMade && (await chargedBefore(parts.options, call, body))) ?? [];
   if (before !== undefined) return { text: before };
@@ -102,7 +71,7 @@ async function complete(parts: Parts, call: CallContext, body: Body): Promise<Ch
 
 /** Charges a whole answer and writes it as the contract has it. */
 async function finished(
-  parts: Parts,
+  parts: ChatEngine,
   { chat, keepMade }: Live,
   { value, model }: Answered<ChatAnswer>,
 ): Promise<ChatCompletion> {
@@ -139,7 +108,7 @@ const STREAMED: Work<OpenAnswer, ChatStream> = {
   },
 };
 
-async function stream(parts: Parts, call: CallContext, body: Body): Promise<ChatStream> {
+async function stream(parts: ChatEngine, call: CallContext, body: Body): Promise<ChatStream> {
   const keepMade = keeperOf(call, body);
   const before = keepMade && (await chargedBefore(parts.options, call, body));
   if (before !== null) return { chunks: Readable.from(before) };
@@ -153,15 +122,11 @@ async function stream(parts: Parts, call: CallContext, body: Body): Promise<Chat
   }
 }
 
-/** Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form. */
-export function createChatService(options: ChatOptions): ChatService {
-  const parts: Parts = {
-    options,
-    admission: createChatAdmission(options),
-    upstreams: createUpstreams(options),
-    settlement: createChatSettlement(options),
-    callers: new ChatCallers(),
-  };
+/**
+ * Chat completions (contract 4.1): admission, routing to an upstream, settlement, and the answer in the convention's form.
+ * @param parts given where other dialects of chat share them
+ */
+export function createChatService(options: ChatOptions, parts = createChatEngine(options)): ChatService {
   return {
     stop: () => parts.callers.stop(),
     complete: (call, body) => complete(parts, call, body),

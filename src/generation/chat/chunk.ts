@@ -9,6 +9,12 @@ const PLAIN =
 const MAX_PLAIN = 8192;
 const NO_USAGE = ',"usage":null';
 
+/** The text of a chunk that begins like those before it and brings nothing but text, as JSON; null where it has to be parsed. */
+export function plainText(raw: string, prefix: string): string | null {
+  if (prefix === '' || raw.length > MAX_PLAIN || !raw.startsWith(prefix)) return null;
+  return PLAIN.exec(raw.slice(prefix.length))?.[1] ?? null;
+}
+
 /**
  * Writes an upstream's chunks as the caller gets them. Most chunks of a stream begin with the same bytes (id, object, created, model):
  * once those were spliced, the others cost one comparison, and those that only bring text are not even parsed.

@@ -23,6 +23,8 @@ export interface ChatSettlement {
   charge(chat: AdmittedChat, completionTokens: number): Promise<void>;
   /** Tells the operator of a stream that broke off, where {@link fail} does not tell it. */
   tellBroken(error: unknown, model: Model): void;
+  /** The error to answer for whatever an upstream did. */
+  answerOf(error: unknown): ApiError;
   /** An upstream failed before its first token: nothing is charged, unless the caller had gone. @returns the error to answer */
   fail(chat: AdmittedChat, error: unknown): Promise<ApiError>;
 }
@@ -51,6 +53,7 @@ export function createChatSettlement(options: { metering: Metering; logger: Logg
 
   return {
     charge,
+    answerOf: answerOfFault,
     tellBroken(error, { id, upstream }) {
       if (error instanceof ApiError || (error instanceof UpstreamError && error.fault === 'aborted')) return;
       const told = { model: id, provider: upstream?.providerId };

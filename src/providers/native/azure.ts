@@ -9,6 +9,7 @@ export const azure: NativeProvider = {
     resource ? `https://${resource}.openai.azure.com/openai/v1` : null,
   keyHeader: { name: 'api-key', prefix: '' },
   convention: true,
+  dialects: ['responses'],
   outputCap: 'max_completion_tokens',
   types: [],
   video: createOpenAiVideo,

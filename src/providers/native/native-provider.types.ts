@@ -9,6 +9,7 @@ import type {
   TranscriptionModelV4,
 } from '@ai-sdk/provider';
 import type { ModelType } from '../../contract/words.js';
+import type { NativeDialect } from '../dialect.types.js';
 import type { MusicModel } from '../music.types.js';
 import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
@@ -47,6 +48,8 @@ export interface NativeProvider {
   probe?: Probe | null;
   /** True: it speaks the common convention (chat and whatever else it has). */
   convention: boolean;
+  /** Dialects besides chat that it speaks itself (beyond 11.9). */
+  dialects?: readonly NativeDialect[];
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Types of its known models that this adapter can call. */
   types: readonly ModelType[];

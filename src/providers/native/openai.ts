@@ -7,6 +7,7 @@ export const openai: NativeProvider = {
   variables: ['OPENAI_API_KEY'],
   baseUrl: () => 'https://api.openai.com/v1',
   convention: true,
+  dialects: ['responses'],
   outputCap: 'max_completion_tokens',
   types: ['chat', 'embedding', 'image', 'image_edit', 'video', 'tts', 'stt'],
   // A model that both draws and edits stands twice in the catalogue, as the two have prices of their own.

@@ -92,7 +92,7 @@ export function createOpenAiCompatibleChat(
     },
     stream(call: ChatCall): Promise<ChatChunks> {
       const open = (body: string | Buffer): Promise<ChatChunks> =>
-        new ChunkExchange(call.signal, transport.secrets).open(transport, CHAT_PATH, body);
+        new ChunkExchange(call.signal, transport.secrets).open(transport, { path: CHAT_PATH, body });
       return refused.send(asked(call), (without) => {
         const body = bodyOf(call, { stream: true, dialect, without, turns: transport.turns });
         return body instanceof Promise ? body.then(open) : open(body);

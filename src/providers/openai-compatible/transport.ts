@@ -40,11 +40,22 @@ export interface PostOptions {
   idempotencyKey?: string | undefined;
   /** What is wanted, where that is not JSON. */
   accept?: string;
+  /** Further headers of this request alone. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Who is told of an answer as it comes. */
+interface Handling {
+  handler: Dispatcher.DispatchHandler;
+  /** Further headers of this request alone. */
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Longest JSON answer that is read. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 /** Whoever names no encoding takes any (RFC 9110, 12.5.3); whoever has no name is turned away by some providers' front doors. */
 const OWN_HEADERS = { 'accept-encoding': 'identity', 'user-agent': 'Penstock' };
@@ -86,9 +97,14 @@ export class Transport {
   }
 
   /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
-  dispatch(path: string, body: string | Buffer | null, handler: Dispatcher.DispatchHandler): void {
+  dispatch(
+    path: string,
+    body: string | Buffer | null,
+    { handler, headers: more = NO_HEADERS }: Handling,
+  ): void {
     const traceparent = currentTraceparent();
-    const headers = traceparent === null ? this.headers : [...this.headers, 'traceparent', traceparent];
+    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...Object.entries(more).flat()];
+    const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
     this.pool.dispatch(
       { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
       new DecodedAnswer(handler),
@@ -107,16 +123,18 @@ export class Transport {
   postForBytes(
     path: string,
     body: string | Buffer | { bytes: Buffer; contentType: string },
-    { signal, idempotencyKey, accept }: PostOptions,
+    { signal, idempotencyKey, accept, headers: more = NO_HEADERS }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
       const keyed = idempotencyKey !== undefined;
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
       const isJson = typeof body === 'string' || Buffer.isBuffer(body);
-      if (isJson && !keyed && accept === undefined) return this.dispatch(path, body, exchange);
+      if (isJson && !keyed && accept === undefined)
+        return this.dispatch(path, body, { handler: exchange, headers: more });
       const whole = isJson ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
+      headers.push(...Object.entries(more).flat());
       if (keyed) headers.push('idempotency-key', idempotencyKey);
       if (accept !== undefined) headers.push('accept', accept);
       const traceparent = currentTraceparent();

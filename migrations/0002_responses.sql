@@ -1,0 +1,3 @@
+-- Generations of text can be kept.
+
+\ir current/responses/responses.sql

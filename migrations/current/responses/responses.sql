@@ -1,0 +1,51 @@
+-- Generations of text that are kept (beyond 12): the convention's object and the items that it was made of, as texts of
+-- JSON. `item_ids` are the ids of all of its items, by which later requests may refer to them.
+CREATE TABLE responses (
+  id text PRIMARY KEY,
+  org_id text NOT NULL,
+  key_id text NOT NULL,
+  user_id text NOT NULL,
+  status text NOT NULL CHECK (status IN ('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled')),
+  model text NOT NULL,
+  previous_id text,
+  response text NOT NULL,
+  input text NOT NULL,
+  item_ids text[] NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX responses_by_org ON responses (org_id, id);
+CREATE INDEX responses_by_age ON responses (created_at);
+CREATE INDEX responses_items ON responses USING gin (item_ids);
+
+ALTER TABLE responses ENABLE ROW LEVEL SECURITY;
+ALTER TABLE responses FORCE ROW LEVEL SECURITY;
+CREATE POLICY responses_tenant ON responses TO penstock_tenant
+  USING (org_id = NULLIF(current_setting('penstock.org_id', true), ''))
+  WITH CHECK (org_id = NULLIF(current_setting('penstock.org_id', true), ''));
+GRANT SELECT, INSERT, UPDATE, DELETE ON responses TO penstock_tenant;
+CREATE POLICY responses_system ON responses TO penstock_system USING (true) WITH CHECK (true);
+GRANT SELECT, INSERT, UPDATE, DELETE ON responses TO penstock_system;
+
+-- Responses were kept: parts 9 to 16 of what their organisation has stored.
+CREATE OR REPLACE FUNCTION penstock_responses_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT a.org_id, 9 + (hashtext(a.id) & 7), sum(octet_length(a.response) + octet_length(a.input)), count(*) FROM added a
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER responses_kept AFTER INSERT ON responses REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION penstock_responses_kept();
+
+-- Responses were removed.
+CREATE OR REPLACE FUNCTION penstock_responses_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO stored_bytes AS s (org_id, part, bytes, items)
+    SELECT g.org_id, 9 + (hashtext(g.id) & 7), -sum(octet_length(g.response) + octet_length(g.input)), -count(*) FROM gone g
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (org_id, part) DO UPDATE SET bytes = s.bytes + EXCLUDED.bytes, items = s.items + EXCLUDED.items;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER responses_gone AFTER DELETE ON responses REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION penstock_responses_gone();

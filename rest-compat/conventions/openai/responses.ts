@@ -1,0 +1,163 @@
+import { invalid } from '../../../src/contract/errors.js';
+import type {
+  DialectCall,
+  EventWriter,
+  RespondRequest,
+  Route,
+  RouteAnswer,
+} from '../../shared/route.types.js';
+import { BODY_LIMITS } from '../../shared/route.types.js';
+import { errorObject } from './errors.js';
+import { EVENT_SCHEMA, INPUT_ITEMS_SCHEMA, REQUEST_SCHEMA, RESPONSE_SCHEMA } from './responses-schema.js';
+
+type Body = Record<string, unknown>;
+
+/** How nearly each event's text begins. */
+const TYPE = /^\{"type":"([\w.]{1,100})"/;
+
+function typeOf(event: string): string {
+  return TYPE.exec(event)?.[1] ?? String((JSON.parse(event) as { type?: unknown }).type);
+}
+
+/** Events under their names; a failure is an event of the convention too, with the number that comes next. */
+function responseEvents(): EventWriter {
+  let written = 0;
+  let begun = '';
+  return {
+    event(source) {
+      if (written++ === 0) begun = source;
+      return `event: ${typeOf(source)}\ndata: ${source}\n\n`;
+    },
+    ending: () => '',
+    fault(error) {
+      const { message } = errorObject(error);
+      const { response = {} } = begun === '' ? {} : (JSON.parse(begun) as { response?: Body });
+      const failed = { ...response, status: 'failed', error: { code: 'server_error', message } };
+      const event = { type: 'response.failed', sequence_number: written, response: failed };
+      return `event: response.failed\ndata: ${JSON.stringify(event)}\n\n`;
+    },
+  };
+}
+
+/** The engine reads the body itself: its form is the dialect's already (beyond 11.7). */
+function read(body: Body): DialectCall {
+  return {
+    input: body,
+    streams: body['stream'] === true,
+    whole: (text) => ({ body: Buffer.from(text as string) }),
+    events: responseEvents,
+  };
+}
+
+const whole = (body: Body): RouteAnswer => ({ body: body['object'] });
+
+/** @throws ApiError invalid_request: streams that can be joined again are not there yet (beyond 12) */
+function stored(body: Body, { query }: RespondRequest): RouteAnswer {
+  if (new URLSearchParams(query).get('stream') === 'true')
+    throw invalid('stream is not supported yet for a stored response: read it without', 'stream');
+  return whole(body);
+}
+
+function listed(body: Body): RouteAnswer {
+  const { items, hasMore } = body as { items: { id: string }[]; hasMore: boolean };
+  return {
+    body: {
+      object: 'list',
+      data: items,
+      first_id: items[0]?.id ?? null,
+      last_id: items.at(-1)?.id ?? null,
+      has_more: hasMore,
+    },
+  };
+}
+
+const ID = { id: { description: "The response's id.", example: 'resp_01jd3v5k8m9n2p4q6r8s0t2v4w' } };
+
+export const responseRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/responses',
+    operationId: 'createResponse',
+    tag: 'Responses',
+    summary: 'Answer in the form of the Responses convention',
+    description:
+      'With `stream: true` the answer comes as typed Server-Sent Events. Stored unless `store` is false. `background` is not supported yet.',
+    document: `mutation ($input: ResponseInput!) { body: createResponse(input: $input) { object } }`,
+    streamDocument: `subscription ($input: ResponseInput!) { body: responseStream(input: $input) { event } }`,
+    raw: 'response',
+    dialect: 'responses',
+    read,
+    body: {
+      limitBytes: BODY_LIMITS.large,
+      open: true,
+      schema: REQUEST_SCHEMA,
+      example: { model: 'sandbox/chat-basic', input: 'Hello', max_output_tokens: 100 },
+    },
+    describe: () => RESPONSE_SCHEMA,
+    describeEvent: () => EVENT_SCHEMA,
+    schemaName: 'Response',
+  },
+  {
+    method: 'GET',
+    path: '/responses/{id}',
+    operationId: 'getResponse',
+    tag: 'Responses',
+    summary: 'Read a stored response',
+    document: `query ($id: ID!) { body: response(id: $id) { object } }`,
+    parameters: ID,
+    respond: stored,
+    describe: () => RESPONSE_SCHEMA,
+    schemaName: 'Response',
+  },
+  {
+    method: 'DELETE',
+    path: '/responses/{id}',
+    operationId: 'deleteResponse',
+    tag: 'Responses',
+    summary: 'Delete a stored response',
+    document: `mutation ($id: ID!) { body: deleteResponse(id: $id) { id } }`,
+    parameters: ID,
+    respond: ({ id }) => ({ body: { id, object: 'response.deleted', deleted: true } }),
+    describe: () => ({
+      type: 'object',
+      properties: {
+        id: { type: 'string' },
+        object: { type: 'string', const: 'response.deleted' },
+        deleted: { type: 'boolean', const: true },
+      },
+      required: ['id', 'object', 'deleted'],
+    }),
+    schemaName: 'DeletedResponse',
+  },
+  {
+    method: 'POST',
+    path: '/responses/{id}/cancel',
+    operationId: 'cancelResponse',
+    tag: 'Responses',
+    summary: 'Cancel a response; an ended one is answered unchanged',
+    document: `mutation ($id: ID!) { body: cancelResponse(id: $id) { object } }`,
+    parameters: ID,
+    respond: whole,
+    describe: () => RESPONSE_SCHEMA,
+    schemaName: 'Response',
+  },
+  {
+    method: 'GET',
+    path: '/responses/{id}/input_items',
+    operationId: 'listResponseInputItems',
+    tag: 'Responses',
+    summary: 'List the items that a response was made of',
+    document: `query ($id: ID!, $limit: Int, $after: ID, $order: String) {
+      body: responseInputItems(id: $id, first: $limit, after: $after, order: $order) { items hasMore }
+    }`,
+    parameters: {
+      ...ID,
+      limit: { description: 'Items in a page.', minimum: 1, maximum: 100 },
+      after: { description: 'Id of the item before the first.' },
+      order: { description: 'The latest first, or the oldest.', enum: ['asc', 'desc'] },
+    },
+    respond: listed,
+    describe: () => INPUT_ITEMS_SCHEMA,
+    schemaName: 'ResponseInputItems',
+  },
+];

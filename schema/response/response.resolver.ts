@@ -1,0 +1,80 @@
+import { Arg, Ctx, ID, Int, Mutation, Query, Resolver } from 'type-graphql';
+import type { GraphqlContext } from '../context.js';
+import { Metered, Scope } from '../guard.js';
+import { ResponseInput } from './response.input.js';
+import { parseResponse, responseBody } from './response.shape.js';
+import { DeletedResponse, Response, ResponseInputItems } from './response.type.js';
+
+const THE_ID = { description: 'Its id.' };
+
+@Resolver()
+export class ResponseResolver {
+  @Metered('chat')
+  @Mutation(() => Response, {
+    description:
+      'Answers in the form of the Responses convention, in one piece; `responseStream` streams it.',
+  })
+  async createResponse(
+    @Ctx() { call, services, body }: GraphqlContext,
+    @Arg('input', () => ResponseInput, { description: 'What to answer, and how.' }) input: ResponseInput,
+  ): Promise<Response> {
+    const { dialect } = call;
+    call.dialect = 'responses';
+    try {
+      const { text } = await services.responses.create(call, body ?? responseBody(input));
+      return parseResponse(text);
+    } finally {
+      // Other fields of the same operation have the defaults of their own form.
+      if (dialect === undefined) delete call.dialect;
+    }
+  }
+
+  @Scope('chat')
+  @Query(() => Response, { description: 'A stored response.' })
+  async response(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, THE_ID) id: string,
+  ): Promise<Response> {
+    return parseResponse(await services.responses.get(call.principal.orgId, id));
+  }
+
+  @Scope('chat')
+  @Query(() => ResponseInputItems, {
+    description: 'The items that a stored response was made of, those of earlier turns aside.',
+  })
+  async responseInputItems(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, { description: "The response's id." }) id: string,
+    @Arg('first', () => Int, { nullable: true, description: '1 to 100, default 20.' }) first?: number | null,
+    @Arg('after', () => ID, { nullable: true, description: 'Id of the item before the first.' })
+    after?: string | null,
+    @Arg('order', () => String, {
+      nullable: true,
+      description: '`desc` (default: the latest first) or `asc`.',
+    })
+    order?: string | null,
+  ): Promise<ResponseInputItems> {
+    return services.responses.inputItems(call.principal.orgId, id, { limit: first, after, order });
+  }
+
+  @Scope('chat', 'member')
+  @Mutation(() => DeletedResponse, { description: 'Deletes a stored response.' })
+  async deleteResponse(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, THE_ID) id: string,
+  ): Promise<DeletedResponse> {
+    await services.responses.delete(call.principal.orgId, id);
+    return { id };
+  }
+
+  @Scope('chat', 'member')
+  @Mutation(() => Response, {
+    description: 'Ends a response that is under way; an ended one is answered unchanged.',
+  })
+  async cancelResponse(
+    @Ctx() { call, services }: GraphqlContext,
+    @Arg('id', () => ID, THE_ID) id: string,
+  ): Promise<Response> {
+    return parseResponse(await services.responses.cancel(call.principal.orgId, id));
+  }
+}

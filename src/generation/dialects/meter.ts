@@ -1,0 +1,149 @@
+import { ApiError } from '../../contract/errors.js';
+import type { Model } from '../../models/models.types.js';
+import type { Settlement } from '../../metering/metering.types.js';
+import { UpstreamError } from '../../providers/index.js';
+import { countTexts } from '../chat/tokens.js';
+import { wholeTokens } from '../chat/usage.js';
+import type { Tokens } from '../chat/usage.js';
+import type { Turn } from './turn.js';
+
+/** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
+const STALL_MS = 60_000;
+
+const readerGone = (): ApiError => new ApiError('server_error', 'The reader has gone');
+
+/**
+ * What of a streamed turn was delivered, and its settlement. It ends in exactly one of three ways: finished, failed upstream, or left by its
+ * reader; the last two are charged for the prompts and what was delivered, a failure before anything was delivered for nothing.
+ */
+export class TurnMeter {
+  /** Texts of this round as JSON. */
+  private delivered: string[] = [];
+  private ending: Promise<unknown> | null = null;
+  private waitingSince = performance.now();
+  private readonly stall: NodeJS.Timeout;
+  private readonly onAbort = (): void => {
+    const { stopped } = this.turn.caller;
+    this.leave(stopped ? new ApiError('server_error', 'The service is stopping') : null);
+  };
+
+  /** Set once the turn has ended otherwise than by being finished. */
+  fault: ApiError | null = null;
+
+  /** @param cancel ends the upstream's work */
+  constructor(
+    private readonly turn: Turn,
+    private readonly cancel: () => void,
+  ) {
+    this.stall = setInterval(() => this.checkStall(), STALL_MS / 4).unref();
+    turn.caller.addEventListener('abort', this.onAbort);
+    if (turn.caller.aborted) this.onAbort();
+  }
+
+  /** Whether the turn has had one of its ends. */
+  get over(): boolean {
+    return this.ending !== null;
+  }
+
+  /** The reader waits for the next event: it is not what is slow. */
+  waiting(): void {
+    this.waitingSince = Number.POSITIVE_INFINITY;
+  }
+
+  handedOut(): void {
+    this.waitingSince = performance.now();
+  }
+
+  /** @param literal a text as JSON, quotes included */
+  deliverJson(literal: string): void {
+    if (literal !== '""') this.delivered.push(literal);
+  }
+
+  deliver(text: string): void {
+    if (text !== '') this.delivered.push(JSON.stringify(text));
+  }
+
+  /** A round's tokens, from what its upstream reported (in the convention's words of chat) or as they are counted here. */
+  async count(reported: unknown): Promise<Tokens> {
+    return await wholeTokens(reported, {
+      prompt: this.turn.chat.promptTokens,
+      completion: () => this.deliveredTokens(),
+      generated: this.delivered.length > 0,
+    });
+  }
+
+  /** Another round begins; what the last one cost is known. */
+  nextRound(): void {
+    this.delivered = [];
+  }
+
+  /** Charges all rounds. @param cost of the last one. @returns null where the turn had ended otherwise meanwhile */
+  async finish(
+    cost: Tokens,
+    answer: { messageId: string; model: Model; unseen: boolean },
+  ): Promise<{ settlement: Settlement; tokens: Tokens } | null> {
+    if (this.ending) return null;
+    const { turn } = this;
+    const tokens = turn.spend(cost);
+    const settling = turn
+      .releaseHeld()
+      .then(() => turn.engine.settlement.finish(turn.chat, tokens, { ...answer, model: answer.model.id }));
+    this.ending = settling;
+    this.release();
+    return { settlement: await settling, tokens };
+  }
+
+  /** The upstream failed, or what it made could not be kept. @returns the error to tell */
+  async failed(error: unknown, { model, isFree }: { model: Model; isFree?: boolean }): Promise<ApiError> {
+    const { turn } = this;
+    if (!this.ending) {
+      const free = isFree ?? (this.delivered.length === 0 && turn.spent.total === 0);
+      if (!free || error instanceof UpstreamError) turn.engine.settlement.tellBroken(error, model);
+      this.fault = turn.engine.settlement.answerOf(error);
+      this.release();
+      this.cancel();
+      this.ending = free ? turn.fail(error) : this.chargeDelivered();
+    }
+    await this.ending;
+    return this.fault ?? turn.engine.settlement.answerOf(error);
+  }
+
+  /** The reader has gone, or takes nothing: the upstream's work ends, what was delivered is charged. */
+  leave(fault: ApiError | null): void {
+    if (this.ending) return;
+    this.fault = fault ?? readerGone();
+    this.release();
+    this.ending = this.chargeDelivered();
+    // Nobody may be there to see it fail; `ended` still does.
+    this.ending.catch(() => undefined);
+    this.cancel();
+  }
+
+  /** Waits for whatever end the turn had. */
+  async ended(): Promise<void> {
+    await this.ending;
+  }
+
+  private async chargeDelivered(): Promise<void> {
+    const { turn } = this;
+    await turn.releaseHeld();
+    await turn.engine.settlement.charge(turn.chat, turn.spent.total + (await this.deliveredTokens()));
+  }
+
+  private async deliveredTokens(): Promise<number> {
+    const { tokenizer } = this.turn.engine.options;
+    const texts = JSON.parse(`[${this.delivered.join()}]`) as string[];
+    return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+  }
+
+  private checkStall(): void {
+    if (this.turn.call.idempotencyKey !== null || performance.now() - this.waitingSince < STALL_MS) return;
+    this.leave(new ApiError('server_error', 'The reader was too slow'));
+  }
+
+  private release(): void {
+    clearInterval(this.stall);
+    this.turn.caller.removeEventListener('abort', this.onAbort);
+    this.turn.caller.leave();
+  }
+}

@@ -1,0 +1,215 @@
+import type {
+  ResponseOutputMessage,
+  ResponseOutputText,
+  ResponseReasoningItem,
+} from 'openai/resources/responses/responses';
+import { isFields } from '../../providers/index.js';
+import type { Carried } from '../carried-seal.js';
+import type { Fields } from './checks.js';
+import { OpenCalls } from './calls.js';
+import type { AskedCall } from './calls.js';
+import type { EventLog } from './events.js';
+import { itemId } from './request.js';
+
+type Logprobs = NonNullable<ResponseOutputText['logprobs']>;
+
+/** The item that texts go to now. */
+interface OpenText {
+  kind: 'reasoning' | 'output_text' | 'refusal';
+  id: string;
+  index: number;
+  pieces: string[];
+  logprobs: Logprobs;
+  /** Of texts: what each delta's JSON is up to its number, and from there to its text. */
+  written: readonly [string, string] | null;
+}
+
+export interface ChatOutputOptions {
+  log: EventLog;
+  /** All items of the response, in order; items of this round are added. */
+  items: Fields[];
+  custom: ReadonlySet<string>;
+  /** The function that stands for web search. */
+  search: string | null;
+  /** What the turn carries for its maker so far; null where it carries nothing. */
+  carried(): Carried | null;
+  seal(carried: Carried): string;
+}
+
+/** Writes a chat's deltas as the items of a response, each with its events in the convention's order. */
+export class ChatOutput {
+  private open: OpenText | null = null;
+  private readonly calls: OpenCalls;
+  /** What an item of this round carries already, as JSON. */
+  private sealed = '';
+
+  constructor(private readonly options: ChatOutputOptions) {
+    this.calls = new OpenCalls(options);
+  }
+
+  /** Searches that the model asked for in this round. */
+  get searches(): readonly AskedCall[] {
+    return this.calls.searches;
+  }
+
+  /** Calls that the caller is to run. */
+  get hasCalls(): boolean {
+    return this.calls.hasOthers;
+  }
+
+  delta(delta: Fields, logprobs: unknown): void {
+    const thought = delta['reasoning_content'] ?? delta['reasoning'];
+    if (typeof thought === 'string' && thought !== '') this.text('reasoning', thought);
+    if (typeof delta['content'] === 'string' && delta['content'] !== '')
+      this.text('output_text', delta['content'], logprobs);
+    if (typeof delta['refusal'] === 'string' && delta['refusal'] !== '')
+      this.text('refusal', delta['refusal']);
+    const { tool_calls: calls } = delta;
+    if (!Array.isArray(calls)) return;
+    for (const call of calls as unknown[]) if (isFields(call)) this.call(call);
+  }
+
+  /** A delta of nothing but text, while a text is open; false where none is. @param literal as JSON */
+  plain(literal: string): boolean {
+    const { open } = this;
+    if (open === null || open.written === null || open.kind !== 'output_text') return false;
+    open.pieces.push(JSON.parse(literal) as string);
+    this.options.log.pushWritten(open.written[0], `${open.written[1]}${literal},"logprobs":[]}`);
+    return true;
+  }
+
+  /** The round's upstream has ended. @param status of what was open still */
+  end(status: 'completed' | 'incomplete'): void {
+    this.closeText(status);
+    this.calls.end(status);
+    const seal = this.newSeal();
+    if (seal === null) return;
+    const item: ResponseReasoningItem = {
+      id: itemId('reasoning'),
+      type: 'reasoning',
+      summary: [],
+      encrypted_content: seal,
+    };
+    const index = this.options.items.push({ ...item }) - 1;
+    this.options.log.push({ type: 'response.output_item.added', output_index: index, item });
+    this.options.log.push({ type: 'response.output_item.done', output_index: index, item });
+  }
+
+  private call(call: Fields): void {
+    this.closeText('completed');
+    this.calls.take(call);
+  }
+
+  /** What the turn carries, unless an item says just that already. */
+  private newSeal(): string | null {
+    const carried = this.options.carried();
+    const said = carried === null ? '' : JSON.stringify(carried);
+    if (carried === null || said === this.sealed) return null;
+    this.sealed = said;
+    return this.options.seal(carried);
+  }
+
+  private text(kind: OpenText['kind'], text: string, logprobs?: unknown): void {
+    if (this.open?.kind !== kind) {
+      this.closeText('completed');
+      this.calls.closeWhole();
+      this.open = kind === 'reasoning' ? this.openReasoning() : this.openMessage(kind);
+    }
+    const { id: item_id, index: output_index, pieces, logprobs: known } = this.open as OpenText;
+    const { log } = this.options;
+    pieces.push(text);
+    const place = { item_id, output_index, delta: text };
+    if (kind === 'reasoning')
+      return log.push({ type: 'response.reasoning_summary_text.delta', summary_index: 0, ...place });
+    if (kind === 'refusal') return log.push({ type: 'response.refusal.delta', content_index: 0, ...place });
+    const list = Array.isArray(logprobs) ? (logprobs as Logprobs) : [];
+    known.push(...list);
+    log.push({ type: 'response.output_text.delta', content_index: 0, ...place, logprobs: list });
+  }
+
+  private openReasoning(): OpenText {
+    const { log, items } = this.options;
+    const id = itemId('reasoning');
+    const item: ResponseReasoningItem = { id, type: 'reasoning', summary: [], status: 'in_progress' };
+    const index = items.push({ ...item }) - 1;
+    log.push({ type: 'response.output_item.added', output_index: index, item });
+    log.push({
+      type: 'response.reasoning_summary_part.added',
+      item_id: id,
+      output_index: index,
+      summary_index: 0,
+      part: { type: 'summary_text', text: '' },
+    });
+    return { kind: 'reasoning', id, index, pieces: [], logprobs: [], written: null };
+  }
+
+  private openMessage(kind: 'output_text' | 'refusal'): OpenText {
+    const { log, items } = this.options;
+    const id = itemId('message');
+    const item: ResponseOutputMessage = {
+      id,
+      type: 'message',
+      status: 'in_progress',
+      role: 'assistant',
+      content: [],
+    };
+    const index = items.push({ ...item }) - 1;
+    log.push({ type: 'response.output_item.added', output_index: index, item });
+    const part = partOf({ kind, text: '', logprobs: [] });
+    log.push({
+      type: 'response.content_part.added',
+      item_id: id,
+      output_index: index,
+      content_index: 0,
+      part,
+    });
+    const before = '{"type":"response.output_text.delta","sequence_number":';
+    const after = `,"item_id":${JSON.stringify(id)},"output_index":${index},"content_index":0,"delta":`;
+    return { kind, id, index, pieces: [], logprobs: [], written: [before, after] };
+  }
+
+  private closeText(status: 'completed' | 'incomplete'): void {
+    const { open } = this;
+    this.open = null;
+    if (open === null) return;
+    const text = open.pieces.join('');
+    const item =
+      open.kind === 'reasoning' ? this.closeReasoning(open, text) : this.closeMessage(open, { text, status });
+    this.options.items[open.index] = { ...item };
+    this.options.log.push({ type: 'response.output_item.done', output_index: open.index, item });
+  }
+
+  private closeReasoning({ id, index }: OpenText, text: string): ResponseReasoningItem {
+    const { log } = this.options;
+    const place = { item_id: id, output_index: index, summary_index: 0 };
+    const part = { type: 'summary_text' as const, text };
+    log.push({ type: 'response.reasoning_summary_text.done', ...place, text });
+    log.push({ type: 'response.reasoning_summary_part.done', ...place, part });
+    const seal = this.newSeal();
+    return {
+      id,
+      type: 'reasoning',
+      summary: [part],
+      status: 'completed',
+      ...(seal === null ? {} : { encrypted_content: seal }),
+    };
+  }
+
+  private closeMessage(
+    { kind, id, index, logprobs }: OpenText,
+    { text, status }: { text: string; status: 'completed' | 'incomplete' },
+  ): ResponseOutputMessage {
+    const { log } = this.options;
+    const place = { item_id: id, output_index: index, content_index: 0 };
+    const part = partOf({ kind, text, logprobs });
+    if (kind === 'refusal') log.push({ type: 'response.refusal.done', ...place, refusal: text });
+    else log.push({ type: 'response.output_text.done', ...place, text, logprobs });
+    log.push({ type: 'response.content_part.done', ...place, part });
+    return { id, type: 'message', status, role: 'assistant', content: [part] };
+  }
+}
+
+function partOf({ kind, text, logprobs }: { kind: OpenText['kind']; text: string; logprobs: Logprobs }) {
+  if (kind === 'refusal') return { type: 'refusal' as const, refusal: text };
+  return { type: 'output_text' as const, text, annotations: [], logprobs };
+}

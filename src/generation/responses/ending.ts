@@ -1,0 +1,75 @@
+import type { MadeAnswers } from '../../metering/call-context.js';
+import type { Model } from '../../models/models.types.js';
+import { tokenRate } from '../chat/usage.js';
+import type { Tokens } from '../chat/usage.js';
+import type { Fields } from './checks.js';
+import { adoptedResponse, begunResponse, endedResponse } from './object.js';
+import type { Ended, ResponseObject } from './object.js';
+import type { ResponseWork } from './work.js';
+
+/** The most rounds that searches may make of an answer: beyond the last one the model has been told for long that there are no more. */
+export const MAX_ROUNDS = 7;
+
+interface End {
+  model: Model;
+  ended: Ended;
+  /** Of all rounds. */
+  tokens: Tokens;
+  /** The upstream's own object, where it speaks the dialect. */
+  final: Fields | null;
+}
+
+/** The response as it begins. @param given the upstream's own object, where it speaks the dialect */
+export function begin(work: ResponseWork, model: Model, given: Fields | null): ResponseObject {
+  const identity = work.identity(model, given === null ? null : work.providerOf(model));
+  if (given === null) return begunResponse(identity);
+  return {
+    ...adoptedResponse(identity, given),
+    status: 'in_progress',
+    output: [],
+    usage: undefined,
+  } as ResponseObject;
+}
+
+/** The response as it ends, before it is charged. */
+export function conclude(work: ResponseWork, { model, ended, tokens, final }: End): ResponseObject {
+  const { metering } = work.parts.engine.options;
+  const identity = work.identity(model, final === null ? null : work.providerOf(model));
+  const begun = final === null ? begunResponse(identity) : adoptedResponse(identity, final);
+  const { credits = 0 } = metering.tokenAmounts(tokens.total, tokenRate(work.turn.chat.model));
+  const creditsUsed = (credits + work.searches.charged) / 100;
+  return endedResponse(begun, {
+    output: work.items,
+    ended,
+    usage: work.details.usage(tokens),
+    creditsUsed,
+  });
+}
+
+/** Keeps what is to be stored. @throws what the database does */
+export async function save(work: ResponseWork, response: ResponseObject): Promise<void> {
+  const { request } = work.prepared;
+  if (!request.store) return;
+  const { principal } = work.turn.call;
+  await work.parts.store.save({ principal, response, input: request.items });
+}
+
+const keptAs = (body: Fields): unknown => ['response', body];
+
+/** Keeps an answer for a retry with the call's Idempotency-Key, before its charge. @throws ApiError conflict: it must not be charged */
+export async function keepMade(work: ResponseWork, texts: readonly string[]): Promise<void> {
+  const { madeAnswers } = work.turn.call;
+  const { operationId } = work.turn.chat;
+  await madeAnswers?.keep(keptAs(work.prepared.request.body), { operationId, value: texts });
+}
+
+/** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
+export async function madeBefore(
+  metering: { settledBefore(operationId: string): Promise<unknown> },
+  { madeAnswers }: { madeAnswers?: MadeAnswers },
+  body: Fields,
+): Promise<string[] | null> {
+  const earlier = (await madeAnswers?.take(keptAs(body))) ?? null;
+  if (earlier === null || (await metering.settledBefore(earlier.operationId)) === null) return null;
+  return earlier.value as string[];
+}

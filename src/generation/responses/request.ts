@@ -1,0 +1,172 @@
+import type { ResponseIncludable } from 'openai/resources/responses/responses';
+import { invalid } from '../../contract/errors.js';
+import { newId } from '../../contract/ids.js';
+import { isFields } from '../../providers/index.js';
+import { booleanAt, listAt, nameAt, numberAt, objectAt, oneOf, optional, textAt, wholeAt } from './checks.js';
+import type { Fields } from './checks.js';
+
+const MAX_TOKENS = 10_000_000;
+const MAX_METADATA = 16;
+
+/** A request for a response whose fields were checked, its input and tools aside. */
+export interface ResponseRequest {
+  /** As it came. */
+  body: Fields;
+  instructions: string | null;
+  /** Items of this request, each with an id: the input without earlier turns. */
+  items: Fields[];
+  previousId: string | null;
+  store: boolean;
+  metadata: Record<string, string>;
+  include: ReadonlySet<string>;
+  truncation: 'auto' | 'disabled';
+  /** Most searches that were asked for; null: as many as there may be. */
+  maxToolCalls: number | null;
+  /** What a chat gets of it besides messages and tools. */
+  chat: Fields;
+}
+
+const INCLUDABLE: readonly ResponseIncludable[] = [
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+  'reasoning.encrypted_content',
+  'message.output_text.logprobs',
+];
+
+/** Known, but nothing that can be done here. */
+const REFUSED: Record<string, string> = {
+  conversation: 'conversation is not supported: use previous_response_id',
+  prompt: 'prompt templates are not supported',
+};
+
+/** @throws ApiError invalid_request */
+export function readResponse(body: Fields): ResponseRequest {
+  for (const [name, message] of Object.entries(REFUSED)) if (body[name] != null) throw invalid(message, name);
+  if (optional(body, 'background', booleanAt) === true)
+    throw invalid('background is not supported yet: send the request without it', 'background');
+  optional(body, 'stream', booleanAt);
+  const previousId = optional(body, 'previous_response_id', textAt) ?? null;
+  const include = optional(body, 'include', listAt) ?? [];
+  include.forEach((word, index) => {
+    if (!INCLUDABLE.includes(word as ResponseIncludable))
+      throw invalid(`include[${index}] must be one of ${INCLUDABLE.join(', ')}`, 'include');
+  });
+  return {
+    body,
+    instructions: optional(body, 'instructions', textAt) ?? null,
+    items: itemsOf(body['input'], previousId),
+    previousId,
+    store: optional(body, 'store', booleanAt) ?? true,
+    metadata: optional(body, 'metadata', metadataAt) ?? {},
+    include: new Set(include as string[]),
+    truncation:
+      optional(body, 'truncation', (value, at) => oneOf(value, at, ['auto', 'disabled'] as const)) ??
+      'disabled',
+    maxToolCalls: optional(body, 'max_tool_calls', (value, at) => wholeAt(value, at, [0, 1_000_000])) ?? null,
+    chat: chatFields(body),
+  };
+}
+
+function metadataAt(value: unknown, where: string): Record<string, string> {
+  const metadata = objectAt(value, where);
+  const entries = Object.entries(metadata);
+  if (entries.length > MAX_METADATA)
+    throw invalid(`metadata must have at most ${MAX_METADATA} pairs`, 'metadata');
+  for (const [name, said] of entries)
+    if (name.length > 64 || typeof said !== 'string' || said.length > 512)
+      throw invalid(
+        'metadata must be texts of at most 512 characters, under names of at most 64',
+        'metadata',
+      );
+  return metadata as Record<string, string>;
+}
+
+function itemsOf(input: unknown, previousId: string | null): Fields[] {
+  if (input == null && previousId === null) throw invalid('input is required', 'input');
+  if (input == null) return [];
+  if (typeof input === 'string')
+    return [withId({ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] })];
+  if (!Array.isArray(input)) throw invalid('input must be a string or an array of items', 'input');
+  return input.map((item: unknown, index) => withId(objectAt(item, `input[${index}]`, 'input')));
+}
+
+/** How ids of items begin. */
+const PREFIXES: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+  web_search_call: 'ws',
+  function_call_output: 'fco',
+  custom_tool_call_output: 'cto',
+};
+
+/** A new id for an item of a type. */
+export function itemId(type: unknown): string {
+  return newId(PREFIXES[String(type ?? 'message')] ?? 'item');
+}
+
+/** A reference is an item with an id and nothing else, whatever its type says. */
+export function isReference(item: Fields): boolean {
+  return item['type'] === 'item_reference' || (item['type'] == null && item['role'] == null && 'id' in item);
+}
+
+function withId(item: Fields): Fields {
+  if (isReference(item)) return item;
+  const { type, id, ...rest } = item;
+  // Leaves the words of makers' own items as they are.
+  const known = typeof id === 'string' && id !== '' ? id : itemId(type);
+  return { id: known, type: type ?? 'message', ...rest };
+}
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const VERBOSITIES = ['low', 'medium', 'high'] as const;
+
+/** What of a request a chat has in the same or in another word. */
+function chatFields(body: Fields): Fields {
+  const reasoning = optional(body, 'reasoning', objectAt) ?? {};
+  const text = optional(body, 'text', objectAt) ?? {};
+  const include = (body['include'] ?? []) as unknown[];
+  const topLogprobs = optional(body, 'top_logprobs', (value, at) => wholeAt(value, at, [0, 20]));
+  const logprobs = include.includes('message.output_text.logprobs') || (topLogprobs ?? 0) > 0;
+  const fields: Fields = {
+    model: body['model'],
+    max_tokens: optional(body, 'max_output_tokens', (value, at) => wholeAt(value, at, [1, MAX_TOKENS])),
+    temperature: optional(body, 'temperature', (value, at) => numberAt(value, at, [0, 2])),
+    top_p: optional(body, 'top_p', (value, at) => numberAt(value, at, [0, 1])),
+    reasoning_effort:
+      reasoning['effort'] == null ? undefined : oneOf(reasoning['effort'], 'reasoning.effort', EFFORTS),
+    verbosity:
+      text['verbosity'] == null ? undefined : oneOf(text['verbosity'], 'text.verbosity', VERBOSITIES),
+    response_format: text['format'] == null ? undefined : formatOf(text['format']),
+    parallel_tool_calls: optional(body, 'parallel_tool_calls', booleanAt),
+    user: optional(body, 'user', textAt),
+    safety_identifier: optional(body, 'safety_identifier', textAt),
+    prompt_cache_key: optional(body, 'prompt_cache_key', textAt),
+    ...(logprobs ? { logprobs: true, top_logprobs: topLogprobs } : {}),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function formatOf(given: unknown): Fields | undefined {
+  const format = objectAt(given, 'text.format', 'text');
+  switch (format['type']) {
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { type: 'json_object' };
+    case 'json_schema': {
+      const { schema, strict, description } = format;
+      const name = nameAt(format['name'], 'text.format.name', 'text');
+      if (!isFields(schema)) throw invalid('text.format.schema must be an object', 'text');
+      const more = { ...(strict == null ? {} : { strict }), ...(description == null ? {} : { description }) };
+      return { type: 'json_schema', json_schema: { name, schema, ...more } };
+    }
+    default:
+      throw invalid('text.format.type must be text, json_object or json_schema', 'text');
+  }
+}

@@ -1,0 +1,193 @@
+import { Readable } from 'node:stream';
+import { ApiError, invalid } from '../../contract/errors.js';
+import type { CallContext } from '../../metering/call-context.js';
+import { isFields } from '../../providers/index.js';
+import type { Provider } from '../../providers/index.js';
+import { isSeal } from '../carried-seal.js';
+import { modelFor } from '../pipeline/checks.js';
+import { listAt } from './checks.js';
+import type { Fields } from './checks.js';
+import { completeResponse } from './complete.js';
+import { madeBefore } from './ending.js';
+import { translate } from './input.js';
+import type { InputItem, Translated } from './input.js';
+import { isReference, readResponse } from './request.js';
+import type { ResponseRequest } from './request.js';
+import type { InputItemPage, InputItemQuery, ResponseParts, ResponseService } from './responses.types.js';
+import { ResponseStream } from './stream.js';
+import { checkForced, toolsOf } from './tools.js';
+import { ResponseWork } from './work.js';
+import type { Prepared } from './work.js';
+
+const MAX_PAGE = 100;
+const TOO_LONG = /^The prompt is longer/;
+const OF_MESSAGES = /^messages\[(\d+)\]/;
+
+/** Steps 5 and 6 of decisions 1, what is stored read. @throws ApiError */
+async function prepare(parts: ResponseParts, call: CallContext, body: Fields): Promise<Prepared> {
+  const { models, providers, search } = parts.engine.options;
+  const { orgId, plan } = call.principal;
+  const model = modelFor(body, { models, plan, type: 'chat' });
+  const request = readResponse(body);
+  const provider = providers.find(model.upstream?.providerId ?? '');
+  const isNative = provider?.dialects?.responses !== undefined;
+  const tools = toolsOf(body, { hasPort: search.provider !== null });
+  checkForced(body, isNative ? tools.native(provider).leftOut : tools.leftOut);
+  const items = await inputOf(parts, orgId, request);
+  const translating = {
+    isSeal,
+    open: (sealed: unknown) => {
+      const carried = parts.seal.open(orgId, sealed);
+      return carried?.model === model.id ? carried : null;
+    },
+    fileIds: isNative && allowsFileIds(provider),
+  };
+  const translated = translate(items, { ...translating, instructions: request.instructions });
+  if (request.store) await parts.store.requireRoom(call.principal);
+  return { request, model, tools, translated, translating };
+}
+
+const allowsFileIds = ({ allowedTools = [] }: Provider): boolean => allowedTools.includes('file_ids');
+
+/** The whole input: earlier turns, then that of the request, references in it replaced. @throws ApiError invalid_request */
+async function inputOf(
+  { store }: ResponseParts,
+  orgId: string,
+  { items, previousId }: ResponseRequest,
+): Promise<InputItem[]> {
+  const before = previousId === null ? [] : await store.chain(orgId, previousId);
+  const ids = items.filter(isReference).map(({ id }) => String(id));
+  const known = ids.length === 0 ? null : await store.items(orgId, ids);
+  items.forEach((item, index) => {
+    if (!isReference(item)) return;
+    const found = known?.get(String(item['id']));
+    if (found === undefined)
+      throw invalid(`input[${index}]: Item with id '${String(item['id'])}' not found`, 'input');
+    items[index] = found;
+  });
+  return [
+    ...before.map((item) => ({ item, where: null })),
+    ...items.map((item, index) => ({ item, where: `input[${index}]` })),
+  ];
+}
+
+/** A fault of the chat that the call was put into, in the words of the dialect. */
+function inOwnWords(fault: unknown, { places }: Translated): unknown {
+  if (!(fault instanceof ApiError)) return fault;
+  const { code, message, details } = fault;
+  const own = message.replace(OF_MESSAGES, (_, index: string) => places[Number(index)] ?? 'input');
+  const param = ['messages', 'image_url'].includes(details.param ?? '') ? 'input' : details.param;
+  if (own === message && param === details.param) return fault;
+  return new ApiError(code, own, { ...details, ...(param === undefined ? {} : { param }) });
+}
+
+/** Leaves out the oldest half of what is not instructions: calls go with their outputs. Null: there is nothing more to leave out. */
+function shortened({ request, translated, ...prepared }: Prepared): Prepared | null {
+  const { messages, places, items } = translated;
+  const first = messages.findIndex(({ role }) => role !== 'system');
+  const half = first + Math.ceil((messages.length - first) / 2);
+  // A turn begins with its user.
+  const from = messages.findIndex(({ role }, at) => at >= Math.max(half, first + 1) && role === 'user');
+  if (first === -1 || from === -1) return null;
+  const kept = messages.slice(from);
+  const left = items.length - kept.length;
+  const itemsFrom = items.findIndex((item, at) => at >= Math.max(0, left) && item['role'] === 'user');
+  return {
+    ...prepared,
+    request,
+    translated: {
+      ...translated,
+      messages: [...messages.slice(0, first), ...kept],
+      places: [...places.slice(0, first), ...places.slice(from)],
+      items: itemsFrom === -1 ? items : items.slice(itemsFrom),
+      media: translated.media
+        .filter(({ message }) => message >= from)
+        .map((media) => ({ ...media, message: media.message - from + first })),
+    },
+  };
+}
+
+/** Finds what of the input fits the model's window, where the caller lets the oldest go. */
+async function fitting(parts: ResponseParts, call: CallContext, given: Prepared): Promise<Prepared> {
+  let prepared = given;
+  for (;;) {
+    const { request, translated } = prepared;
+    try {
+      await parts.engine.admission.check(
+        call,
+        { ...request.chat, messages: translated.messages },
+        translated.texts,
+      );
+      return prepared;
+    } catch (fault) {
+      const next = fault instanceof ApiError && TOO_LONG.test(fault.message) ? shortened(prepared) : null;
+      if (next === null) return prepared;
+      prepared = next;
+    }
+  }
+}
+
+async function admitted(parts: ResponseParts, call: CallContext, body: Fields): Promise<ResponseWork> {
+  let prepared: Prepared;
+  try {
+    prepared = await prepare(parts, call, body);
+    if (prepared.request.truncation === 'auto') prepared = await fitting(parts, call, prepared);
+  } catch (fault) {
+    return parts.engine.admission.refuse(call, fault);
+  }
+  try {
+    return await ResponseWork.admit(parts, call, prepared);
+  } catch (fault) {
+    throw inOwnWords(fault, prepared.translated);
+  }
+}
+
+function pageOf(items: Fields[], { limit, after, order }: InputItemQuery): InputItemPage {
+  const size = limit ?? 20;
+  if (!Number.isInteger(size) || size < 1 || size > MAX_PAGE)
+    throw invalid(`limit must be between 1 and ${MAX_PAGE}`, 'limit');
+  if (order != null && order !== 'asc' && order !== 'desc')
+    throw invalid('order must be asc or desc', 'order');
+  const ordered = order === 'asc' ? items : items.toReversed();
+  const at = after == null ? -1 : ordered.findIndex(({ id }) => id === after);
+  if (after != null && at === -1) throw invalid(`after: there is no item with id '${after}'`, 'after');
+  const page = ordered.slice(at + 1, at + 1 + size);
+  return { items: page, hasMore: at + 1 + size < ordered.length };
+}
+
+/** An item as a list shows it: a message's text is a list of parts there. */
+function shown(item: Fields): Fields {
+  const { content } = item;
+  const listed =
+    item['type'] === 'message' && typeof content === 'string'
+      ? [{ type: item['role'] === 'assistant' ? 'output_text' : 'input_text', text: content }]
+      : content;
+  const status = item['type'] === 'message' && item['status'] == null ? { status: 'completed' } : {};
+  return { ...item, ...(listed === undefined ? {} : { content: listed }), ...status };
+}
+
+/** Generations of text in the Responses dialect. */
+export function createResponseService(parts: ResponseParts): ResponseService {
+  const { metering } = parts.engine.options;
+  const { store } = parts;
+  return {
+    async create(call, body) {
+      const [made] = (await madeBefore(metering, call, body)) ?? [];
+      if (made !== undefined) return { text: made };
+      return { text: await completeResponse(await admitted(parts, call, body)) };
+    },
+    async stream(call, body) {
+      const made = await madeBefore(metering, call, body);
+      if (made !== null) return { events: Readable.from(made) };
+      const work = await admitted(parts, call, body);
+      return { events: new ResponseStream(work, await work.turn.stream()) };
+    },
+    get: async (orgId, id) => (await store.find(orgId, id)).text,
+    delete: (orgId, id) => store.delete(orgId, id),
+    cancel: async (orgId, id) => (await store.find(orgId, id)).text,
+    async inputItems(orgId, id, query) {
+      const { input } = await store.find(orgId, id);
+      return pageOf(listAt(input, 'input').filter(isFields).map(shown), query);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
+import { parseShallow } from '../../text/stored-json.js';
+import { isFields } from '../convention/said.js';
+import type { NativeEvent, NativeEvents } from '../dialect.types.js';
+import type { DialectWire } from './dialect-upstream.js';
+import { saysEnd } from './sse-parser.js';
+import { StreamExchange } from './stream-exchange.js';
+
+/** How nearly every event's data begins. */
+const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([^"\\]{1,100})"/;
+
+/** The type of an event, whose `event:` line some upstreams leave out; '' where it has none. */
+export function typeOfEvent({ name, data }: NativeEvent): string {
+  const found = TYPE_FIRST.exec(data)?.[1];
+  if (found !== undefined) return found;
+  if (name !== '') return name;
+  try {
+    const parsed = parseShallow(data);
+    return isFields(parsed) && typeof parsed['type'] === 'string' ? parsed['type'] : '';
+  } catch {
+    return '';
+  }
+}
+
+/** A streamed answer in a dialect: its events as they came. */
+export class EventExchange extends StreamExchange<NativeEvent> implements NativeEvents {
+  private readonly wire: DialectWire;
+
+  constructor(
+    signal: LightAbortSignal,
+    { secrets, wire }: { secrets: readonly string[]; wire: DialectWire },
+  ) {
+    super(signal, secrets);
+    this.wire = wire;
+  }
+
+  protected onEvent(given: string, name: string): void {
+    if (saysEnd(given)) return this.finish();
+    // Line breaks are pretty printing: within JSON's strings none can stand.
+    const event = { name, data: given.includes('\n') ? given.replaceAll('\n', ' ') : given };
+    this.give(event);
+    if (this.wire.isLast(name) || this.wire.isLast(typeOfEvent(event))) this.finish();
+  }
+
+  /** As one event, which says by itself that it is the whole. */
+  protected onWhole(text: string): boolean {
+    let parsed: unknown;
+    try {
+      parsed = parseShallow(text);
+    } catch {
+      return false;
+    }
+    if (!isFields(parsed) || !(this.wire.isWhole(parsed) || parsed['error'] != null)) return false;
+    this.give({ name: this.wire.isWhole(parsed) ? WHOLE : 'error', data: JSON.stringify(parsed) });
+    return true;
+  }
+}
+
+/** The name of an event that is an answer in one piece, from an upstream that does not stream. */
+export const WHOLE = 'whole';
