@@ -1,5 +1,5 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { contractFace, conventionsFace, createRestHandlers, printApi } from '../../rest-compat/index.js';
+import { contractFace, conventionsFace, createRestTables, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
   createDocuments,
@@ -117,7 +117,7 @@ const FACES = [contractFace, conventionsFace];
 /** /api/v1 and /v1. */
 function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
   const { config } = foundation;
-  return createRestHandlers(
+  return createRestTables(
     {
       schema,
       edge,

@@ -34,6 +34,10 @@ const SAMPLES: Record<string, Sample> = {
     body: { model: 'chat-standard', prompt: text, max_tokens: 50 },
     contract: { path: '/chat/completions', body: { model, messages, max_tokens: 50 } },
   },
+  '/responses': {
+    body: { model: 'chat-standard', input: text, max_output_tokens: 50 },
+    contract: { path: '/chat/completions', body: { model, messages, max_tokens: 50 } },
+  },
   '/embeddings': {
     body: { model: 'embedding-standard', input: ['abc', 'def'] },
     contract: { path: '/embeddings', body: { model: 'sandbox/embedding-standard', input: ['abc', 'def'] } },
@@ -66,7 +70,10 @@ async function rowsOf(address: string, path: string, body: object): Promise<Row[
 }
 
 describe('the same call at /v1 and at /api/v1', () => {
-  const charged = conventionsFace.routes.filter(({ method }) => method === 'POST');
+  // What is said of something that is there already costs nothing.
+  const charged = conventionsFace.routes.filter(
+    ({ method, path }) => method === 'POST' && !path.includes('{'),
+  );
 
   it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamDocument }) => {
     const sample = SAMPLES[path];

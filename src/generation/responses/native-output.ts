@@ -58,7 +58,8 @@ export class NativeOutput {
     if (event.name === WHOLE) return this.end(parsed);
     const type = typeof parsed['type'] === 'string' ? parsed['type'] : typeOfEvent(event);
     if (type === 'error' || event.name === 'error') throw failed(parsed['error'] ?? parsed);
-    if (BEGUN.has(type)) return false;
+    // What is no event of the convention (signs of life) would end its clients.
+    if (BEGUN.has(type) || !type.startsWith('response.')) return false;
     if (ENDS.has(type)) {
       const response = isFields(parsed['response']) ? parsed['response'] : {};
       if (type === 'response.failed') throw failed(response['error']);
