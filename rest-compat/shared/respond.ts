@@ -1,6 +1,5 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import type { Turns } from '../../src/collections/turns.js';
 import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
@@ -28,18 +27,17 @@ export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknow
 /** Runs the row's document; a text's answer (chat, response, message) is written once, not through a document. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context, asked } = rest;
-  const { turns } = options.edge;
   const complete = completeOf(options, endpoint.route.raw);
   if (complete !== null) {
     const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
     const { body, headers } = await asked.whole(text);
-    return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, turns);
+    return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return await written(await asked.whole(result), turns);
+  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
   if (!endpoint.route.respond)
-    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, turns) };
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
@@ -49,7 +47,7 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     query: rest.query,
     readFile,
   });
-  return await written(shown, turns);
+  return await written(shown, options.edge);
 }
 
 /** Who writes an answer of this kind; null: its document does. */
@@ -59,7 +57,7 @@ function completeOf(options: RestOptions, raw: Route['raw']) {
   return raw === 'message' ? options.completeMessage : null;
 }
 
-async function written({ body, headers }: RouteAnswer, turns: Turns): Promise<HttpAnswer> {
+async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {
     status: 200,
     headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,

@@ -42,7 +42,7 @@ const values: [string, unknown][] = [
     { data: repeat(40, (index) => ({ index, embedding: repeat(1536, (at) => Math.sin(at * index)) })) },
   ],
   ['an object of odd values alone', { a: undefined, b: repeat(LONG, () => undefined), c: { d: undefined } }],
-  ['a list with holes', Object.assign(new Array<unknown>(LONG), { 7: 'a', 60_000: 'b' })],
+  ['a list with holes', Object.assign([] as unknown[], { 7: 'a', [LONG]: 'b' })],
   ['names that are numbers', Object.fromEntries(repeat(20_000, (at) => [String(at * 7), at]))],
   [
     'no prototype',

@@ -24,7 +24,7 @@ export async function textsBefore(
   { madeAnswers }: CallContext,
   keptAs: unknown,
 ): Promise<string[] | null> {
-  const earlier = madeAnswers?.take(keptAs) ?? null;
+  const earlier = (await madeAnswers?.take(keptAs)) ?? null;
   if (earlier === null || (await metering.settledBefore(earlier.operationId)) === null) return null;
   return earlier.value as string[];
 }
