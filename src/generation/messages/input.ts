@@ -223,9 +223,12 @@ export function fillMedia({ media }: Translated, messages: readonly unknown[]): 
     const { image_url: image, file, text } = read;
     if (isFields(image)) fillSource(block, image['url']);
     else if (isFields(file)) fillSource(block, file['file_data']);
-    else if (typeof text === 'string') block['source'] = { type: 'text', media_type: 'text/plain', data: text };
+    // A maker reads a page or a document better than its words tell it.
+    else if (typeof text === 'string' && !isPublic(block['source'])) block['source'] = { type: 'text', media_type: 'text/plain', data: text };
   }
 }
+
+const isPublic = (source: unknown): boolean => isFields(source) && /^https:/i.test(String(source['url']));
 
 const DATA = /^data:([^;,]{1,100});base64,/;
 

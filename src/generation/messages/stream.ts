@@ -120,8 +120,7 @@ export class MessageStream implements AsyncIterableIterator<string, undefined> {
       completion: spent.completion + cost.completion,
       total: spent.total + cost.total,
     };
-    const { stop_reason, stop_sequence, ...others } = ending;
-    const delta = { stop_reason, stop_sequence, ...others };
+    const delta = { container: null, stop_details: null, ...ending };
     this.log.pushUnknown({ type: 'message_delta', delta, usage: work.usageOf(tokens) });
     this.log.push({ type: 'message_stop' });
     const { madeAnswers } = work.turn.call;
