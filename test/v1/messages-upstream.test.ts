@@ -8,6 +8,7 @@ import {
   usageChunk,
   type FakeUpstream,
 } from '../support/fake-upstream.js';
+import { amazonEvents } from '../support/amazon-events.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 import {
   callOf,
@@ -52,6 +53,15 @@ beforeAll(async () => {
           dialects: ['messages'],
           allowedTools: ['web_search', 'mcp', 'file_ids', 'code_execution'],
           models: [model('open/chat', 'o')],
+        },
+        {
+          id: 'bed',
+          ...provider,
+          kind: 'amazon-bedrock',
+          models: [
+            model('bed/claude', 'us.anthropic.claude-x-v1:0'),
+            { ...model('bed/nova', 'amazon.nova-x'), tier: 'basic' },
+          ],
         },
         { id: 'ant', ...provider, kind: 'anthropic', models: [model('ant/chat', 'claude', files)] },
       ],
@@ -267,6 +277,78 @@ describe('an upstream that speaks the dialect', () => {
       container: 'c',
       messages: [{ content: [file, {}] }],
     });
+  });
+});
+
+describe('a Claude at Bedrock', () => {
+  it('gets the request in the form of its maker, and is read in that', async () => {
+    upstream.queue({ body: nativeMessage([textBlock('Hi')]) });
+    const { data } = await client.beta.messages
+      .create({
+        model: 'bed/claude',
+        betas: ['context-1m-2025-08-07', 'claude-code-20250219'],
+        max_tokens: 100,
+        messages: [user()],
+        tools: [TOOL],
+      } as never)
+      .withResponse();
+    expect(data).toMatchObject({ model: 'bed/claude', content: [{ text: 'Hi' }] });
+    expect(sent().path).toBe('/v1/model/us.anthropic.claude-x-v1%3A0/invoke');
+    expect(sent().headers.authorization).toBe('Bearer k');
+    expect(sent().body).toEqual({
+      anthropic_version: 'bedrock-2023-05-31',
+      anthropic_beta: ['context-1m-2025-08-07'],
+      max_tokens: 100,
+      messages: [user()],
+      tools: [TOOL],
+    });
+  });
+
+  const headers = { 'content-type': 'application/vnd.amazon.eventstream' };
+  const chunksOf = (events: string[]): Buffer =>
+    amazonEvents(
+      ...events.map((one) => {
+        const data = /^data: (.*)$/m.exec(one)![1]!;
+        return { event: 'chunk', payload: { bytes: Buffer.from(data).toString('base64'), p: 'abc' } };
+      }),
+    );
+
+  it('streams, wherever its messages are cut', async () => {
+    const bytes = chunksOf(nativeStream([thoughtOf('Hm'), textOf('Grüße ', '🌍')]));
+    for (const size of [1, 7, 100, bytes.length]) {
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at_) =>
+        bytes.subarray(at_ * size, (at_ + 1) * size),
+      );
+      upstream.queue({ headers, chunks });
+      const answer = await stream({ model: 'bed/claude' }).finalMessage();
+      expect(answer.content).toMatchObject([
+        { type: 'thinking', thinking: 'Hm', signature: SIGNATURE },
+        { type: 'text', text: 'Grüße 🌍' },
+      ]);
+      expect(sent().path).toContain('/invoke-with-response-stream');
+    }
+  });
+
+  it('that ends with an exception fails in the stream', async () => {
+    const begun = chunksOf(nativeStream([textOf('one')]).slice(0, 4));
+    const failed = amazonEvents({ exception: 'throttlingException', payload: { message: 'slow' } });
+    upstream.queue({ headers, chunks: [begun, failed] });
+    await expect(stream({ model: 'bed/claude' }).finalMessage()).rejects.toMatchObject({
+      error: { error: { type: 'api_error' } },
+    });
+  });
+
+  it('is no other model of Bedrock: that one is asked by chat', async () => {
+    upstream.queue({
+      body: {
+        output: { message: { role: 'assistant', content: [{ text: 'Nova' }] } },
+        stopReason: 'end_turn',
+        usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+        metrics: { latencyMs: 1 },
+      },
+    });
+    expect(await ask({ model: 'bed/nova' })).toMatchObject({ content: [{ type: 'text', text: 'Nova' }] });
+    expect(sent().path).toContain('/converse');
   });
 });
 

@@ -77,19 +77,20 @@ export function openSdkUpstream(
   });
   // Of one of the common convention they are opened beside its chat.
   const spoken = native.convention ? [] : (native.dialects ?? []);
+  const door = native.dialectDoor?.(upstream);
   const transport =
     spoken.length === 0
       ? null
       : new Transport({
           baseUrl: upstream.baseUrl,
-          headers: { ...headers, ...upstream.headers },
+          headers: { ...(door === undefined ? headers : {}), ...upstream.headers },
           timeouts: upstream.timeouts,
           secrets,
         });
   return {
     id,
     retry,
-    ...(transport === null ? {} : { dialects: dialectsOf({ transport, refused }, spoken) }),
+    ...(transport === null ? {} : { dialects: dialectsOf({ transport, refused, door }, spoken) }),
     allowedTools: upstream.allowedTools ?? [],
     ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
     ...(able.has('embedding') ? { embedding: media.embedding } : {}),
