@@ -2,6 +2,7 @@ import type { Route } from '../../shared/route.types.js';
 import { chatRoutes } from './chat.js';
 import { completionRoutes } from './completions.js';
 import { embeddingRoutes } from './embeddings.js';
+import { imageRoutes } from './images.js';
 import { modelRoutes } from './models.js';
 import { responseRoutes } from './responses.js';
 
@@ -10,6 +11,7 @@ export const openaiRoutes: readonly Route[] = [
   ...chatRoutes,
   ...completionRoutes,
   ...embeddingRoutes,
+  ...imageRoutes,
   ...modelRoutes,
   ...responseRoutes,
 ];
