@@ -1,4 +1,5 @@
 import { invalid } from '../../../src/contract/errors.js';
+import { checkJson, checkShape } from '../../../src/http/index.js';
 import type { ReadRequest } from '../../shared/route.types.js';
 
 /** A request's fields by their names. */
@@ -7,7 +8,7 @@ export type Body = Record<string, unknown>;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 const FLAGS: Record<string, boolean> = { true: true, false: false };
 
-/** Of a form: numbers, flags and objects stand in it as text. Other bodies stay as they are. */
+/** Of a form: numbers, flags and objects stand in it as text. Other bodies stay as they are. @throws ApiError invalid_request */
 export function typedFields(
   body: Body,
   { headers }: Pick<ReadRequest, 'headers'>,
@@ -19,17 +20,22 @@ export function typedFields(
     if (typeof value !== 'string') continue;
     if (numbers.includes(name) && NUMBER.test(value)) typed[name] = Number(value);
     if (flags.includes(name) && Object.hasOwn(FLAGS, value)) typed[name] = FLAGS[value];
-    if (objects.includes(name) && value.startsWith('{')) typed[name] = parsed(value);
+    if (objects.includes(name) && value.startsWith('{')) typed[name] = objectOf(value, name);
   }
   return typed;
 }
 
-function parsed(text: string): unknown {
+/** Held to what a body is held to. @throws ApiError invalid_request */
+function objectOf(text: string, name: string): unknown {
+  checkShape(Buffer.from(text));
+  let member: Body;
   try {
-    return JSON.parse(text);
+    member = { [name]: JSON.parse(text) };
   } catch {
-    return text;
+    throw invalid(`${name} must be an object`, name);
   }
+  checkJson(member, text, ([field]) => field);
+  return member[name];
 }
 
 /** Of the body's fields those that the resolver knows and that say anything. */
@@ -53,5 +59,5 @@ export function wholeNumberOf(body: Body, name: string, { min, max }: { min: num
 }
 
 /** One event of a stream whose clients read `data:` by its `type`. */
-export const typedEvent = (event: { type: string }): string =>
+export const typedEvent = <Event extends { type: string }>(event: Event): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -5,6 +5,7 @@ import type {
 } from 'openai/resources/images';
 import { invalid } from '../../../src/contract/errors.js';
 import { EDIT_OPERATIONS } from '../../../src/imaging/index.js';
+import { withoutAsync } from '../../contract/generation.js';
 import { imageEditRoutes as contractEdits } from '../../contract/image-edits.js';
 import { answerWithFiles, imageRoutes as contractImages } from '../../contract/images.js';
 import type { DialectCall, JsonSchema, ReadRequest, Route } from '../../shared/route.types.js';
@@ -165,10 +166,6 @@ function readEdit(sent: Body, request: ReadRequest): DialectCall {
 
 const MAX_FORM_BYTES = 42 * 1024 * 1024;
 const ITEM_URL = 'data { url width height }';
-
-/** Other answers than a result are not made here. */
-const withoutAsync = (document: string): string =>
-  document.replace(', $async: Boolean = false', '').replace(', async: $async', '');
 
 const generationRows = contractImages.map(({ document }): Route => ({
   method: 'POST',

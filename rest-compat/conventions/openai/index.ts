@@ -5,6 +5,8 @@ import { embeddingRoutes } from './embeddings.js';
 import { imageRoutes } from './images.js';
 import { modelRoutes } from './models.js';
 import { responseRoutes } from './responses.js';
+import { speechRoutes } from './speech.js';
+import { transcriptionRoutes } from './transcriptions.js';
 
 /** The rows of OpenAI's convention. */
 export const openaiRoutes: readonly Route[] = [
@@ -14,4 +16,6 @@ export const openaiRoutes: readonly Route[] = [
   ...imageRoutes,
   ...modelRoutes,
   ...responseRoutes,
+  ...speechRoutes,
+  ...transcriptionRoutes,
 ];
