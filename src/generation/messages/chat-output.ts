@@ -12,6 +12,7 @@ type NewBlock = RawContentBlockStartEvent['content_block'];
 interface OpenText {
   kind: 'text' | 'thinking';
   index: number;
+  /** As JSON. */
   pieces: string[];
   /** What each delta's JSON is up to its text. */
   written: string;
@@ -68,7 +69,7 @@ export class ChatOutput {
   plain(literal: string): boolean {
     const { open } = this;
     if (open?.kind !== 'text') return false;
-    open.pieces.push(JSON.parse(literal) as string);
+    open.pieces.push(literal);
     this.options.log.pushWritten(`${open.written}${literal}}}`);
     return true;
   }
@@ -105,7 +106,7 @@ export class ChatOutput {
       this.open = this.begin(kind);
     }
     const { index, pieces } = this.open as OpenText;
-    pieces.push(text);
+    pieces.push(JSON.stringify(text));
     const delta: RawContentBlockDelta =
       kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
     this.options.log.push({ type: 'content_block_delta', index, delta });
@@ -134,7 +135,7 @@ export class ChatOutput {
     if (open === null) return;
     const { log, content } = this.options;
     const { index, kind } = open;
-    const said = open.pieces.join('');
+    const said = (JSON.parse(`[${open.pieces.join()}]`) as string[]).join('');
     if (kind === 'text') content[index] = { type: 'text', text: said, citations: null };
     else {
       const signature = this.newSeal() ?? '';
