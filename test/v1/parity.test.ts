@@ -75,14 +75,14 @@ describe('the same call at /v1 and at /api/v1', () => {
     ({ method, path }) => method === 'POST' && !path.includes('{'),
   );
 
-  it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamDocument }) => {
+  it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamOperation }) => {
     const sample = SAMPLES[path];
     if (sample === undefined) throw new Error(`${path} needs a sample`);
     const { contract } = sample;
     const expected = await rowsOf('/api/v1', contract.path, contract.body);
     expect(expected).toHaveLength(1);
     expect(await rowsOf('/v1', path, sample.body)).toEqual(expected);
-    if (streamDocument === undefined) return;
+    if (streamOperation === undefined) return;
     expect(await rowsOf('/v1', path, { ...sample.body, stream: true })).toEqual(expected);
   });
 });
