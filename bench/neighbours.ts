@@ -169,16 +169,28 @@ interface Round {
 
 const show = (value: number): string => (Number.isNaN(value) ? '-' : value.toFixed(value < 10 ? 1 : 0));
 
-function row(name: string, { latencies, loop, isAlive }: Outcome): string[] {
+/** @param idle what came of nobody's attack */
+function row(name: string, { latencies, loop, isAlive }: Outcome, idle: Outcome): string[] {
+  const [before = '', beside = ''] = [idle.latencies, latencies].map(({ chat }) => show(at(chat, 0.99)));
   const figures = CALLS.flatMap((call) => {
     const values = latencies[call.name];
     return [[0.5, 0.99, 1].map((share) => show(at(values, share))).join(' / ')];
   });
-  return [name, ...figures, show(loop.p99Ms), show(loop.worstMs), isAlive ? '' : 'ENDED'];
+  return [
+    name,
+    `${before} → ${beside}`,
+    ...figures,
+    show(loop.p99Ms),
+    show(loop.worstMs),
+    isAlive ? '' : 'ENDED',
+  ];
 }
 
 /** What is left of an attack (jobs, runs, sockets) must not stand in the next one's figures: each has an installation of its own where it holds places. */
 const LASTING = /wait an hour|pages|estimates/;
+
+/** It may be busy with an attack for long after it. */
+const isStuck = ({ latencies }: Outcome): boolean => at(latencies.models, 0.99) >= PATIENCE_MS;
 
 export async function benchNeighbours(places: Places, durationMs: number): Promise<Verdict[]> {
   const checkout = process.env['NEIGHBOURS_OF'] ?? places.root;
@@ -194,7 +206,7 @@ export async function benchNeighbours(places: Places, durationMs: number): Promi
   await measure(target, BEGIN_MS);
   const idle = await underAttack(places, target, { attack: null, durationMs });
   const tell = (name: string, outcome: Outcome): void => {
-    rows.push(row(name, outcome));
+    rows.push(row(name, outcome, idle));
     // Whoever breaks it off has what was measured so far.
     console.log(rows.at(-1)?.join('  '));
   };
@@ -212,10 +224,17 @@ export async function benchNeighbours(places: Places, durationMs: number): Promi
       ),
     );
     if (attack === names.at(-1)) break;
-    if (LASTING.test(attack) || !outcome.isAlive) await begin();
+    if (LASTING.test(attack) || !outcome.isAlive || isStuck(outcome)) await begin();
     else await sleep(RECOVER_MS);
   }
-  const head = ['', ...CALLS.map(({ name }) => `${name} p50 / p99 / worst ms`), 'loop p99', 'worst', ''];
+  const head = [
+    '',
+    'chat p99 before → beside',
+    ...CALLS.map(({ name }) => `${name} p50 / p99 / worst ms`),
+    'loop p99',
+    'worst',
+    '',
+  ];
   table(`Beside a neighbour who …, ${checkout}`, head, rows);
   if (target.child.exitCode === null && target.child.signalCode === null) await stopOne(target.child);
   return verdicts;

@@ -73,18 +73,23 @@ export async function untilAnswers(url: string, child: ChildProcess): Promise<vo
   throw new Error(`${url} did not answer, or with ${status}`);
 }
 
+/** So long a program has to end by itself. */
+const STOP_MS = 20_000;
+
 /** Ends one of them and waits for it. */
 export async function stopOne(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
+  const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;
+  clearTimeout(kill);
 }
 
 /** SIGTERM, and SIGKILL to what is still there after 20 s. */
 export async function stopAll(): Promise<void> {
   const all = [...children];
   for (const child of all) child.kill('SIGTERM');
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + STOP_MS;
   while (children.size > 0 && Date.now() < deadline) await sleep(50);
   for (const child of children) child.kill('SIGKILL');
 }

@@ -11,7 +11,7 @@ import type { GraphqlContext } from './context.js';
 import { EmbeddingResolver } from './embedding/embedding.resolver.js';
 import { EstimateResolver } from './estimate/estimate.resolver.js';
 import { printSubgraph, toSubgraph } from './federation/subgraph.js';
-import { enforce, guardOf } from './guard.js';
+import { enter, guardOf } from './guard.js';
 import { cutIds } from './ids.js';
 import { ImageEditResolver } from './image-edit/image-edit.resolver.js';
 import { ImageResolver } from './image/image.resolver.js';
@@ -119,11 +119,12 @@ export function printPenstockSchema(options: SchemaOptions = {}): string {
 /** Puts the guard in front of a root field once, at build time: middleware on every field costs a third of a list (ADR 1). */
 function guardField(field: GraphQLField<unknown, GraphqlContext>, role: MemberRole): void {
   const guard = { role, ...guardOf(field) };
+  field.extensions = { ...field.extensions, penstock: guard };
   const work = field.subscribe ?? field.resolve;
   if (!work) return;
   const cut = cutIds(field);
   const guarded: typeof work = (source, args, context, info) => {
-    const passed = enforce(guard, context);
+    const passed = enter(guard, context);
     const given = cut(args);
     return passed
       ? passed.then(() => work(source, given, context, info))

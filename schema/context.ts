@@ -1,8 +1,11 @@
+import type { FieldGuard } from './guard.js';
 import type { CallContext } from '../src/metering/call-context.js';
 import type { Services } from '../src/services.js';
 
 /** What every resolver gets, whichever face the operation came by: made by the face for each operation. */
 export interface GraphqlContext {
+  /** The guard that the call passed before its document runs: REST checks it before it reads a body. */
+  passed?: FieldGuard;
   call: CallContext;
   services: Services;
   /**

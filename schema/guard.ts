@@ -106,8 +106,30 @@ export async function returnKeySlot({ metering }: Services, call: CallContext): 
   if (rate?.takenAt === takenAt) call.rate = { ...rate, remaining: rate.remaining + 1 };
 }
 
-/** The check of scope and rate (steps 3 and 4 of decisions 1) that every root field passes once. */
-export function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+/**
+ * The guard of a row's field, before REST reads the body. It runs once for a call: the row's own resolver finds in the context that it has
+ * passed.
+ */
+export function enterEarly(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+  const passing = enforce(guard, context);
+  context.passed = guard;
+  return passing;
+}
+
+/** The guard of a root field, before its resolver. */
+export function enter(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
+  const { passed } = context;
+  const hasPassed =
+    passed !== undefined &&
+    passed.scope === guard.scope &&
+    passed.role === guard.role &&
+    passed.people === guard.people &&
+    passed.admittedByService === guard.admittedByService;
+  return hasPassed ? undefined : enforce(guard, context);
+}
+
+/** The check of scope and rate (steps 3 and 4 of decisions 1). */
+function enforce(guard: FieldGuard, context: GraphqlContext): void | Promise<void> {
   if (guard.scope !== null) requireScope(context.call, guard.scope);
   // Of a key a role demands nothing that its retry could lack.
   const { person, userId } = context.call.principal;

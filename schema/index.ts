@@ -11,7 +11,7 @@ export type { GraphqlContext } from './context.js';
 export { SCOPE_MEANINGS } from './enums.js';
 export { errorExtensions, presentError } from './errors.js';
 export {
-  enforce,
+  enterEarly,
   guardOf,
   Metered,
   requireAgents,

@@ -23,7 +23,7 @@ const ID = { id: { description: "The agent's id.", example: 'agt_01jd00000000000
 const RUN_ID = { runId: { description: "The run's id.", example: 'run_01jd0000000000000000000000' } };
 const page = (prefix: string) => ({
   limit: { description: 'How many.', minimum: 1, maximum: 100 },
-  cursor: { description: 'The `next_cursor` of the page before.', pattern: `^${prefix}_[0-9a-z]{26}$` },
+  cursor: { description: '`next_cursor` of the previous page.', pattern: `^${prefix}_[0-9a-z]{26}$` },
 });
 
 /** A step shows only what its type has (contract 2.12). */
@@ -83,14 +83,14 @@ export const agentRoutes: Route[] = [
     method: 'GET',
     path: '/agents',
     operationId: 'listAgents',
-    summary: 'List agents, newest first; with templates where asked for',
+    summary: 'List agents, newest first, with templates if requested',
     document: `query ($include_templates: Boolean = false, $template_category: String, $limit: Int = 50, $cursor: String) {
       body: agents(includeTemplates: $include_templates, templateCategory: $template_category, first: $limit, after: $cursor) {
         agents: nodes { ${AGENT} } next_cursor: nextCursor
       }
     }`,
     parameters: {
-      include_templates: { description: 'True lists templates after the own agents.' },
+      include_templates: { description: "True: the templates are listed after the organisation's agents." },
       template_category: {
         description: 'Only templates of this category.',
         enum: ['research', 'content', 'coding', 'analysis', 'support', 'productivity'],
@@ -149,7 +149,7 @@ export const agentRoutes: Route[] = [
     method: 'POST',
     path: '/agents/{id}/duplicate',
     operationId: 'duplicateAgent',
-    summary: 'Copy an own agent, a template or a public agent',
+    summary: 'Copy an agent of the organisation, a template or a public agent',
     document: `mutation ($id: ID!, $input: DuplicateAgentInput) { body: duplicateAgent(id: $id, input: $input) { ${AGENT} } }`,
     parameters: ID,
     body: { limitBytes: BODY_LIMITS.small, optional: true, example: { name: 'My researcher' } },
@@ -184,7 +184,7 @@ export const agentRoutes: Route[] = [
     }`,
     parameters: {
       ...ID,
-      status: { description: 'Only runs in this state.' },
+      status: { description: 'Only runs with this status.' },
       ...page('run'),
     },
     schemaName: 'AgentRunList',
@@ -226,7 +226,7 @@ export const agentRoutes: Route[] = [
     method: 'POST',
     path: '/agents/{id}/runs/{runId}/cancel',
     operationId: 'cancelAgentRun',
-    summary: 'Stop a run; it is charged for what it did',
+    summary: 'Cancel a run; what it used until then is charged',
     document: `mutation ($id: ID!, $runId: ID!) { body: cancelAgentRun(id: $runId, agentId: $id) { ${RUN} } }`,
     parameters: { ...ID, ...RUN_ID },
     ...wrapped('run'),

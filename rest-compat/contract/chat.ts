@@ -33,7 +33,7 @@ export const chatRoutes: Route[] = [
         model_tier: modelTier usage { ${USAGE} } citations
       }
     }`,
-    parameters: { stream: { description: 'True streams the answer, as the body field does.' } },
+    parameters: { stream: { description: 'True: the answer is streamed, like with the field in the body.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       open: true,

@@ -26,7 +26,7 @@ export const imageEditRoutes: Route[] = [
         }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.edits,
       rules: EDIT_FORMS,

@@ -35,7 +35,7 @@ export const imageRoutes: Route[] = [
     path: '/images/generations',
     operationId: 'generateImage',
     tag: 'Images',
-    summary: 'Make images from a text',
+    summary: 'Generate images from a text',
     description: 'With `?async=true` the answer is the job that makes them.',
     document: `mutation ($input: GenerateImageInput!, $async: Boolean = false) {
       body: generateImage(input: $input, async: $async) {
@@ -51,7 +51,7 @@ export const imageRoutes: Route[] = [
         }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       example: { prompt: 'A red fox in the snow', size: '1024x1024', n: 1 },

@@ -24,7 +24,7 @@ export const jobRoutes: Route[] = [
       pending: { description: 'Only pending and processing jobs.' },
       limit: { description: 'How many jobs.', minimum: 1, maximum: 100 },
       cursor: {
-        description: 'The `next_cursor` of the page before.',
+        description: '`next_cursor` of the previous page.',
         pattern: '^job_[0-9a-z]{26}$',
       },
     },
@@ -37,7 +37,10 @@ export const jobRoutes: Route[] = [
     tag: 'Jobs',
     summary: 'Read a job',
     document: `query ($jobId: ID!, $poll: Boolean = false) { body: job(id: $jobId, poll: $poll) { ${JOB} } }`,
-    parameters: { ...JOB_ID, poll: { description: 'True waits up to 30 seconds for the job to finish.' } },
+    parameters: {
+      ...JOB_ID,
+      poll: { description: 'True: the answer waits up to 30 seconds for the job to finish.' },
+    },
     beside: true,
     schemaName: 'Job',
   },

@@ -18,7 +18,7 @@ export const modelRoutes: Route[] = [
       type: { description: 'Only models of this type.' },
       provider: { description: 'Only models of this provider.', example: 'sandbox' },
       tier: { description: 'Only models of this tier.' },
-      available: { description: 'Only models that are (not) available here.' },
+      available: { description: 'true: only available models. false: only the others.' },
     },
     respond: (body) => ({ body: { object: 'list', data: body } }),
     describe: (schema) => ({

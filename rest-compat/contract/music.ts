@@ -9,7 +9,7 @@ export const musicRoutes: Route[] = [
     path: '/music/generations',
     operationId: 'generateMusic',
     tag: 'Audio',
-    summary: 'Make music from a text or a recording',
+    summary: 'Generate music from a text or a recording',
     description: 'With `?async=true`, which is recommended, the answer is the job that makes it.',
     document: `mutation ($input: GenerateMusicInput!, $async: Boolean = false) {
       body: generateMusic(input: $input, async: $async) {
@@ -21,7 +21,7 @@ export const musicRoutes: Route[] = [
         usage { tracks_used: tracksUsed quota_multiplier: quotaMultiplier tracks_remaining: tracksRemaining }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       rules: MUSIC_FORMS,

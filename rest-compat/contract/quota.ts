@@ -17,7 +17,7 @@ export const quotaRoutes: Route[] = [
     path: '/quota',
     operationId: 'getQuota',
     tag: 'Quota',
-    summary: "Read what is left of the organisation's plan",
+    summary: 'Read what the organisation may still use',
     document: `query {
       body: quota {
         org_id: orgId

@@ -60,9 +60,9 @@ export const speechRoutes: Route[] = [
     path: '/audio/speech',
     operationId: 'createSpeech',
     tag: 'Audio',
-    summary: 'Say a text',
+    summary: 'Speak a text',
     description:
-      'With `?async=true` the answer is the job that says it. Where `Accept` prefers `audio/*` or `application/octet-stream` to JSON, the answer is the sound itself.',
+      'With `?async=true` the answer is the job that speaks it. Where `Accept` prefers `audio/*` or `application/octet-stream` to JSON, the answer is the sound itself.',
     document: `mutation ($input: CreateSpeechInput!, $async: Boolean = false) {
       body: createSpeech(input: $input, async: $async) {
         job { id status estimated_credits: estimatedCredits }
@@ -73,7 +73,7 @@ export const speechRoutes: Route[] = [
         usage { chars_used: charsUsed quota_multiplier: quotaMultiplier chars_remaining: charsRemaining }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       rules: SPEECH_FORMS,

@@ -72,7 +72,7 @@ export const transcriptionRoutes: Route[] = [
     path: '/audio/transcriptions',
     operationId: 'createTranscription',
     tag: 'Audio',
-    summary: 'Write down what is said',
+    summary: 'Transcribe a recording',
     description:
       'With `?async=true` the answer is the job that does it. With `response_format` text, srt or vtt the answer is that text, and the header `X-Usage` has the usage as JSON. Where the request is a form, or asks for `verbose_json`, the answer has the further fields that clients of the chat-completions convention want: `task`, `words`, and `id`, `seek` and the like in segments.',
     document: `mutation ($input: CreateTranscriptionInput!, $async: Boolean = false) {
@@ -88,7 +88,7 @@ export const transcriptionRoutes: Route[] = [
         usage { seconds_used: secondsUsed quota_multiplier: quotaMultiplier seconds_remaining: secondsRemaining }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       example: { file: EXAMPLE_AUDIO, diarization: true },

@@ -9,7 +9,7 @@ export const videoRoutes: Route[] = [
     path: '/videos/generations',
     operationId: 'generateVideo',
     tag: 'Videos',
-    summary: 'Make a video from a text, an image or a video',
+    summary: 'Generate a video from a text, an image or a video',
     description: 'With `?async=true` (recommended) the answer is the job that makes it.',
     document: `mutation ($input: GenerateVideoInput!, $async: Boolean = false) {
       body: generateVideo(input: $input, async: $async) {
@@ -21,7 +21,7 @@ export const videoRoutes: Route[] = [
         usage { credits_used: creditsUsed seconds_used: secondsUsed seconds_remaining: secondsRemaining }
       }
     }`,
-    parameters: { async: { description: 'True answers at once with the job.' } },
+    parameters: { async: { description: 'True: the answer is the job, at once.' } },
     body: {
       limitBytes: BODY_LIMITS.large,
       rules: VIDEO_FORMS,

@@ -26,7 +26,7 @@ export const webhookRoutes: Route[] = [
     method: 'POST',
     path: '/webhooks',
     operationId: 'createWebhook',
-    summary: 'Register a webhook; only this answer shows its secret',
+    summary: 'Create a webhook; only this answer shows its secret',
     document: `mutation ($input: CreateWebhookInput!) { body: createWebhook(input: $input) { ${WEBHOOK} secret } }`,
     body: {
       limitBytes: BODY_LIMITS.small,
@@ -67,7 +67,7 @@ export const webhookRoutes: Route[] = [
     method: 'PATCH',
     path: '/webhooks/{id}',
     operationId: 'updateWebhook',
-    summary: 'Change a webhook; `enabled: true` clears its failure count',
+    summary: 'Change a webhook; `enabled: true` resets its failure count',
     document: `mutation ($id: ID!, $input: UpdateWebhookInput!) { body: updateWebhook(id: $id, input: $input) { ${WEBHOOK} } }`,
     parameters: ID,
     body: { limitBytes: BODY_LIMITS.small, example: { enabled: true } },
@@ -100,7 +100,7 @@ export const webhookRoutes: Route[] = [
     method: 'POST',
     path: '/webhooks/{id}/rotate-secret',
     operationId: 'rotateWebhookSecret',
-    summary: 'Make a new secret',
+    summary: 'Create a new secret',
     description:
       'Until the overlap ends `x-service-signature` is still made with the old secret and `x-service-signature-next` with the new one.',
     document: `mutation ($id: ID!, $input: RotateWebhookSecretInput) {
@@ -124,10 +124,10 @@ export const webhookRoutes: Route[] = [
     }`,
     parameters: {
       ...ID,
-      status: { description: 'Only deliveries in this state.' },
+      status: { description: 'Only deliveries with this status.' },
       limit: { description: 'How many deliveries.', minimum: 1, maximum: 100 },
       cursor: {
-        description: 'The `next_cursor` of the page before.',
+        description: '`next_cursor` of the previous page.',
         pattern: '^dlv_[0-9a-z]{26}$',
       },
     },
@@ -151,7 +151,7 @@ export const webhookRoutes: Route[] = [
     method: 'POST',
     path: '/webhooks/{id}/recover',
     operationId: 'recoverWebhook',
-    summary: 'Send again what failed or was missed in a span of time',
+    summary: 'Send the failed and the missed events of a time range again',
     document: `mutation ($id: ID!, $input: RecoverWebhookInput!) { body: recoverWebhook(id: $id, input: $input) { recovered } }`,
     parameters: ID,
     body: { limitBytes: BODY_LIMITS.small, example: { since: '2026-11-20T00:00:00Z' } },

@@ -1,6 +1,6 @@
 import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
-import { errorHeaders, visibleError } from '../../src/http/index.js';
+import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
@@ -32,11 +32,12 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     const complete = raw === 'chat' ? options.completeChat : options.completeResponse;
     const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    return written(await asked.whole(text));
+    return await written(await asked.whole(text), options.edge);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return written(await asked.whole(result));
-  if (!endpoint.route.respond) return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(result) };
+  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
+  if (!endpoint.route.respond)
+    return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
   const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
@@ -46,14 +47,14 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
     query: rest.query,
     readFile,
   });
-  return written(shown);
+  return await written(shown, options.edge);
 }
 
-function written({ body, headers }: RouteAnswer): HttpAnswer {
+async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {
     status: 200,
     headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS,
-    body: Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    body: Buffer.isBuffer(body) ? body : await writeJson(body, turns),
   };
 }
 

@@ -5,7 +5,7 @@ import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../../src
 import type { Convention, Face } from './convention.types.js';
 import type { Endpoint } from './mount.js';
 import type { DialectCall } from './route.types.js';
-import type { PathTable } from './path-table.js';
+import type { PathValues, TablePath } from './path-table.js';
 
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
@@ -60,16 +60,20 @@ export interface RestOptions {
 
 /** An address with its rows compiled. */
 export interface MountedFace extends Face {
-  paths: PathTable<Endpoint>;
+  paths: readonly TablePath<Endpoint>[];
   openapi: Buffer;
   /** Where a path that this address does not know is known: the whole address, or null. */
-  elsewhere(method: string, path: string): string | null;
+  elsewhere(path: string): string | null;
 }
+
+/** Where a request's path leads: to a row, to others of its methods, or nowhere. */
+export type Matched = { target: Endpoint; values: PathValues } | { allow: string } | null;
 
 /** A request as it came, its caller known. */
 export interface Incoming {
   request: IncomingMessage;
   call: Call;
+  matched: Matched;
   face: MountedFace;
   convention: Convention;
   /** Below the face's path, percent-encoded. */

@@ -4,7 +4,7 @@ import { GraphQLError, parse, specifiedRules, validate, visit } from 'graphql';
 import { checkLimits, limitError, LIMITS } from './limits.js';
 import { isWatching } from './watching.js';
 import { SubscriptionRootRule } from './subscription-root.rule.js';
-import { faultsOfVariables, undeclaredVariable } from './variables.js';
+import { faultsOfVariables, tooManyObjects, undeclaredVariable } from './variables.js';
 
 /** A GraphQL request as it came. */
 export interface DocumentRequest {
@@ -60,6 +60,8 @@ export function createDocuments(schema: GraphQLSchema): Documents {
       if (refused) return { errors: [refused] };
       const undeclared = undeclaredVariable(prepared.document, request);
       if (undeclared) return { errors: [undeclared] };
+      const tooMany = tooManyObjects(schema, prepared.document, request);
+      if (tooMany) return { errors: [tooMany] };
       const errors = faultsOfVariables(schema, prepared.document, request);
       return errors.length > 0 ? { errors } : prepared;
     },

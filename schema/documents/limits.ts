@@ -41,6 +41,8 @@ export const LIMITS = {
   repeats: 15,
   /** References that the `_entities` of an operation hold together. */
   references: 1000,
+  /** Objects of input types in an operation's variables (messages, say): each is coerced twice. */
+  inputObjects: 5000,
   /** Price of an operation: see {@link COST}. */
   cost: 1000,
 } as const;

@@ -1,15 +1,17 @@
 import type { DocumentNode, GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql';
 import {
   coerceInputValue,
+  getNamedType,
   getOperationAST,
   GraphQLError,
+  isInputObjectType,
   isInputType,
   isNonNullType,
   typeFromAST,
 } from 'graphql';
 import { firstCharacters } from '../../src/text/characters.js';
 import type { DocumentRequest } from './documents.js';
-import { limitError } from './limits.js';
+import { limitError, LIMITS } from './limits.js';
 
 const SHOWN_OF_NAME = 200;
 /** More faults than a person reads at once are not looked for. */
@@ -32,6 +34,40 @@ export function undeclaredVariable(
         `Variable "$${firstCharacters(name, SHOWN_OF_NAME)}" is not defined by the operation.`,
       );
   return null;
+}
+
+/** More objects than are coerced in the time that one request may have in one go: a file, a schema, a text are one value each. */
+export function tooManyObjects(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operationName, variables }: DocumentRequest,
+): GraphQLError | null {
+  const definitions = getOperationAST(document, operationName ?? null)?.variableDefinitions ?? [];
+  let left: number = LIMITS.inputObjects;
+  for (const { type, variable } of definitions) {
+    const inner = typeFromAST(schema, type);
+    if (isInputType(inner)) left = objectsLeft(variables?.[variable.name.value], inner, left);
+    if (left < 0) return limitError(`Variables hold more than ${LIMITS.inputObjects} input objects`);
+  }
+  return null;
+}
+
+/** How many more there may be after a value's; below 0: too many, and no further look. */
+function objectsLeft(value: unknown, type: GraphQLInputType, left: number): number {
+  const named = getNamedType(type);
+  if (typeof value !== 'object' || value === null || !isInputObjectType(named)) return left;
+  if (Array.isArray(value)) {
+    let rest = left;
+    for (let at = 0; at < value.length && rest >= 0; at++) rest = objectsLeft(value[at], named, rest);
+    return rest;
+  }
+  let rest = left - 1;
+  const given = value as Record<string, unknown>;
+  for (const { name, type: inner } of Object.values(named.getFields())) {
+    if (rest < 0) break;
+    rest = objectsLeft(given[name], inner, rest);
+  }
+  return rest;
 }
 
 /** Ends the coercion of one value. */

@@ -5,6 +5,8 @@ import { GraphQLError } from 'graphql';
 import type { GraphQLFormattedError } from 'graphql';
 import type { HttpAnswer, HttpEdge } from '../../src/http/index.js';
 import { visibleError } from '../../src/http/index.js';
+import { isLongJson } from '../../src/text/json-pieces.js';
+import { writeLongJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import type { GraphqlContext } from '../context.js';
 import { apiErrorOf, errorExtensions, presentError } from '../errors.js';
@@ -16,6 +18,8 @@ import type { GraphqlRequest } from './request.js';
 interface RequestContext extends GraphqlContext {
   errorStatuses: number[];
   unfinishedJobs: string[];
+  /** A long answer's bytes: Apollo would write it in one go. */
+  written: Buffer[];
 }
 
 export interface ApolloAnswer extends HttpAnswer {
@@ -51,15 +55,19 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
         }
         return Promise.resolve();
       },
-      willSendResponse({ response, contextValue, request }) {
+      async willSendResponse({ response, contextValue, request }) {
         if (response.body.kind === 'single') {
           const { errors = [] } = response.body.singleResult;
           // Apollo hands plugins a shallow copy of the context: the list itself is what `execute` reads.
           for (const { extensions } of errors)
             contextValue.errorStatuses.push(Number(extensions?.['httpStatus'] ?? 500));
+          const { turns } = edge;
+          if (isLongJson(response.body.singleResult)) {
+            contextValue.written.push(await writeLongJson(response.body.singleResult, turns));
+            response.body.singleResult = {};
+          }
         }
         if (!isStrict(request.http?.headers.get('accept') ?? '')) response.http.status = 200;
-        return Promise.resolve();
       },
     }),
 });
@@ -96,7 +104,14 @@ export async function createApollo({
 
   return {
     async execute({ call, mediaType, graphql, onJob }) {
-      const contextValue: RequestContext = { call, services, onJob, errorStatuses: [], unfinishedJobs: [] };
+      const contextValue: RequestContext = {
+        call,
+        services,
+        onJob,
+        errorStatuses: [],
+        unfinishedJobs: [],
+        written: [],
+      };
       // Apollo looks at what is accepted when the work is done: what it sees is what will be answered.
       const headers = new HeaderMap([
         ['content-type', 'application/json'],
@@ -110,7 +125,7 @@ export async function createApollo({
       return {
         status: answer.status ?? 200,
         headers: Object.fromEntries(answer.headers),
-        body: answer.body.string,
+        body: contextValue.written[0] ?? answer.body.string,
         errorStatuses: contextValue.errorStatuses,
         unfinishedJobs: contextValue.unfinishedJobs,
       };

@@ -1,4 +1,4 @@
-/** The audio process (see audio.ts): reads strangers' files and converts upstreams'. Ends with its parent. */
+/** The audio process (see audio.ts): reads untrusted files and converts upstreams' files. Ends with its parent. */
 import { answerTasks } from '../processes/index.js';
 import type { AudioTask } from './audio.types.js';
 import { decodeMono } from './decode/decode.js';

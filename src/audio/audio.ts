@@ -8,9 +8,9 @@ const CONVERTING_TIMEOUT_MS = 600_000;
 /** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
-/** Starts no process yet: they come with the first task and go 20 s after the last. */
+/** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createAudio(): Audio {
-  // What reads containers writes notes to stderr, with words out of strangers' files; faults come as replies.
+  // The container library writes notes to stderr with text from untrusted files. Errors come as replies.
   const base = { entry: processEntry('audio.child.js'), heapMb: HEAP_MB, stderr: 'ignore' as const };
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const converters = new ProcessPool({ ...base, size, taskTimeoutMs: CONVERTING_TIMEOUT_MS });
@@ -23,7 +23,7 @@ export function createAudio(): Audio {
     } catch (error) {
       if (error instanceof TaskError && error.fault.name === 'UnreadableAudioError')
         throw new UnreadableAudioError(error.message);
-      // A file that ends the process which only looks at it is no audio that can be worked on.
+      // A file that kills the process which probes it cannot be used.
       if (error instanceof ProcessDiedError && task.kind === 'probe')
         throw new UnreadableAudioError(error.message);
       throw error;

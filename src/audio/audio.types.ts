@@ -1,15 +1,15 @@
 /** Containers that speech is made in (contract 4.6); music takes the first two. */
 export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'aac';
 
-/** What a file was found to be. */
+/** Facts about a file, from its content. */
 export interface AudioFacts {
-  /** As the content says it: `audio/mpeg`, `audio/wav`, `audio/mp4`, `audio/flac`, `audio/ogg`, `audio/webm`, `audio/aac`. */
+  /** Detected from the content: `audio/mpeg`, `audio/wav`, `audio/mp4`, `audio/flac`, `audio/ogg`, `audio/webm`, `audio/aac`. */
   contentType: string;
-  /** Of what a decoder makes of the first audio track, whatever its container says of itself. */
+  /** Length of the first audio track after decoding. The container's own value is not trusted. */
   durationSeconds: number;
   sampleRate: number;
   channels: number;
-  /** Whether it was decoded: containers hold codecs that are not known here. */
+  /** Whether it can be decoded here. Containers may hold unknown codecs. */
   readable: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface MadeAudio {
   durationSeconds: number;
 }
 
-/** No audio that can be read: unknown container or codec, broken, without samples, or longer than is worked on. */
+/** The audio cannot be read: its container or codec is unknown, it is broken, it has no samples, or it is too long. */
 export class UnreadableAudioError extends Error {
   constructor(message: string) {
     super(message);
@@ -36,14 +36,14 @@ export interface AudioOptions {
 
 /** Reads and converts sound, in child processes off the event loop. Aborting a task kills the process that does it. */
 export interface Audio {
-  /** What a file is; decoded to its end, for at most four hours of sound. @throws UnreadableAudioError */
+  /** Reads facts about a file. It is decoded to its end, at most four hours of sound. @throws UnreadableAudioError */
   probe(bytes: Uint8Array, options?: AudioOptions): Promise<AudioFacts>;
-  /** A file in another format. @throws UnreadableAudioError */
+  /** Converts a file to another format. @throws UnreadableAudioError */
   convert(bytes: Uint8Array, format: AudioFormat, options?: AudioOptions): Promise<MadeAudio>;
   close(): void;
 }
 
-/** A stretch of decoded sound, one array for each channel. */
+/** A piece of decoded sound, with one array for each channel. */
 export interface Decoded {
   channels: readonly Float32Array[];
   sampleRate: number;

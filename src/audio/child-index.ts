@@ -1,4 +1,4 @@
-/** What other modules' child processes take of this one: decoders and encoders, which the server process must not load. */
+/** Decoders and encoders for child processes of other modules. The server process must not load them. */
 export { decodeAudio, decodeMono, mixed } from './decode/decode.js';
 export { probe } from './decode/probe.js';
 export type { Probed } from './decode/probe.js';

@@ -1,10 +1,10 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { contractFace, conventionsFace, createRestHandlers, printApi } from '../../rest-compat/index.js';
+import { contractFace, conventionsFace, createRestTables, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
   createDocuments,
   createGraphqlHandler,
-  enforce,
+  enterEarly,
   guardOf,
   presentError,
   returnKeySlot,
@@ -28,7 +28,8 @@ import { ApiError } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { withoutEnding } from '../text/characters.js';
 import { createRatePeek, rateOf, type CallContext } from '../metering/index.js';
-import { createByteBudget, Turns, type ByteBudget, type HttpEdge } from '../http/index.js';
+import { Turns } from '../collections/turns.js';
+import { createByteBudget, type ByteBudget, type HttpEdge } from '../http/index.js';
 import type { Services } from '../services.js';
 import {
   createBrowserSessions,
@@ -82,6 +83,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       documents.watches(request) ? services.streams.open(call) : takeKeySlot(services, call),
     meters: foundation.telemetry.metrics,
     context: contextOf,
+    turns: edge.turns,
     present: (error: GraphQLError) => presentError(error, (fault) => edge.onFault(fault, '')),
   };
   const shared = new SharedResults();
@@ -115,14 +117,14 @@ const FACES = [contractFace, conventionsFace];
 /** /api/v1 and /v1. */
 function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
   const { config } = foundation;
-  return createRestHandlers(
+  return createRestTables(
     {
       schema,
       edge,
       context: (call, extra) => ({ ...contextOf(call), ...extra }),
       knowledgeLimit: ({ principal }) => knowledgeLimit(principal.plan),
       spoolFolder: foundation.files.spoolFolder,
-      guard: (field, context) => enforce(guardOf(field), context as GraphqlContext),
+      guard: (field, context) => enterEarly(guardOf(field), context as GraphqlContext),
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       completeChat: (call, body) => services.chat.complete(call, body),
       completeResponse: (call, body) => services.responses.create(call, body),

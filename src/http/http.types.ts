@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AnswerPart, IdempotencyService } from '../idempotency/idempotency.types.js';
+import type { Turns } from '../collections/turns.js';
 import type { CallContext } from '../metering/call-context.js';
 import type { RateState } from '../metering/metering.types.js';
 import type { BodyRules } from './body.js';
@@ -45,6 +46,8 @@ export interface HttpEdge {
   /** A fault that callers see as `Internal server error` only. */
   onFault(fault: unknown, requestId: string): void;
   idempotency: IdempotencyService;
+  /** In which long work of the main thread is done. */
+  turns: Turns;
 }
 
 /** A whole HTTP answer. */

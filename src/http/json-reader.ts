@@ -1,7 +1,7 @@
 import { fileTooLarge } from '../contract/errors.js';
 import type { ApiError } from '../contract/errors.js';
 import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, MAX_OBJECT_MEMBERS, tooDeep, tooMany } from './json-shape.js';
-import { checkText, malformed } from './json-text.js';
+import { isStorable, malformed, unstorable } from './json-text.js';
 import type { ParamOf } from './json-text.js';
 
 /** Bytes of a string, or of blanks, that are looked through between two looks at the clock. */
@@ -41,6 +41,10 @@ interface OpenString {
   /** Up to where it was decoded. */
   decoded: number;
   escaped: boolean;
+  /** The first half of a surrogate pair, where what was decoded ends with one. */
+  half: string;
+  /** What was decoded holds a NUL or a lone surrogate. */
+  isFaulty: boolean;
 }
 
 /**
@@ -183,7 +187,7 @@ export class JsonReader {
 
   #openString(): void {
     const start = this.at + 1;
-    this.#readOn({ start, at: start, pieces: [], decoded: start, escaped: false });
+    this.#readOn({ start, at: start, pieces: [], decoded: start, escaped: false, half: '', isFaulty: false });
   }
 
   /** Looks through the next piece of a string. */
@@ -212,12 +216,18 @@ export class JsonReader {
 
   /** @throws ApiError for an escape that is none */
   #decode(open: OpenString, end: number): void {
+    let piece: string;
     try {
-      open.pieces.push(JSON.parse(`"${this.bytes.toString('utf8', open.decoded, end)}"`) as string);
+      piece = JSON.parse(`"${this.bytes.toString('utf8', open.decoded, end)}"`) as string;
     } catch {
       throw malformed();
     }
+    open.pieces.push(piece);
     open.decoded = end;
+    const isHalf = (piece.charCodeAt(piece.length - 1) & 0xfc00) === 0xd800;
+    const whole = open.half + (isHalf ? piece.slice(0, -1) : piece);
+    open.half = isHalf ? piece.slice(-1) : '';
+    open.isFaulty ||= !isStorable(whole);
   }
 
   #endString(open: OpenString, end: number): void {
@@ -226,22 +236,13 @@ export class JsonReader {
     this.#open = null;
     this.at = end + 1;
     const isKey = this.#expected === 'key' || this.#expected === 'first key';
-    // Without escapes there is neither: a text of UTF-8 has no lone surrogates, and a string no control characters.
-    if (open.escaped) this.#check(text, isKey);
+    // Without escapes there is neither: a text of UTF-8 has no lone surrogates, and a string no control characters. Who sends what is no JSON is told
+    // of that first.
+    if (open.isFaulty || open.half !== '') this.#fault ??= unstorable(this.paramOf(this.#path(isKey)));
     const level = this.#levels.at(-1);
     if (!isKey || level === undefined) return this.#take(text);
     level.key = text;
     this.#expected = 'colon';
-  }
-
-  /** Who sends what is no JSON is told of that first. */
-  #check(text: string, isKey: boolean): void {
-    if (this.#fault !== null) return;
-    try {
-      checkText(text, this.paramOf(this.#path(isKey)));
-    } catch (fault) {
-      this.#fault = fault as ApiError;
-    }
   }
 
   /** The names that lead to what is being read, three at most. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalid } from '../contract/errors.js';
+import type { ApiError } from '../contract/errors.js';
 import { isDeeper } from '../text/stored-json.js';
 import { MAX_DEPTH, tooDeep } from './json-shape.js';
 
@@ -54,9 +55,14 @@ export function checkJson(value: unknown, text: string, paramOf: ParamOf): void 
 
 /** @throws ApiError invalid_request for a NUL or a lone surrogate */
 export function checkText(text: string, param?: string): void {
-  if (text.includes('\0') || !text.isWellFormed())
-    throw invalid('Strings must not contain \\u0000 or lone surrogates', param);
+  if (!isStorable(text)) throw unstorable(param);
 }
+
+/** Whether PostgreSQL takes a text. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+export const unstorable = (param?: string): ApiError =>
+  invalid('Strings must not contain \\u0000 or lone surrogates', param);
 
 /** The parameter that a path of keys belongs to. */
 export type ParamOf = (path: string[]) => string | undefined;

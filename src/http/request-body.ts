@@ -7,7 +7,7 @@ import type { ByteBudget, Holding } from './byte-budget.js';
 import { JsonReader } from './json-reader.js';
 import { beginningOf, firstKey, parseJson } from './json-text.js';
 import type { ParamOf } from './json-text.js';
-import type { Turns } from './turns.js';
+import type { Turns } from '../collections/turns.js';
 import type { ApiError } from '../contract/errors.js';
 
 /** What is no longer than this is dealt with in one go, in about a millisecond. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { Turns } from '../collections/turns.js';
 import { requireDemand, storageLimitOf, type Demand } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
@@ -51,6 +52,8 @@ type Kept = Required<
   Pick<IdempotencyDependencies, 'database' | 'storage' | 'processId' | 'logger' | 'maxBodyBytes' | 'retryMs'>
 > & {
   closed: boolean;
+  /** In which long answers are written. */
+  turns: Turns;
   seal: AnswerSeal;
   holds: KeyHolds;
   /** Answers that this process is giving now, by row, with the call that they are given to. */
@@ -61,7 +64,7 @@ type Kept = Required<
 export function createIdempotency(dependencies: IdempotencyDependencies): IdempotencyService {
   const seal = createAnswerSeal(dependencies.signing);
   const defaults = { maxBodyBytes: DEFAULT_MAX_BODY_BYTES, retryMs: WRITE_RETRY_MS };
-  const state = { seal, holds: new KeyHolds(), live: new Map(), closed: false };
+  const state = { seal, turns: new Turns(), holds: new KeyHolds(), live: new Map(), closed: false };
   const kept: Kept = { ...defaults, ...dependencies, ...state };
   let timer: NodeJS.Timeout | undefined;
   return {
@@ -272,8 +275,9 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
 }
 
 function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
-  const { seal, processId, database, logger } = kept;
-  return createMadeAnswers(sealed && seal.openBytes(sealed), async (bytes) => {
+  const { seal, turns, processId, database, logger } = kept;
+  const left = sealed && seal.openBytes(sealed);
+  const write = async (bytes: Buffer): Promise<void> => {
     const made = bytes.length > kept.maxBodyBytes ? null : seal.sealBytes(bytes);
     const written = queries.keepMade(database.system, { rowId, processId, made }).catch((error: unknown) => {
       logger.warn(
@@ -285,7 +289,8 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
     // A database that is away is waited for by the charge. Who asks in vain may have lost the key: only a fence in the charge could tell.
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
-  });
+  };
+  return createMadeAnswers({ left, turns, write });
 }
 
 /**

@@ -1,30 +1,52 @@
 import { createHash } from 'node:crypto';
+import type { Turns } from '../collections/turns.js';
 import type { MadeAnswer, MadeAnswers } from '../metering/call-context.js';
+import { jsonPieces } from '../text/json-pieces.js';
+import { writeJson } from '../text/write-json.js';
 
 interface Kept extends MadeAnswer {
   digest: string;
 }
 
-function digestOf(input: unknown): string {
-  return createHash('sha256').update(JSON.stringify(input)).digest('base64url');
+/** Of its JSON, which may hold files. */
+async function digestOf(input: unknown, turns: Turns): Promise<string> {
+  const hash = createHash('sha256');
+  const pieces = jsonPieces(input);
+  await turns.run((until) => {
+    do {
+      const { done, value } = pieces.next();
+      if (done === true) return true;
+      hash.update(value);
+    } while (performance.now() < until);
+    return false;
+  });
+  return hash.digest('base64url');
 }
 
-/**
- * @param left what an earlier request with the key had kept, as this wrote it
- * @param write puts it where a retry finds it. @throws ApiError conflict
- */
-export function createMadeAnswers(left: Buffer | null, write: (made: Buffer) => Promise<void>): MadeAnswers {
+/** Where what is made is kept, and found again. */
+export interface MadeAnswersOptions {
+  /** What an earlier request with the key had kept, as this wrote it. */
+  left: Buffer | null;
+  turns: Turns;
+  /** Puts it where a retry finds it. @throws ApiError conflict */
+  write(made: Buffer): Promise<void>;
+}
+
+export function createMadeAnswers({ left, turns, write }: MadeAnswersOptions): MadeAnswers {
   let earlier = left && (JSON.parse(left.toString()) as Kept);
   return {
-    take(input) {
-      if (earlier === null || earlier.digest !== digestOf(input)) return null;
+    async take(input) {
+      if (earlier === null) return null;
+      const digest = await digestOf(input, turns);
+      if (earlier?.digest !== digest) return null;
       const { operationId, value } = earlier;
       earlier = null;
       return { operationId, value };
     },
     async keep(input, { operationId, value }) {
-      const kept: Kept = { digest: digestOf(input), operationId, value };
-      await write(Buffer.from(JSON.stringify(kept)));
+      const kept: Kept = { digest: await digestOf(input, turns), operationId, value };
+      const written = await writeJson(kept, turns);
+      await write(typeof written === 'string' ? Buffer.from(written) : written);
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The imaging process (see imaging.ts). Started with `art` it draws our own SVG; started with `photos` it reads others' files and has
- * every loader but JPEG, PNG and WebP blocked. Ends with its parent.
+ * The imaging process (see imaging.ts). Started with `art` it renders the product's own SVG; started with `photos` it reads untrusted files and can
+ * load only JPEG, PNG and WebP. Ends with its parent.
  */
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
@@ -12,7 +12,7 @@ import { MAX_PICTURE_PIXELS } from './operations.js';
 import { readPhotosOnly } from './photos.js';
 import { readMark, withMark } from './mark.js';
 
-/** As many as a caller's picture may have; the largest that is drawn (1792 × 1024, four times as long on each side) has fewer. */
+/** The limit of a caller's picture. The largest drawing (1792 × 1024, upscaled four times) has fewer pixels. */
 const MAX_PIXELS = MAX_PICTURE_PIXELS;
 const PNG = { compressionLevel: 6, adaptiveFiltering: false } as const;
 
@@ -67,7 +67,7 @@ interface Drawn extends Output {
   bytes: Buffer;
 }
 
-/** What the sandbox made says so, in every size. */
+/** A picture of the sandbox keeps its mark in every size. */
 const marked = (madeFor: string | null, drawn: Drawn): Drawn =>
   madeFor === null ? drawn : { ...drawn, bytes: withMark(drawn.bytes, madeFor) };
 
@@ -80,7 +80,7 @@ answerTasks<ImagingTask>(async (task) => {
   try {
     return await perform(task);
   } catch (error) {
-    // Our own drawings are never at fault; anything else was not readable.
+    // The product's own SVG is always valid. Any other failure means that the file is not readable.
     if (task.kind === 'render') throw error;
     throw new UnreadableImageError(error instanceof Error ? error.message : 'unreadable');
   }

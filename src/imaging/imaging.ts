@@ -8,14 +8,14 @@ import type { Imaging, ImagingTask, RasterImage } from './imaging.types.js';
 
 const HEAP_MB = 256;
 const DRAWING_TIMEOUT_MS = 60_000;
-/** The largest picture takes a minute and more where others use the machine. */
+/** The largest picture takes more than a minute on a busy machine. */
 const CHANGING_TIMEOUT_MS = 300_000;
-/** So that callers of the server feel little of it. */
+/** Low priority, so that the work does not slow down calls to the server. */
 const NICENESS = 5;
 /** Callers wait for it: 30 s in all (decisions 1). */
 const READING_TIMEOUT_MS = 25_000;
 
-/** Starts no process yet: they come with the first task and go 20 s after the last. */
+/** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createImaging({ config }: { config: { dataDir: string } }): Imaging {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const base = { entry: processEntry('imaging.child.js'), size, heapMb: HEAP_MB };
@@ -26,7 +26,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
     return pool;
   };
   const photos = open({ ...base, niceness: NICENESS, taskTimeoutMs: CHANGING_TIMEOUT_MS, args: ['photos'] });
-  // Callers wait for these before their job exists: they do not queue behind the making.
+  // Callers wait for these before their job exists, so they do not queue behind longer work.
   const readers = open({ ...base, taskTimeoutMs: READING_TIMEOUT_MS, args: ['photos'] });
   let art: ProcessPool | undefined;
   const artPool = (): ProcessPool =>
@@ -67,7 +67,7 @@ async function run(
   } catch (error) {
     if (error instanceof TaskError && error.fault.name === 'UnreadableImageError')
       throw new UnreadableImageError(error.message);
-    // A file that ends the process which only looks at it is no picture that can be worked on.
+    // A file that kills the process which inspects it cannot be used.
     if (error instanceof ProcessDiedError && task.kind === 'inspect')
       throw new UnreadableImageError(error.message);
     throw error;

@@ -1,8 +1,8 @@
-/** What the imaging processes do. `render` runs apart from `fit`: the process that reads SVG never sees a stranger's file. */
+/** Tasks of the imaging processes. `render` has processes of its own: a process that reads SVG never reads an untrusted file. */
 export type ImagingTask =
   | { kind: 'render'; svg: string; width: number; height: number; madeFor?: string }
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
-  /** Size from the header; decoded once, to nothing, where it is within the limit. */
+  /** Reads the size from the header. If it is within the limit, the picture is also decoded once. */
   | { kind: 'inspect'; bytes: Uint8Array; maxPixels: number }
   | ({ kind: 'cutOut' } & CutOut)
   | { kind: 'maskOf'; bytes: Uint8Array }
@@ -17,15 +17,15 @@ export interface CutOut {
   borders: { left: number; right: number; top: number; bottom: number };
 }
 
-/** An upstream's edit on its way to the caller. */
+/** An upstream's edit that is brought into the form that the caller gets. */
 export interface FinishEdit {
   bytes: Uint8Array;
-  /** To be covered exactly. */
+  /** The result has exactly this size. */
   width: number;
   height: number;
   /** PNG with its transparency instead of JPEG. */
   transparent: boolean;
-  /** What is put back over it: a {@link CutOut}'s picture. */
+  /** A {@link CutOut}'s picture that is put over the edit again. */
   kept?: Uint8Array;
 }
 
@@ -43,7 +43,7 @@ export interface EditedImage {
   height: number;
 }
 
-/** The input is no image that can be read (JPEG, PNG and WebP can), or has too many pixels. */
+/** The input cannot be read as JPEG, PNG or WebP, or it has too many pixels. */
 export class UnreadableImageError extends Error {
   constructor(message: string) {
     super(message);
@@ -51,32 +51,32 @@ export class UnreadableImageError extends Error {
   }
 }
 
-/** Pixel work, in child processes off the event loop. Aborting a task kills the process that runs it. */
+/** Work on pixels, in child processes off the event loop. Aborting a task kills the process that runs it. */
 export interface Imaging {
-  /** Draws our own SVG, exactly of this size, as PNG. */
+  /** Renders the product's own SVG as a PNG of exactly this size. */
   render(
     svg: string,
-    /** `madeFor`: the prompt that the sandbox drew it for, which the file then tells. */
+    /** `madeFor`: the prompt that the sandbox drew it for. It is written into the file. */
     options: { width: number; height: number; madeFor?: string },
     signal?: AbortSignal,
   ): Promise<RasterImage>;
   /**
-   * An upstream's or a stranger's image, brought to exactly this size (covering it, cut around the middle), as PNG.
+   * Scales and crops an untrusted image to exactly this size, as PNG. The middle stays.
    * @throws UnreadableImageError
    */
   fit(bytes: Uint8Array, size: { width: number; height: number }, signal?: AbortSignal): Promise<RasterImage>;
   /**
-   * An image's size as it is seen (turned as its camera says). Its header tells it, so that a bomb is known before it goes off; with at
-   * most `maxPixels` it is then read to its end, so that a broken file is known before work on it begins.
+   * The size of an image after rotation by its EXIF orientation. It is read from the header, so that a decompression bomb is never decoded. An image
+   * of at most `maxPixels` is then decoded once, so that a broken file is found before work begins.
    * @throws UnreadableImageError
    */
   inspect(
     bytes: Uint8Array,
     options: { maxPixels: number; signal?: AbortSignal },
   ): Promise<{ width: number; height: number }>;
-  /** As PNG. @throws UnreadableImageError */
+  /** Cuts the mask out of a picture, as PNG. @throws UnreadableImageError */
   cutOut(task: CutOut, signal?: AbortSignal): Promise<RasterImage>;
-  /** A {@link CutOut}'s hole in the other common form: white on black, PNG. @throws UnreadableImageError */
+  /** The hole of a {@link CutOut} as white on black, PNG. @throws UnreadableImageError */
   maskOf(holed: Uint8Array, signal?: AbortSignal): Promise<RasterImage>;
   /** @throws UnreadableImageError */
   finishEdit(task: FinishEdit, signal?: AbortSignal): Promise<EditedImage>;

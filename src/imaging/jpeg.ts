@@ -1,9 +1,9 @@
 import type { Sharp } from 'sharp';
 
-/** Above it the encoder keeps no second copy of the picture to find better codes by: six bytes for each pixel. */
+/** Larger pictures are encoded without optimised codes, which need a copy of the picture (six bytes for each pixel). */
 const PLAIN_CODES_PIXELS = 17_000_000;
 
-/** As JPEG of the quality that edits have, on white. */
+/** Encodes as JPEG with the quality of edits, on a white background. */
 export function asJpeg(pipeline: Sharp, { width, height }: { width: number; height: number }): Sharp {
   return pipeline.flatten({ background: '#fff' }).jpeg({
     quality: 92,

@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
 
-/** Who made a PNG and for which prompt, as the format's own text fields say it (`Software`, `Description`; iTXt, UTF-8). */
+/** The mark says who made a PNG and for which prompt, in text chunks of the format (`Software`, `Description`; iTXt, UTF-8). */
 const SOFTWARE = 'Penstock sandbox';
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Signature and IHDR: text stands behind them. */
+/** Length of the signature and IHDR; text chunks follow them. */
 const HEAD = 8 + 25;
 const MAX_PROMPT = 4000;
-/** Chunks that are looked through: text of ours stands at the beginning. */
+/** How many chunks are searched; the mark is at the beginning. */
 const MAX_CHUNKS = 20;
 
 function chunkOf(keyword: string, text: string): Buffer {
@@ -19,14 +19,14 @@ function chunkOf(keyword: string, text: string): Buffer {
   return chunk;
 }
 
-/** A PNG that says that the sandbox made it for this prompt. The same input gives the same bytes. */
+/** Adds the mark to a PNG. The same input gives the same bytes. */
 export function withMark(png: Buffer, prompt: string): Buffer {
   const text = [...prompt].slice(0, MAX_PROMPT).join('');
   const marks = [chunkOf('Software', SOFTWARE), chunkOf('Description', text)];
   return Buffer.concat([png.subarray(0, HEAD), ...marks, png.subarray(HEAD)]);
 }
 
-/** The prompt that a PNG says the sandbox made it for; null: it says no such thing. Anybody can write such a file. */
+/** The prompt in a PNG's mark; null if it has none. The mark proves nothing: anybody can write one. */
 export function readMark(bytes: Uint8Array): string | null {
   const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (!png.subarray(0, 8).equals(SIGNATURE)) return null;

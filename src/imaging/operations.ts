@@ -12,5 +12,5 @@ export const EDIT_OPERATIONS = [
 ] as const;
 export type EditOperation = (typeof EDIT_OPERATIONS)[number];
 
-/** What the cameras of phones make. More would take gigabytes to work on; the header is asked before anything is decoded. */
+/** The size of pictures from phone cameras. Larger ones would need gigabytes. The header is checked before anything is decoded. */
 export const MAX_PICTURE_PIXELS = 50_400_000;

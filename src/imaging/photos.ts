@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 
-/** From now on this process reads JPEG, PNG and WebP, and nothing else: for processes that see strangers' files. */
+/** Lets this process read only JPEG, PNG and WebP from now on. For processes that read untrusted files. */
 export function readPhotosOnly(): void {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });

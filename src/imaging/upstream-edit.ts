@@ -6,7 +6,7 @@ const MAX_PIXELS = 67_200_000;
 const READ = { limitInputPixels: MAX_PIXELS, failOn: 'error' } as const;
 const NOTHING = { r: 0, g: 0, b: 0, alpha: 0 };
 
-/** The picture, upright, with the mask's white as a hole and transparent borders. */
+/** The picture in upright orientation, transparent where the mask is white and in the added borders. */
 export async function cutOut({ image, mask, borders }: CutOut): Promise<EditedImage> {
   const upright = sharp(image, READ).autoOrient().toColourspace('srgb').ensureAlpha();
   const { data, info } = await upright.raw().toBuffer({ resolveWithObject: true });
@@ -24,7 +24,7 @@ export async function cutOut({ image, mask, borders }: CutOut): Promise<EditedIm
   return { bytes: made.data, width: made.info.width, height: made.info.height };
 }
 
-/** Where a picture is transparent as white on black. */
+/** A mask that is white where the picture is transparent, and black elsewhere. */
 export async function maskOf(holed: Uint8Array): Promise<EditedImage> {
   const { data, info } = await sharp(holed, READ)
     .ensureAlpha()
@@ -35,7 +35,7 @@ export async function maskOf(holed: Uint8Array): Promise<EditedImage> {
   return { bytes: data, width: info.width, height: info.height };
 }
 
-/** An upstream's picture at the size that was promised, what had to stay put back over it. */
+/** An upstream's picture in the promised size, with the unchanged part of the original put over it. */
 export async function finishEdit(task: FinishEdit): Promise<EditedImage> {
   const { bytes, width, height, transparent, kept } = task;
   const fitted = sharp(bytes, READ).autoOrient().resize(width, height, { fit: 'cover', kernel: 'lanczos3' });

@@ -1,14 +1,14 @@
 import { BufferSource } from 'mediabunny';
 
-/** So often nobody who gets on asks for what begins at one and the same byte in a row: a picture is shown 3,600 times at most. */
+/** A reader that makes progress does not read from the same byte more often than this in a row: a picture is shown 3,600 times at most. */
 const MOST_REPEATS = 20_000;
 
-/** What mediabunny's own source does when it is asked for bytes; its types leave it out. */
+/** The internal read function of mediabunny's source, which its types omit. */
 type Read = (start: number, end: number, ...others: unknown[]) => unknown;
 
 /**
- * A stranger's file for mediabunny 1.61, which stays with some broken ones for ever, or for billions of turns, and lets no timer run meanwhile.
- * Matroska and FLAC: it asks for the same place again and again. MP4: it counts the samples of a chunk, as many as are said to be in it.
+ * A source for mediabunny 1.61 that stops endless reads of broken files. With some files the library loops forever, or billions of times, and lets no
+ * timer run. In Matroska and FLAC it reads the same position again and again; in MP4 it counts as many samples of a chunk as the file claims.
  * @returns a source whose reads throw for such a file
  */
 export function watchedSource(bytes: Uint8Array): BufferSource {

@@ -17,7 +17,7 @@ export interface MadeAnswer {
  */
 export interface MadeAnswers {
   /** What an earlier request with the key left for the same input, once; null: nothing. */
-  take(input: unknown): MadeAnswer | null;
+  take(input: unknown): Promise<MadeAnswer | null>;
   /**
    * Before the charge. A copy that cannot be kept is no fault: the answer is worth more.
    * @throws ApiError conflict where another process took the key over, for which this one was away too long: what was made must be neither

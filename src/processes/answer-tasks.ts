@@ -1,9 +1,9 @@
 import type { TaskReply, TaskRequest } from './process.types.js';
 
-/** Progress is told at most so often. */
+/** Progress is reported at most this often. */
 const PROGRESS_MS = 100;
 
-/** In a child process: does the tasks that its pool sends, and ends with its parent. */
+/** For a child process: runs the tasks that its pool sends, and ends with its parent. */
 export function answerTasks<Task>(
   run: (task: Task, onProgress: (percent: number) => void) => Promise<unknown>,
 ): void {

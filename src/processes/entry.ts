@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file of a child process or worker thread: beside the bundle; under the tests, which run the sources, in the repository's build.
+ * The file of a child process or worker thread. It is beside the bundle; in tests, which run the sources, it is in the repository's build.
  *
  * @param name as in `dist/`, such as `audio.child.js`
  */

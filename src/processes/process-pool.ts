@@ -7,7 +7,7 @@ import { ProcessDiedError, TaskError } from './process.types.js';
 import type { TaskReply } from './process.types.js';
 
 const IDLE_MS = 20_000;
-/** Tasks of an organisation that may wait: each may hold a file in memory. */
+/** How many tasks of one organisation may wait. Each may hold a file in memory. */
 const MAX_WAITING_PER_ORG = 100;
 
 export interface ProcessPoolOptions {
@@ -15,19 +15,19 @@ export interface ProcessPoolOptions {
   entry: string;
   /** Its arguments. */
   args?: readonly string[];
-  /** Processes at once; half as many more, at least one, come for organisations that have none while others' work takes long. */
+  /** Maximum number of processes. A reserve of half as many more (at least one) is for organisations that have no running task. */
   size: number;
-  /** Nothing else of the server's environment: it holds secrets. */
+  /** Variables of the processes. They get nothing else of the server's environment, because it holds secrets. */
   environment?: Record<string, string>;
-  /** `ignore` where a native library of theirs writes notes there; default `inherit`. */
+  /** `ignore` if a native library writes notes there. Default `inherit`. */
   stderr?: 'inherit' | 'ignore';
-  /** How far they stand back (0 to 19), so that callers of the server do not feel work that takes long. Default 0. */
+  /** Their nice value (0 to 19), so that long work does not slow down calls to the server. Default 0. */
   niceness?: number;
-  /** Megabytes of JavaScript heap of each. */
+  /** JavaScript heap limit of each process, in megabytes. */
   heapMb: number;
-  /** A task that takes longer is ended with its process. */
+  /** A task that takes longer is killed with its process. */
   taskTimeoutMs: number;
-  /** A process that has had nothing to do for so long is ended. Default 20 s. */
+  /** A process that has been idle for this long is stopped. Default 20 s. */
   idleMs?: number;
 }
 
@@ -40,7 +40,7 @@ export interface TaskOptions {
 interface Waiting {
   task: object;
   options: TaskOptions;
-  /** No other process gets it: one died under it, or it took too long. */
+  /** It is not tried again: a process died during it, or it took too long. */
   last: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
@@ -51,13 +51,13 @@ interface Waiting {
 interface Worker {
   process: ChildProcess;
   idle: NodeJS.Timeout | undefined;
-  /** It was told to end. A reply of it may still be on its way. */
+  /** It was asked to end. A reply from it may still arrive. */
   ending: boolean;
 }
 
 /**
- * A few processes that come when there is work and go when there has been none for a while. One task at a time in each, in turns of the
- * organisations that the tasks are done for; aborting a task kills the process that runs it.
+ * A pool of child processes that start when there is work and stop after a while without work. Each runs one task at a time. The processes are
+ * shared fairly between organisations. Aborting a task kills the process that runs it.
  */
 export class ProcessPool {
   /** Tasks that have a permit, for which a process has yet to end. */
@@ -73,10 +73,10 @@ export class ProcessPool {
   }
 
   /**
-   * A task whose process dies is done anew by another, once: whoever killed that process (the system, short of memory; an operator) said
-   * nothing about the task; one that ends two is at fault.
-   * @throws TaskError what the task threw; the signal's reason; ProcessDiedError where it took too long, or ended its process twice;
-   * ApiError unavailable where too many tasks of the organisation wait already
+   * If the process of a task dies, the task is run once more in another one: the process may have been killed for another reason (by the system
+   * when memory is short, or by an operator). A task that ends two processes is at fault.
+   * @throws TaskError what the task threw; the signal's reason; ProcessDiedError if it took too long or ended two processes; ApiError
+   * unavailable if too many tasks of the organisation wait already
    */
   async run(task: object, options: TaskOptions = {}): Promise<unknown> {
     const permit = await this.permits.acquire(currentOrgId(), options.signal);
@@ -131,7 +131,7 @@ export class ProcessPool {
 
   private start(): Worker {
     const { entry, args = [], environment = {}, stderr = 'inherit', heapMb } = this.options;
-    // A session of its own: Ctrl-C in the terminal is for the parent, which gives its work back first.
+    // A session of its own, so that Ctrl-C in the terminal reaches only the parent, which first returns its work to the queue.
     const child = fork(entry, [...args], {
       detached: true,
       env: environment,
@@ -168,7 +168,7 @@ export class ProcessPool {
     if (at >= 0) this.resting.splice(at, 1);
   }
 
-  /** From here on it gets no task, although it still takes a moment to end; its successor starts when it has. */
+  /** The process gets no more tasks. It takes a moment to end; its successor starts after that. */
   private end(worker: Worker, signal: NodeJS.Signals): void {
     worker.ending = true;
     this.unlist(worker);

@@ -5,7 +5,7 @@ export interface TaskRequest {
 }
 
 export interface TaskFault {
-  /** The error's `name`: callers tell kinds of faults apart by it. */
+  /** The error's `name`: callers distinguish errors by it. */
   name: string;
   message: string;
 }
@@ -24,7 +24,7 @@ export class TaskError extends Error {
   }
 }
 
-/** A process ended under its task: out of memory, out of time, or by a fault of its own. */
+/** A process ended during its task: out of memory, out of time, or by a fault of its own. */
 export class ProcessDiedError extends Error {
   constructor() {
     super('The working process died');

@@ -1,4 +1,4 @@
-/** What other modules' child processes take of this one: decoding, which the server process must not load. */
+/** Decoding, for child processes of other modules. The server process must not load it. */
 export { loadCodecs } from './codecs.js';
 export { planesFromRgb, planesOf } from './planes.js';
 export type { Planes, Size } from './planes.js';

@@ -5,11 +5,11 @@ let loaded: Promise<typeof Codecs | null> | undefined;
 async function load(): Promise<typeof Codecs | null> {
   try {
     const codecs = await import('node-webcodecs');
-    // Mediabunny finds decoders where browsers have them.
+    // Mediabunny looks for decoders in the globals that browsers have.
     await import('node-webcodecs/register');
     return codecs;
   } catch (error) {
-    // Not installed, or no binary for this machine: an optional package, so both are ordinary.
+    // The package is optional: it may be missing, or have no binary for this machine.
     if (error instanceof Error) return null;
     throw error;
   }

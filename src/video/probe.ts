@@ -42,7 +42,7 @@ export async function openSource(bytes: Uint8Array): Promise<OpenedSource> {
   }
 }
 
-/** Whether its first picture can be seen: codecs that are known still have forms that are not. */
+/** Whether the first frame can be decoded. A known codec may still have an unsupported profile. */
 async function showsPicture(track: InputVideoTrack): Promise<boolean> {
   try {
     const sample = await new VideoSampleSink(track).getSample(await track.getFirstTimestamp());
@@ -59,8 +59,8 @@ async function showsPicture(track: InputVideoTrack): Promise<boolean> {
 }
 
 /**
- * What a file is, from its container; of one that may be readable the first picture is decoded.
- * @param portable nothing is readable
+ * Reads facts about a file from its container. If the file may be readable, its first frame is decoded.
+ * @param portable true: the codec package is not used, and nothing is readable
  * @throws UnreadableVideoError
  */
 export async function probe(bytes: Uint8Array, portable: boolean): Promise<VideoFacts> {

@@ -3,10 +3,10 @@ import { planesFromRgb, planesOf } from './planes.js';
 import type { Planes, Size } from './planes.js';
 import { UnreadableVideoError } from './video.types.js';
 
-/** A container may lie about its frames: what comes out of the decoder counts. */
+/** The limit for decoded frames. A container's own sizes are not trusted. */
 const MAX_PIXELS = 4096 * 2304;
 
-/** A decoded frame as planes. @throws UnreadableVideoError for frames of a form that cannot be taken over (ten bits a colour, planes of RGB) */
+/** A decoded frame as planes. @throws UnreadableVideoError for pixel formats that are not supported (ten bits for each colour, RGB planes) */
 export async function planesOfSample(sample: VideoSample): Promise<Planes> {
   try {
     return await taken(sample);

@@ -1,4 +1,4 @@
-/** The video process (see video.ts): reads strangers' files. Ends with its parent. */
+/** The video process (see video.ts): reads untrusted files. Ends with its parent. */
 import { answerTasks } from '../processes/index.js';
 import { probe } from './probe.js';
 import type { VideoTask } from './video.types.js';

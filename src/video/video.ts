@@ -7,14 +7,14 @@ const HEAP_MB = 512;
 const PROBE_TIMEOUT_MS = 25_000;
 
 /**
- * Starts no process yet: it comes with the first task and goes 20 s after the last.
- * @param options.portable works without the optional codec package, as where it is not installed: no source is readable
+ * Starts no process yet: it starts with the first task and stops 20 s after the last.
+ * @param options.portable works without the optional codec package, as if it were not installed: then no source is readable
  */
 export function createVideo({ portable = false }: { portable?: boolean } = {}): Video {
   const readers = new ProcessPool({
     entry: processEntry('video.child.js'),
     heapMb: HEAP_MB,
-    // The codec's library writes notes of its own there; faults come as replies.
+    // The codec library writes notes there. Errors come as replies.
     stderr: 'ignore',
     size: 1,
     taskTimeoutMs: PROBE_TIMEOUT_MS,
@@ -26,7 +26,7 @@ export function createVideo({ portable = false }: { portable?: boolean } = {}): 
         return (await readers.run(task, options ?? {})) as VideoFacts;
       } catch (error) {
         const unreadable = error instanceof TaskError && error.fault.name === 'UnreadableVideoError';
-        // A file that ends the process which only looks at it is no video that can be worked on.
+        // A file that kills the process which probes it cannot be used.
         if (unreadable || error instanceof ProcessDiedError) throw new UnreadableVideoError(error.message);
         throw error;
       }

@@ -3,7 +3,7 @@ export interface VideoTask {
   bytes: Uint8Array;
 }
 
-/** What a file was found to be, from its container. */
+/** Facts about a file, from its container. */
 export interface VideoFacts {
   /** `video/mp4`, `video/quicktime`, `video/webm`, `video/x-matroska`. */
   contentType: string;
@@ -11,11 +11,11 @@ export interface VideoFacts {
   width: number;
   height: number;
   durationSeconds: number;
-  /** Whether its frames can be decoded here: needs the optional codec package. */
+  /** Whether its frames can be decoded here. That needs the optional codec package. */
   readable: boolean;
 }
 
-/** No video that can be read: unknown container, broken, without frames, too large. */
+/** The video cannot be read: its container is unknown, it is broken, it has no frames, or its frames are too large. */
 export class UnreadableVideoError extends Error {
   constructor(message: string) {
     super(message);

@@ -1,20 +1,41 @@
-import { CloseCode, MessageType, parseMessage, type Message, type SubscribePayload } from 'graphql-ws';
+import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLError } from 'graphql';
+import type { FormattedExecutionResult, GraphQLFormattedError } from 'graphql';
+import { CloseCode, MessageType, parseMessage, type Message, type Server } from 'graphql-ws';
+import type { SubscribePayload, WebSocket as ProtocolSocket } from 'graphql-ws';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
-import { errorExtensions, graphqlParamOf } from '../../schema/index.js';
-import { ApiError, toApiError } from '../../src/contract/errors.js';
+import { graphqlParamOf } from '../../schema/index.js';
+import { ApiError } from '../../src/contract/errors.js';
 import { checkJson, hasMoreMembers } from '../../src/http/index.js';
-import type { ByteBudget, Holding } from '../../src/http/index.js';
+import type { ByteBudget } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { organizationOf } from '../../src/sign-in/index.js';
 import type { StreamLimits } from '../../src/metering/index.js';
 import type { ClientInfo } from '../../src/contract/words.js';
-import { OPERATION_BYTES, runOperation } from './operation.js';
+import {
+  asGraphqlError,
+  isErrors,
+  isSubscription,
+  OPERATION_BYTES,
+  openSubscription,
+  prepareOperation,
+  presented,
+  type Subscription,
+} from './operation.js';
 import { Outgoing } from './outgoing.js';
 import type { Turn } from './outgoing.js';
-import type { OperationEngine, OperationSink } from './operation.types.js';
+import {
+  Events,
+  LEFT,
+  newOperation,
+  orEnd,
+  type Operation,
+  type OperationArgs,
+} from './connection-operation.js';
+import type { OperationEngine } from './operation.types.js';
+import { StalledSubscriberError } from '../stalled.js';
 import type { SharedResults } from './shared-results.js';
 
 /** Close codes that are ours beside the protocol's (trust 2). */
@@ -23,10 +44,11 @@ export const STALLED = 4013;
 const TOO_MANY = 4429;
 export const GOING_AWAY = 1001;
 
-const INIT_TIMEOUT_MS = 3_000;
 /** As of the headers that say the same. */
 const MAX_CLIENT_LENGTH = 200;
 const MAX_OPERATIONS = 1000;
+/** RFC 6455, 5.5: what a control frame holds besides its code. */
+const MAX_REASON_BYTES = 123;
 /** More than any operation of a message's length has, and as many as are read in a few milliseconds. */
 const MAX_MESSAGE_MEMBERS = 10_000;
 /** Characters of an operation's id: it is kept as long as the operation, and stands in each of its messages. */
@@ -34,7 +56,18 @@ const MAX_ID_LENGTH = 255;
 /** Answers to pings are not held back: more than this waiting means that the client asks and never reads. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
+/** What clients may say. graphql-ws takes the others for a fault of ours. */
+const CLIENT_MESSAGES: ReadonlySet<MessageType> = new Set([
+  MessageType.ConnectionInit,
+  MessageType.Ping,
+  MessageType.Pong,
+  MessageType.Subscribe,
+  MessageType.Complete,
+]);
+
 export interface ConnectionDependencies {
+  /** graphql-ws, which speaks the protocol. */
+  protocol: Server<Connection>;
   engine: OperationEngine;
   shared: SharedResults;
   turn: Turn;
@@ -66,16 +99,13 @@ export interface ConnectionOrigin {
   client: ClientInfo;
 }
 
-interface Operation {
-  abort: AbortController;
-  resumable: boolean;
-}
-
-/** One WebSocket of the graphql-transport-ws protocol, from its upgrade to its close. */
-export class Connection {
+/**
+ * One WebSocket of the graphql-transport-ws protocol, from its upgrade to its close: the socket that graphql-ws speaks on, and what that asks for
+ * (protocol.ts). Once it is closed, whatever graphql-ws still says is dropped.
+ */
+export class Connection implements ProtocolSocket {
   readonly #operations = new Map<string, Operation>();
-  readonly #initTimer: NodeJS.Timeout;
-  #state: 'new' | 'initialising' | 'ready' | 'closed' = 'new';
+  #state: 'new' | 'ready' | 'closed' = 'new';
   #authorization: string | undefined;
   #client: ClientInfo;
   #traceparent: string | undefined;
@@ -85,6 +115,9 @@ export class Connection {
   #draining = false;
   #pingSince: number | null = null;
   readonly #outgoing: Outgoing;
+  #handle: (message: string) => Promise<void> = () => Promise.resolve();
+  /** Of the message that graphql-ws is given right now. */
+  #arriving: Operation | null = null;
 
   /** @param stream what `socket` writes to */
   constructor(
@@ -97,21 +130,37 @@ export class Connection {
     this.#authorization = origin.authorization;
     this.#client = origin.client;
     this.#traceparent = origin.traceparent;
-    this.#initTimer = setTimeout(() => {
-      this.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
-    }, INIT_TIMEOUT_MS);
+    const closed = dependencies.protocol.opened(this, this);
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => (this.#pingSince = null));
-    socket.on('close', () => this.#end());
+    socket.on('close', (code, reason) => {
+      this.#end();
+      closed(code, String(reason)).catch((error: unknown) => this.#fail(error));
+    });
     // What breaks the protocol of WebSocket itself (1009, 1007 …) is answered by ws; the close event follows.
     socket.on('error', (error) => dependencies.logger.debug({ err: error }, 'a WebSocket failed'));
   }
 
+  get protocol(): string {
+    return this.socket.protocol;
+  }
+
+  onMessage(handle: (message: string) => Promise<void>): void {
+    this.#handle = handle;
+  }
+
+  /** Sends a message of graphql-ws. */
+  send(message: string): void {
+    if (!this.#isClosed()) void this.#outgoing.push(null, Buffer.from(message));
+  }
+
   /** Ends the connection: its operations first, so that nothing is sent after the close frame. */
-  close(code: number, reason: string): void {
+  close(code = 1000, reason = ''): void {
+    if (this.#isClosed()) return;
     this.#end();
     this.#outgoing.flush();
-    this.socket.close(code, reason);
+    // An operation's id may stand in it, and a reason has at most 123 bytes.
+    this.socket.close(code, Buffer.byteLength(reason) > MAX_REASON_BYTES ? '' : reason);
   }
 
   /** Too many wait for their keys, this one longest: nor is its answer to the close awaited. */
@@ -159,67 +208,64 @@ export class Connection {
     } catch {
       return this.close(CloseCode.BadRequest, 'Invalid message received');
     }
+    if (!CLIENT_MESSAGES.has(message.type))
+      return this.close(CloseCode.BadRequest, `Unexpected message of type ${message.type} received`);
     if ('id' in message && message.id.length > MAX_ID_LENGTH)
       return this.close(CloseCode.BadRequest, `An id has at most ${MAX_ID_LENGTH} characters`);
     const fault = faultOf(message, text);
-    if (fault === null) this.#handle(message, text.length);
-    else this.#refuse(message, fault);
+    if (message.type === MessageType.Subscribe) {
+      const operation = newOperation({ id: message.id, fault, length: text.length });
+      void this.#run(message, operation).catch((error: unknown) => this.#fail(error));
+    } else if (fault !== null) this.close(CloseCode.BadRequest, 'Invalid message received');
+    else this.#pass(message).catch((error: unknown) => this.#fail(error));
+    if (message.type === MessageType.Complete) this.#cancel(message.id);
   }
 
-  /** What HTTP answers with a 400 before it looks at a body's meaning ends one operation here, and the connection where it is none. */
-  #refuse(message: Message, fault: ApiError): void {
-    const isFresh =
-      message.type === MessageType.Subscribe && this.#state === 'ready' && !this.#operations.has(message.id);
-    if (!isFresh) return this.close(CloseCode.BadRequest, 'Invalid message received');
-    const payload = [{ message: fault.message, extensions: errorExtensions(fault) }];
-    this.#send(JSON.stringify({ id: message.id, type: MessageType.Error, payload }));
+  /** graphql-ws takes a message that was parsed already, whatever its types say. */
+  #pass(message: Message): Promise<void> {
+    return this.#handle(message as unknown as string);
   }
 
-  /** @param length of its text */
-  #handle(message: Message, length: number): void {
-    switch (message.type) {
-      case MessageType.ConnectionInit:
-        return void this.#initialise(message.payload ?? {});
-      case MessageType.Subscribe:
-        return void this.#subscribe(message.id, message.payload, length);
-      case MessageType.Complete:
-        return this.#cancel(message.id);
-      case MessageType.Ping:
-        if (this.#outgoing.bytes > MAX_BUFFERED_BYTES) return this.#stall();
-        return this.#send(
-          JSON.stringify({
-            type: MessageType.Pong,
-            ...(message.payload ? { payload: message.payload } : {}),
-          }),
-        );
-      case MessageType.Pong:
-        return;
-      default:
-        this.close(CloseCode.BadRequest, `Unexpected message of type ${message.type} received`);
-    }
+  /** An operation from its message to its last one. graphql-ws calls `subscribe` before it waits for anything. */
+  async #run(message: Message & { type: MessageType.Subscribe }, operation: Operation): Promise<void> {
+    const { id, payload } = message;
+    const pass = async (traceparent?: string): Promise<void> => {
+      operation.traceparent = traceparent;
+      this.#arriving = operation;
+      await this.#pass(message).finally(() => this.#finished(id, operation));
+    };
+    const { traced } = this.dependencies;
+    const parent = textIn(payload.extensions ?? {}, 'traceparent') ?? this.#traceparent;
+    await (traced === undefined ? pass() : traced(parent, pass));
   }
 
-  async #initialise(payload: Record<string, unknown>): Promise<void> {
-    if (this.#state !== 'new') {
-      return this.close(CloseCode.TooManyInitialisationRequests, 'Too many initialisation requests');
-    }
-    this.#state = 'initialising';
-    clearTimeout(this.#initTimer);
+  #finished(id: string, operation: Operation): void {
+    if (this.#operations.get(id) === operation) this.#operations.delete(id);
+    const release = (): void => operation.holding?.release();
+    operation.work.then(release, release);
+    this.#closeIfIdle();
+  }
+
+  /** Answers a ping, unless its client asks and never reads. */
+  pinged(): void {
+    if (this.#outgoing.bytes > MAX_BUFFERED_BYTES) this.#stall();
+  }
+
+  /** The client's init. False: it is refused, and the connection was closed. */
+  async initialise(payload: Record<string, unknown>): Promise<boolean> {
     const told = (name: string) => textIn(payload, name) ?? textIn(headersIn(payload), name);
     this.#authorization = told('authorization') ?? this.#authorization;
     this.#traceparent = told('traceparent') ?? this.#traceparent;
     this.#organization = told('organization');
     this.#client = toldClient(this.#client, told);
     const principal = await this.#authenticate(CloseCode.Forbidden, 'Forbidden');
-    if (!principal || this.#isClosed()) return;
-    if (!this.#takePlace(principal)) return;
-    const forget = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
+    if (!principal || this.#isClosed() || !this.#takePlace(principal)) return false;
+    this.#forgetKey = this.dependencies.authenticator.onInvalidated(principal.keyId, () =>
       this.close(CloseCode.Unauthorized, 'Unauthorized'),
     );
-    this.#forgetKey = forget;
     this.dependencies.keyShown();
     this.#state = 'ready';
-    this.#send(JSON.stringify({ type: MessageType.ConnectionAck }));
+    return true;
   }
 
   /** False: the connection was closed. */
@@ -252,90 +298,108 @@ export class Connection {
     }
   }
 
-  async #subscribe(id: string, payload: SubscribePayload, length: number): Promise<void> {
-    if (this.#state !== 'ready') return this.close(CloseCode.Unauthorized, 'Unauthorized');
-    if (this.#operations.has(id)) {
-      // A reason has at most 123 bytes, and an id may have more.
-      const which = Buffer.byteLength(id) > 40 ? '' : ` for ${id}`;
-      return this.close(CloseCode.SubscriberAlreadyExists, `Subscriber${which} already exists`);
-    }
-    if (this.#draining || this.#operations.size >= MAX_OPERATIONS) {
-      const message = { id, type: MessageType.Error, payload: [tooMany(this.#draining)] };
-      return this.#send(JSON.stringify(message));
-    }
-    const operation: Operation = { abort: new AbortController(), resumable: false };
+  /** What graphql-ws runs of a `subscribe`, or why it cannot be run. */
+  async subscribe(id: string, payload: SubscribePayload): Promise<OperationArgs | readonly GraphQLError[]> {
+    const operation = this.#arriving;
+    if (operation === null) throw new Error('a subscribe came without its message');
+    this.#arriving = null;
+    const refusal = operation.fault ?? this.#refusal();
+    if (refusal !== null) return [asGraphqlError(refusal)];
     this.#operations.set(id, operation);
+    const prepared = this.#prepare(payload, operation).catch((error: unknown) => [asGraphqlError(error)]);
+    operation.work = prepared;
+    return await orEnd(operation, prepared, LEFT);
+  }
+
+  #refusal(): ApiError | null {
+    if (this.#draining) return new ApiError('unavailable', 'The server is stopping', { retryAfter: 1 });
+    return this.#operations.size >= MAX_OPERATIONS
+      ? new ApiError('invalid_request', 'Too many operations on this connection')
+      : null;
+  }
+
+  async #prepare(
+    { query, operationName, variables }: SubscribePayload,
+    operation: Operation,
+  ): Promise<OperationArgs | readonly GraphQLError[]> {
     // The key is looked at for each operation: its plan may have changed since the connection began.
     const principal = await this.#authenticate(CloseCode.Unauthorized, 'Unauthorized');
-    if (!principal || this.#isClosed()) return;
-    const sink = this.#sink(id, operation);
-    const holding = this.#hold(principal, length, sink);
-    if (holding === null) return;
-    const { query, operationName, variables } = payload;
-    const run = (traceparent?: string) =>
-      runOperation({
-        ...this.dependencies,
-        call: this.#call(principal, operation.abort.signal, traceparent),
-        request: { query, operationName, variables },
-        sink,
-        holding,
-        onResumable: () => {
-          operation.resumable = true;
-          this.#closeIfIdle();
-        },
-      });
-    const { traced } = this.dependencies;
-    const parent = textIn(payload.extensions ?? {}, 'traceparent') ?? this.#traceparent;
-    await (traced === undefined ? run() : traced(parent, run)).finally(() => holding.release());
-    if (this.#operations.get(id) === operation) this.#operations.delete(id);
-    this.#closeIfIdle();
+    if (!principal || operation.abort.signal.aborted) return LEFT;
+    const { engine, shared, budget } = this.dependencies;
+    const holding = (operation.holding = budget.hold(principal));
+    holding.grow(operation.length + OPERATION_BYTES);
+    const asked = {
+      engine,
+      shared,
+      holding,
+      call: this.#call(principal, operation),
+      request: { query, operationName, variables },
+      onResumable: () => {
+        operation.resumable = true;
+        this.#closeIfIdle();
+      },
+    };
+    const args = await prepareOperation(asked);
+    if (isErrors(args)) return args;
+    if (!isSubscription(args)) return { ...args, run: () => this.#execute(args, operation) };
+    const subscription = await openSubscription(asked, args);
+    if (isErrors(subscription)) return subscription;
+    return { ...args, run: () => new Events(() => this.#deliver(subscription, operation), operation) };
   }
 
-  /** What an operation of a message of this length holds. Null: more than its key may hold, and refused. */
-  #hold(principal: Principal, length: number, sink: OperationSink): Holding | null {
-    const holding = this.dependencies.budget.hold(principal);
-    try {
-      holding.grow(length + OPERATION_BYTES);
-      return holding;
-    } catch (error) {
-      const fault = toApiError(error);
-      sink.error([{ message: fault.message, extensions: { ...errorExtensions(fault) } }]);
-      return null;
-    }
+  /**
+   * The `next` messages of a subscription. graphql-ws would write each result anew for each subscriber, and know nothing of who does not read
+   * (ADR 6): from here the bytes that all readers share go out, as fast as this one takes them.
+   */
+  #deliver(subscription: Subscription, operation: Operation): Promise<void> {
+    const head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"${MessageType.Next}","payload":`);
+    const { signal } = operation.abort;
+    // What its client has completed may still come to an end.
+    const delivered = subscription.deliver((result) =>
+      signal.aborted ? undefined : this.#outgoing.push(head, result),
+    );
+    operation.work = delivered;
+    return orEnd(operation, delivered, undefined);
   }
 
-  #call(principal: Principal, signal: AbortSignal, traceparent: string | undefined): CallContext {
+  /** A query or a mutation. */
+  #execute(args: ExecutionArgs, operation: Operation): Promise<ExecutionResult> {
+    const executed = Promise.resolve(execute(args));
+    operation.work = executed;
+    return orEnd(operation, executed, {});
+  }
+
+  /** Errors as callers see them. */
+  present(errors: readonly GraphQLError[]): GraphQLFormattedError[] {
+    if (errors.some(({ originalError }) => originalError instanceof StalledSubscriberError)) this.#stall();
+    // What a stream threw comes wrapped, without a place in the document.
+    const isWrapped = ({ path, originalError }: GraphQLError) => path === undefined && originalError != null;
+    return errors.map((error) =>
+      this.dependencies.engine.present(isWrapped(error) ? asGraphqlError(error.originalError) : error),
+    );
+  }
+
+  presentResult(result: ExecutionResult): FormattedExecutionResult {
+    return presented(this.dependencies.engine, result);
+  }
+
+  #call(principal: Principal, { abort: { signal }, traceparent }: Operation): CallContext {
     const client = traceparent === undefined ? this.#client : { ...this.#client, traceparent };
     const requestId = this.dependencies.newRequestId();
     return { principal, requestId, client, signal, keyWindowOpen: true, rate: null, idempotencyKey: null };
   }
 
+  /** After graphql-ws was told. */
   #cancel(id: string): void {
     this.#operations.get(id)?.abort.abort();
     this.#operations.delete(id);
     this.#closeIfIdle();
   }
 
-  #sink(id: string, operation: Operation): OperationSink {
-    const head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
-    /** A client may use the id again as soon as it reads that the operation is over. */
-    const finish = (message: object) => {
-      if (this.#operations.get(id) !== operation) return;
-      this.#operations.delete(id);
-      this.#send(JSON.stringify({ id, ...message }));
-    };
-    return {
-      // What its client has completed may still come to an end, and the id may be another operation's by then.
-      next: (result) =>
-        this.#operations.get(id) === operation ? this.#outgoing.push(head, result) : undefined,
-      error: (errors) => finish({ type: MessageType.Error, payload: errors }),
-      complete: () => finish({ type: MessageType.Complete }),
-      stalled: () => this.#stall(),
-    };
-  }
-
-  #send(message: string): void {
-    if (!this.#isClosed()) void this.#outgoing.push(null, Buffer.from(message));
+  /** What nobody foresaw ends the connection, and nothing else. */
+  #fail(error: unknown): void {
+    this.dependencies.logger.error({ err: error }, 'a message of a WebSocket could not be handled');
+    this.close(CloseCode.InternalServerError, 'Internal server error');
   }
 
   #stall(): void {
@@ -354,7 +418,6 @@ export class Connection {
   #end(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
-    clearTimeout(this.#initTimer);
     this.#forgetKey();
     this.#leavePlace();
     for (const { abort } of this.#operations.values()) abort.abort();
@@ -396,16 +459,4 @@ function toldClient(client: ClientInfo, told: (name: string) => string | undefin
     serviceClient: cut('x-service-client') ?? client.serviceClient,
     clientName: cut('x-client-name') ?? client.clientName,
   };
-}
-
-function tooMany(draining: boolean) {
-  return draining
-    ? {
-        message: 'The server is stopping',
-        extensions: { code: 'unavailable', httpStatus: 503, retryAfter: 1 },
-      }
-    : {
-        message: 'Too many operations on this connection',
-        extensions: { code: 'invalid_request', httpStatus: 400 },
-      };
 }

@@ -6,25 +6,31 @@ import {
   GraphQLError,
   type ExecutionArgs,
   type ExecutionResult,
+  type FormattedExecutionResult,
 } from 'graphql';
 import { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
+import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
 import { StalledSubscriberError } from '../stalled.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import { SharedScope } from './shared-results.js';
-import type { SharedResults } from './shared-results.js';
+import type { SharedResults, Written } from './shared-results.js';
 
-export interface OperationRun {
+/** An operation that a caller asked for. */
+export interface AskedOperation {
   engine: OperationEngine;
   shared: SharedResults;
   call: CallContext;
   request: OperationRequest;
-  sink: OperationSink;
   /** What the request holds. */
   holding: Holding;
   /** Called once the operation turns out to be one that its client can resume (a hub's subscription). */
   onResumable?(): void;
+}
+
+export interface OperationRun extends AskedOperation {
+  sink: OperationSink;
 }
 
 /**
@@ -32,56 +38,106 @@ export interface OperationRun {
  * sink's error.
  */
 export async function runOperation(run: OperationRun): Promise<void> {
+  const { engine, sink } = run;
   try {
-    await run.engine.takeSlot(run.call, run.request);
-    const prepared = run.engine.prepare(run.request);
-    if ('errors' in prepared) return fail(run, prepared.errors);
-    const args: ExecutionArgs = {
-      schema: run.engine.schema,
-      document: prepared.document,
-      contextValue: run.engine.context(run.call),
-      variableValues: run.request.variables ?? {},
-      operationName: run.request.operationName ?? null,
-    };
-    const operation = getOperationAST(args.document, args.operationName);
-    if (!operation) return fail(run, [new GraphQLError('Unknown operation')]);
-    if (operation.operation === 'subscription') return await stream(run, args);
-    await run.sink.next(Buffer.from(toJson(run, await execute(args))));
-    run.sink.complete();
+    const args = await prepareOperation(run);
+    if (isErrors(args)) return fail(run, args);
+    if (isSubscription(args)) {
+      const subscription = await openSubscription(run, args);
+      if (isErrors(subscription)) return fail(run, subscription);
+      await subscription.deliver((result) => sink.next(result));
+    } else {
+      const written = await toJson(engine, await execute(args));
+      await sink.next(typeof written === 'string' ? Buffer.from(written) : written);
+    }
+    sink.complete();
   } catch (error) {
     // Work that was given up because its reader left is no failure, and there is nobody to tell.
     if (run.call.signal.aborted) return;
-    if (error instanceof StalledSubscriberError) return run.sink.stalled();
+    if (error instanceof StalledSubscriberError) return sink.stalled();
     fail(run, [asGraphqlError(error)]);
   }
 }
 
-async function stream(run: OperationRun, args: ExecutionArgs): Promise<void> {
+/**
+ * Takes the operation's slot, then parses and validates it. Answers what graphql-js runs, or why it cannot be run.
+ * @throws ApiError of the slot
+ */
+export async function prepareOperation({
+  engine,
+  call,
+  request,
+}: AskedOperation): Promise<ExecutionArgs | readonly GraphQLError[]> {
+  await engine.takeSlot(call, request);
+  const prepared = engine.prepare(request);
+  if ('errors' in prepared) return prepared.errors;
+  const operationName = request.operationName ?? null;
+  if (!getOperationAST(prepared.document, operationName)) return [new GraphQLError('Unknown operation')];
+  return {
+    schema: engine.schema,
+    document: prepared.document,
+    contextValue: engine.context(call),
+    variableValues: request.variables ?? {},
+    operationName,
+  };
+}
+
+export function isErrors<T extends object>(
+  found: T | readonly GraphQLError[],
+): found is readonly GraphQLError[] {
+  return Array.isArray(found);
+}
+
+export function isSubscription({ document, operationName }: ExecutionArgs): boolean {
+  return getOperationAST(document, operationName)?.operation === 'subscription';
+}
+
+/** A subscription that has begun. */
+export interface Subscription {
+  /**
+   * Gives its results to their reader until it ends, its caller goes or it fails. Once. Shared results are the same bytes for all their readers.
+   * @throws StalledSubscriberError, and whatever its source throws
+   */
+  deliver(next: OperationSink['next']): Promise<void>;
+}
+
+/** Begins a subscription. Answers errors where there is nothing to subscribe to. */
+export async function openSubscription(
+  asked: AskedOperation,
+  args: ExecutionArgs,
+): Promise<Subscription | readonly GraphQLError[]> {
+  const { engine, shared, call, request, holding } = asked;
   const events = await createSourceEventStream(args);
-  if (!(Symbol.asyncIterator in events)) return fail(run, events.errors ?? []);
+  if (!(Symbol.asyncIterator in events)) return events.errors ?? [];
   const iterator = events[Symbol.asyncIterator]();
   const reading: Reading = { args, iterator, over: false };
   const stop = () => {
     reading.over = true;
     void iterator.return?.();
   };
-  if (run.call.signal.aborted) return stop();
-  run.call.signal.addEventListener('abort', stop, { once: true });
-  const isResumable = 'resumable' in iterator;
-  const { scope, close } = isResumable ? run.shared.open(shareKey(run)) : unshared();
-  try {
-    if (isResumable) {
-      // It may stay open for days, and keeps of its request what it needs.
-      run.holding.keep(weightOf(run.request));
-      run.onResumable?.();
-    }
-    run.engine.meters?.subscriptions(1);
-    await deliver(run, reading, scope).finally(() => run.engine.meters?.subscriptions(-1));
-  } finally {
-    close();
-    run.call.signal.removeEventListener('abort', stop);
-    stop();
-  }
+  if (call.signal.aborted) stop();
+  else call.signal.addEventListener('abort', stop, { once: true });
+  return {
+    async deliver(next) {
+      if (reading.over) return;
+      const isResumable = 'resumable' in iterator;
+      const { scope, close } = isResumable ? shared.open(shareKey(asked)) : unshared();
+      engine.meters?.subscriptions(1);
+      try {
+        if (isResumable) {
+          // It may stay open for days, and keeps of its request what it needs.
+          holding.keep(weightOf(request));
+          asked.onResumable?.();
+        }
+        await deliver(engine, reading, { scope, next });
+      } finally {
+        engine.meters?.subscriptions(-1);
+        close();
+        call.signal.removeEventListener('abort', stop);
+        stop();
+      }
+    },
+  };
 }
 
 /** A stream that can tell its next item without a promise where it is at hand. */
@@ -96,9 +152,12 @@ interface Reading {
   over: boolean;
 }
 
-async function deliver(run: OperationRun, reading: Reading, scope: SharedScope): Promise<void> {
+async function deliver(
+  engine: OperationEngine,
+  reading: Reading,
+  { scope, next }: { scope: SharedScope; next: OperationSink['next'] },
+): Promise<void> {
   const { args, iterator } = reading;
-  const { sink, engine } = run;
   for (;;) {
     let value: unknown = iterator.atHand?.() ?? null;
     if (value === null) {
@@ -107,17 +166,17 @@ async function deliver(run: OperationRun, reading: Reading, scope: SharedScope):
       value = item.value;
     }
     if (reading.over) break;
-    const result = scope.find(value) ?? scope.make(value, () => executed(run, { ...args, rootValue: value }));
-    const room = sink.next(result instanceof Promise ? await result : result);
+    const result =
+      scope.find(value) ?? scope.make(value, () => executed(engine, { ...args, rootValue: value }));
+    const room = next(result instanceof Promise ? await result : result);
     if (room !== undefined) await room;
     engine.meters?.subscriptionEvent();
   }
-  sink.complete();
 }
 
-function executed(run: OperationRun, args: ExecutionArgs): Promise<string> | string {
+function executed(engine: OperationEngine, args: ExecutionArgs): Written | Promise<Written> {
   const result = execute(args);
-  return 'then' in result ? result.then((whole) => toJson(run, whole)) : toJson(run, result);
+  return 'then' in result ? result.then((whole) => toJson(engine, whole)) : toJson(engine, result);
 }
 
 /** Of what is made for one reader alone, as a chat is. */
@@ -138,23 +197,29 @@ export function weightOf({ query, variables }: OperationRequest): number {
  * What a shared result may depend on besides its event: the document, its variables, and what the reader is allowed to see. A hash: it is
  * kept as long as its readers.
  */
-function shareKey({ request, call }: OperationRun): string {
+function shareKey({ request, call }: AskedOperation): string {
   const { orgId, scopes, person } = call.principal;
   const reader = [orgId, [...scopes].sort(), person?.role];
   const parts = [request.query, request.operationName, request.variables, reader];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 
-function toJson({ engine }: OperationRun, result: ExecutionResult): string {
-  if (!result.errors) return JSON.stringify(result);
-  return JSON.stringify({ ...result, errors: result.errors.map((error) => engine.present(error)) });
+/** Errors as callers see them. */
+export function presented(engine: OperationEngine, result: ExecutionResult): FormattedExecutionResult {
+  const { errors, ...rest } = result;
+  return errors === undefined ? rest : { ...rest, errors: errors.map((error) => engine.present(error)) };
+}
+
+function toJson(engine: OperationEngine, result: ExecutionResult): Written | Promise<Written> {
+  return writeJson(result.errors ? presented(engine, result) : result, engine.turns);
 }
 
 function fail({ engine, sink }: OperationRun, errors: readonly GraphQLError[]): void {
   sink.error(errors.map((error) => engine.present(error)));
 }
 
-function asGraphqlError(error: unknown): GraphQLError {
+/** What a caller may see of a fault: all of an ApiError, nothing of others. */
+export function asGraphqlError(error: unknown): GraphQLError {
   if (error instanceof GraphQLError) return error;
   const original = error instanceof Error ? error : new Error(String(error));
   // An empty path marks it as a fault of execution: whatever is no ApiError is masked.

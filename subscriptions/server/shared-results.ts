@@ -9,7 +9,7 @@ export class SharedScope {
   }
 
   /** As {@link find}, executing where nobody has. Only objects are shared. */
-  make(event: unknown, execute: () => Promise<string> | string): Buffer | Promise<Buffer> {
+  make(event: unknown, execute: () => Written | Promise<Written>): Buffer | Promise<Buffer> {
     const result = toBytes(execute());
     if (typeof event !== 'object' || event === null) return result;
     this.#byEvent.set(event, result);
@@ -43,6 +43,10 @@ export class SharedResults {
   }
 }
 
-function toBytes(text: Promise<string> | string): Buffer | Promise<Buffer> {
-  return typeof text === 'string' ? Buffer.from(text) : text.then((whole) => Buffer.from(whole));
+/** JSON: the bytes of a long one. */
+export type Written = string | Buffer;
+
+function toBytes(written: Written | Promise<Written>): Buffer | Promise<Buffer> {
+  if (written instanceof Promise) return written.then((whole) => toBytes(whole));
+  return typeof written === 'string' ? Buffer.from(written) : written;
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
+import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { writeFault, type BareFault } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
 import { Turn } from './outgoing.js';
+import { createProtocol } from './protocol.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const CHECK_INTERVAL_MS = 2_500;
@@ -14,7 +15,10 @@ const CHECK_INTERVAL_MS = 2_500;
 const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
-export interface GraphqlWsDependencies extends Omit<ConnectionDependencies, 'refused' | 'turn' | 'keyShown'> {
+export interface GraphqlWsDependencies extends Omit<
+  ConnectionDependencies,
+  'refused' | 'turn' | 'keyShown' | 'protocol'
+> {
   /** Whether a page of this origin may connect although its browser sends a cookie. */
   allowsOrigin(origin: string, request: IncomingMessage): boolean;
   /** The session of a signed-in browser, where the page is this installation's own (beyond 14.2). */
@@ -51,8 +55,7 @@ const SETTINGS: ServerOptions = {
   clientTracking: false,
   // One message in each turn of the event loop: many that came together would hold everybody else up.
   allowSynchronousEvents: false,
-  handleProtocols: (protocols) =>
-    protocols.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) ? GRAPHQL_TRANSPORT_WS_PROTOCOL : false,
+  handleProtocols,
 };
 
 export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
@@ -62,15 +65,13 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });
   });
   const turn = new Turn();
+  const protocol = createProtocol();
   const connections = new Map<WebSocket, Connection>();
   const stallTimeoutMs = dependencies.stallTimeoutMs ?? STALL_TIMEOUT_MS;
   const timer = setInterval(() => {
     for (const connection of [...connections.values()]) connection.check(performance.now(), stallTimeoutMs);
   }, CHECK_INTERVAL_MS).unref();
   const accept = (socket: WebSocket, stream: Duplex, request: IncomingMessage) => {
-    if (socket.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
-      return socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable');
-    }
     const { authorization, traceparent } = request.headers;
     const origin = {
       authorization,
@@ -80,7 +81,8 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
     };
     const refused = () => dependencies.refusedAddress(request);
     const keyShown = () => dependencies.keyShown(stream);
-    const connection = new Connection(socket, stream, origin, { ...dependencies, turn, refused, keyShown });
+    const own = { ...dependencies, protocol, turn, refused, keyShown };
+    const connection = new Connection(socket, stream, origin, own);
     connections.set(socket, connection);
     socket.on('close', () => connections.delete(socket));
     dependencies.awaitKey(request, stream, () => connection.drop());

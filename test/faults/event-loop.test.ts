@@ -3,18 +3,23 @@ import { LIMITED_ENDPOINTS } from '../../src/contract/words.js';
 import { makeAgent } from '../support/agents.js';
 import { harmlessCalls } from '../support/harmless-calls.js';
 import { createInstallation, type Installation } from '../support/installation.js';
-import { loopAttacks, type Attacker, type Told } from '../support/loop-attacks.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { loopAttacks } from '../support/loop-attacks.js';
+import type { Attacker, Told } from '../support/loop-attacks/attack.js';
+import { acme } from '../support/loop-attacks/upstreams.js';
 import { loopHold, type LoopHold } from '../support/loop-delay.js';
 import { spawnPenstock } from '../support/spawned.js';
 
+/** Of the main thread's own processor time in one turn, so that other programs cost nothing. */
+const LIMIT_MS = 50;
 /**
- * The promise is 50 ms. What is measured is the main thread's own processor time in one turn, so that other programs cost nothing; but a turn
- * may hold a collection of garbage, and a busy machine's caches and clock make the same work take up to twice as long.
+ * With collections of garbage, which come when they come: of answers of 170 MB the process holds half a gigabyte for a moment, and a busy machine's
+ * caches make a collection take twice as long.
  */
-const LIMIT_MS = 100;
+const LIMIT_WITH_GARBAGE_MS = 150;
 const TRIES = 3;
 const WRONG =
-  /^(?:Unknown (?:parameter|type)|Cannot query field "(?!a")|name is required)|must have a selection/;
+  /^(?:Unknown (?:parameter|type|event)|Cannot query field "(?!a")|name is required)|must have a selection/;
 
 /** No quota and no window keeps an attack from where it hurts. */
 const ENDLESS = {
@@ -35,26 +40,55 @@ const ENDLESS = {
   ),
 };
 
+interface Row extends LoopHold, Told {
+  attack: string;
+}
+
+const isLong = ({ worstMs, worstWorkMs }: LoopHold): boolean =>
+  worstWorkMs > LIMIT_MS || worstMs > LIMIT_WITH_GARBAGE_MS;
+
+/** As it stands in the table that LOOP_TABLE=1 shows; LOOP_FIELD=<part of a name> picks attacks, LOOP_PROFILE=<folder> keeps a profile. */
+const lineOf = ({ attack, status, error = '', worstMs, worstWorkMs, p99Ms, worstWallMs }: Row): string =>
+  [
+    worstMs.toFixed(0),
+    worstWorkMs.toFixed(0),
+    p99Ms.toFixed(1),
+    worstWallMs.toFixed(0),
+    status,
+    attack,
+    error,
+  ].join('\t');
+
 let installation: Installation;
 let attacker: Attacker;
 
 beforeAll(async () => {
-  installation = await createInstallation({ plans: ENDLESS });
-  const server = await spawnPenstock(installation, { probe: true });
+  const upstream = await startFakeUpstream();
+  const providers = { providers: [acme(upstream.baseUrl)] };
+  installation = await createInstallation({ plans: ENDLESS, providers });
+  const profile = process.env['LOOP_PROFILE'];
+  const env: Record<string, string> =
+    profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const server = await spawnPenstock(installation, { probe: true, env });
   const { key } = await installation.createOrg({ plan: 'business_monthly' });
-  attacker = { server, key, agentId: await makeAgent(server, key, { memory_enabled: true }) };
+  const agentId = await makeAgent(server, key, { memory_enabled: true });
+  const acmeAgentId = await makeAgent(server, key, { model: 'acme/chat' });
+  attacker = { server, key, agentId, acmeAgentId, upstream };
 }, 120_000);
 
 afterAll(async () => {
   await attacker.server.close();
+  await attacker.upstream.close();
   await installation.close();
 });
 
 test('nothing that a caller sends holds the event loop', { timeout: 600_000 }, async () => {
-  const attacks = loopAttacks().filter(({ field }) => field.includes(process.env['LOOP_FIELD'] ?? ''));
+  const attacks = loopAttacks().filter(({ field, form }) =>
+    `${field}: ${form}`.includes(process.env['LOOP_FIELD'] ?? ''),
+  );
   // What is loaded and compiled with the first calls is no caller's doing.
   for (const { send } of harmlessCalls()) await send(attacker);
-  const rows: (LoopHold & Told & { attack: string })[] = [];
+  const rows: Row[] = [];
   for (const { field, form, send } of attacks) {
     let hold: LoopHold;
     let told: Told;
@@ -64,17 +98,14 @@ test('nothing that a caller sends holds the event loop', { timeout: 600_000 }, a
       await loopHold(attacker.server);
       told = await send(attacker).catch((fault: unknown) => ({ status: 599, error: String(fault) }));
       hold = await loopHold(attacker.server);
-    } while (hold.worstMs > LIMIT_MS && ++tries < TRIES);
-    rows.push({ attack: `${field}: ${form}`, ...told, ...hold });
+    } while (isLong(hold) && ++tries < TRIES);
+    const row = { attack: `${field}: ${form}`, ...told, ...hold };
+    rows.push(row);
+    if (process.env['LOOP_TABLE']) console.log(lineOf(row));
   }
   const worst = rows.toSorted((a, b) => b.worstMs - a.worstMs);
-  if (process.env['LOOP_TABLE'])
-    for (const { attack, status, error = '', worstMs, p99Ms, worstWallMs } of worst)
-      console.log(
-        [worstMs.toFixed(0), p99Ms.toFixed(1), worstWallMs.toFixed(0), status, attack, error].join('\t'),
-      );
   // What is refused for its form alone shows nothing.
   expect(rows.filter(({ error = '' }) => WRONG.test(error))).toEqual([]);
-  expect(worst.filter(({ worstMs }) => worstMs > LIMIT_MS)).toEqual([]);
+  expect(worst.filter(isLong)).toEqual([]);
   expect(rows.filter(({ status }) => status >= 500)).toEqual([]);
 });

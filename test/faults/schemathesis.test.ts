@@ -71,7 +71,18 @@ test.skipIf(program === null)(
   'schemathesis finds nothing that the description and its configuration do not tell',
   { timeout: 1_200_000 },
   async () => {
-    const flags = ['--checks', 'all', '--phases', 'examples,coverage', '--seed', '1', '--no-color'];
+    // One worker: on two, Python 3.11's own parser fails now and then.
+    const flags = [
+      '--checks',
+      'all',
+      '--phases',
+      'examples,coverage',
+      '--workers',
+      '1',
+      '--seed',
+      '1',
+      '--no-color',
+    ];
     const asCaller = ['-H', `Authorization: Bearer ${key}`];
     const command = [
       '--config-file',

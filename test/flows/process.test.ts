@@ -83,7 +83,7 @@ describe('a start', () => {
       const { code, stderr } = await runToEnd({ PORT: '0', HOST: host });
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^Cannot listen on port 0 of .* Set PORT and HOST to what this machine has\.\n$/,
+        /^Cannot listen on port 0 of .* Set HOST to an address of this machine and PORT to a free port\.\n$/,
       );
     },
   );
@@ -303,7 +303,7 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
-test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one where the new has a fault', async () => {
+test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the previous version if the new one has an error', async () => {
   const plans = (burst: number) => ({ plans: { free: { rate: { rpm: burst, burst } } } });
   const installation = await createInstallation({ plans: plans(10), providers: {} });
   const server = await spawnPenstock(installation, { env: { LOG_LEVEL: 'info' } });
@@ -329,7 +329,7 @@ test('SIGHUP reads PLANS_FILE and PROVIDERS_FILE again, and keeps the old one wh
   const providers = installation.env['PROVIDERS_FILE'] ?? '';
   await writeFile(providers, '{"sandbox": false, "nonsense": 1}');
   server.process.kill('SIGHUP');
-  await eventually(() => server.output().includes('PROVIDERS_FILE has a fault'));
+  await eventually(() => server.output().includes('PROVIDERS_FILE has an error'));
   expect((await chat()).status).toBe(200);
   await writeFile(providers, '{"sandbox": false}');
   server.process.kill('SIGHUP');

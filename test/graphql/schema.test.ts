@@ -50,6 +50,6 @@ describe('the schema', () => {
 
   it('declares the scope of a field once, in its extensions', () => {
     const guard = guardOf(schema.getQueryType()!.getFields()['quota']!);
-    expect(guard).toEqual({ scope: 'usage', admittedByService: false });
+    expect(guard).toEqual({ scope: 'usage', role: 'viewer', admittedByService: false });
   });
 });

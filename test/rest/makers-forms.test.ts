@@ -46,7 +46,10 @@ async function ask(maker: OwnForm, way: Way) {
   const { content, tool_calls: calls = [] } = choice!.message;
   return {
     content,
-    calls: calls.map(({ id, function: asked }: any) => [typeof id, asked.name, asked.arguments]),
+    calls: calls.map((call) => {
+      const { name, arguments: given } = (call as { function: { name: string; arguments: string } }).function;
+      return [typeof call.id, name, given];
+    }),
     finish: choice!.finish_reason,
     tokens: [usage?.prompt_tokens, usage?.completion_tokens, usage?.total_tokens],
   };

@@ -1,4 +1,5 @@
-import { graphql, rest, type Attack } from './loop-attacks.js';
+import { rest, type Attack } from './loop-attacks/attack.js';
+import { graphql } from './loop-attacks/graphql.js';
 
 /** A call of each kind that hurts nobody. */
 export const harmlessCalls = (): Attack[] => {

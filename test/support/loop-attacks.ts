@@ -1,63 +1,25 @@
+import { bodyAttacks } from './loop-attacks/bodies.js';
+import {
+  chat,
+  each,
+  MB,
+  rest,
+  says,
+  some,
+  type Attack,
+  type Attacker,
+  type Body,
+  type Told,
+} from './loop-attacks/attack.js';
+import { graphqlAttacks } from './loop-attacks/graphql.js';
+import { upstreamAttacks } from './loop-attacks/upstreams.js';
+import { webSocketAttacks } from './loop-attacks/websocket.js';
 import { longTexts, schemas, spacedBase64, type Hostile } from './hostile-texts.js';
-import { openRawWebSocket } from './raw-ws.js';
-import type { SpawnedServer } from './spawned.js';
-
-/** Who attacks: a key with everything allowed, and an agent of its organisation. */
-export interface Attacker {
-  server: SpawnedServer;
-  key: string;
-  agentId: string;
-}
-
-/** A field of an endpoint with a hostile form in it. `send` gives the answer's status. */
-export interface Attack {
-  field: string;
-  form: string;
-  send(attacker: Attacker): Promise<Told>;
-}
-
-export interface Told {
-  status: number;
-  /** What it was refused for. */
-  error?: string | undefined;
-}
-
-type Body = Record<string, unknown>;
-
-export const rest =
-  (method: string, path: string | ((attacker: Attacker) => string), body: unknown, headers = {}) =>
-  async (attacker: Attacker): Promise<Told> => {
-    const at = typeof path === 'string' ? path : path(attacker);
-    const told = await attacker.server.rest<{ error?: string }>(method, at, {
-      key: attacker.key,
-      body,
-      headers,
-    });
-    return { status: told.status, error: told.body?.error };
-  };
-
-const chat = (body: Body) => rest('POST', '/chat/completions', body);
-const says = (content: unknown, more: Body = {}) =>
-  chat({ messages: [{ role: 'user', content }], max_tokens: 20, ...more });
-
-const each = (field: string, forms: readonly Hostile[], send: (value: never) => Attack['send']): Attack[] =>
-  forms.map(({ form, value }) => ({ field, form, send: (attacker) => send(value as never)(attacker) }));
-
-/**
- * Fields share the code that reads them: the first, and the tokenizer's, meet all forms, the others one in six each, in turns, so that every
- * form comes to several.
- */
-let turn = 0;
-const some = <Value>(forms: Hostile<Value>[]): Hostile<Value>[] => {
-  const offset = turn++ % 6;
-  return forms.filter((_, at) => at % 6 === offset);
-};
 
 /** What is linear in its length shows in a body that is as long as bodies may be. */
 const LONG = ['one letter', 'combining marks', 'slashes and line breaks', 'quotes'];
 const long = (): Hostile<string>[] => longTexts(12 * MB).filter(({ form }) => LONG.includes(form));
 
-const MB = 1_048_576;
 const FILE_LENGTH = 2 * MB;
 const texts = longTexts(100_000);
 const short = longTexts(9_000);
@@ -297,13 +259,17 @@ function otherAttacks(): Attack[] {
       runTool('create_document', { title: 'a', content, format: 'pdf' }),
     ),
     ...each('webhook url', some(longTexts(8000)), (text: string) =>
-      rest('POST', '/webhooks', { name: 'a', url: `https://example.com/${text}`, events: ['job.completed'] }),
+      rest('POST', '/webhooks', {
+        name: 'a',
+        url: `https://example.com/${text}`,
+        events: ['generation.completed'],
+      }),
     ),
     ...each('webhook custom_headers', some(longTexts(8000)), (text: string) =>
       rest('POST', '/webhooks', {
         name: 'a',
         url: 'https://example.com/',
-        events: ['job.completed'],
+        events: ['generation.completed'],
         custom_headers: Object.fromEntries(
           Array.from({ length: 1000 }, (_, at) => [`x-${at}`, text.slice(0, 100)]),
         ),
@@ -356,128 +322,12 @@ function otherAttacks(): Attack[] {
   ];
 }
 
-export const graphql =
-  (query: string, variables: Body = {}) =>
-  async ({ server, key }: Attacker) =>
-    told(await server.graphql(query, { key, variables }));
-
-const told = ({ status, errors: [error] }: { status: number; errors: { message: string }[] }): Told => ({
-  status,
-  error: error?.message,
-});
-
-function graphqlAttacks(): Attack[] {
-  const fragments = Array.from(
-    { length: 150 },
-    (_, at) => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`,
-  );
-  const long = 'x'.repeat(900_000);
-  return [
-    { field: 'graphql query', form: '200,000 braces', send: graphql('{a'.repeat(200_000)) },
-    { field: 'graphql query', form: '900 KB of one name', send: graphql(`{ ${long} }`) },
-    {
-      field: 'graphql query',
-      form: 'blanks and commas',
-      send: graphql(`{ ${' ,'.repeat(400_000)} __typename }`),
-    },
-    {
-      field: 'graphql query',
-      form: 'a comment of 800 KB',
-      send: graphql(`#${long.slice(0, 800_000)}\n{ __typename }`),
-    },
-    {
-      field: 'graphql query',
-      form: 'a block string of quotes',
-      send: graphql(`{ a(b: """${'\\"""'.repeat(100_000)}""") }`),
-    },
-    {
-      field: 'graphql query',
-      form: 'fragments that double',
-      send: graphql(`
-        {
-          ...f0
-        }
-        ${fragments.join(' ')}
-        fragment f150 on Query {
-          __typename
-        }
-      `),
-    },
-    {
-      field: 'graphql query',
-      form: '900 fields that conflict',
-      send: graphql(`{ ${'quota { used } '.repeat(300)} }`),
-    },
-    {
-      field: 'graphql query',
-      form: 'inline fragments',
-      send: graphql(`{ ${'... on Query { '.repeat(300)} __typename ${'}'.repeat(300)} }`),
-    },
-    {
-      field: 'graphql variables',
-      form: '20,000 that nothing declares',
-      send: graphql(
-        '{ __typename }',
-        Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`v${at}`, at])),
-      ),
-    },
-    {
-      field: 'graphql variables',
-      form: 'lists of lists',
-      send: graphql('mutation ($i: CreateEmbeddingsInput!) { createEmbeddings(input: $i) { model } }', {
-        i: { input: Array.from({ length: 90_000 }, () => [[1]]) },
-      }),
-    },
-    {
-      field: 'graphql variables',
-      form: '90,000 faults',
-      send: graphql('mutation ($i: CreateAgentInput!) { createAgent(input: $i) { id } }', {
-        i: { name: 1, tools: Array.from({ length: 90_000 }, () => 7) },
-      }),
-    },
-  ];
-}
-
-/** An operation in a message of a WebSocket, sent so often at once. */
-const message =
-  (payload: Body, times = 20) =>
-  async ({ server, key }: Attacker): Promise<Told> => {
-    const ws = await openRawWebSocket(`${server.origin.replace('http', 'ws')}/graphql`);
-    ws.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } });
-    await ws.next('connection_ack');
-    for (let id = 0; id < times; id++) ws.send({ id: String(id), type: 'subscribe', payload });
-    ws.send({ type: 'ping' });
-    const end = await Promise.race([ws.next('pong'), ws.closed]);
-    ws.socket.close();
-    return { status: 200, error: 'reason' in end ? String(end['reason']) : undefined };
-  };
-
-function webSocketAttacks(): Attack[] {
-  return [
-    ...each('websocket query', some(longTexts(200_000)), (text: string) => message({ query: `{ ${text} }` })),
-    ...each('websocket variables', some(longTexts(80_000)), (text: string) =>
-      message({ query: '{ __typename }', variables: { text } }),
-    ),
-    {
-      field: 'websocket variables',
-      form: '9,000 members',
-      send: message({
-        query: '{ __typename }',
-        variables: Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`v${at}`, at])),
-      }),
-    },
-    {
-      field: 'websocket variables',
-      form: '80,000 lists',
-      send: message({ query: '{ __typename }', variables: { a: Array.from({ length: 80_000 }, () => []) } }),
-    },
-  ];
-}
-
 /** The worst that is known of each field. */
 export const loopAttacks = (): Attack[] => [
   ...chatAttacks(),
   ...otherAttacks(),
+  ...bodyAttacks(),
   ...graphqlAttacks(),
   ...webSocketAttacks(),
+  ...upstreamAttacks(),
 ];

@@ -4,6 +4,8 @@ import type { SpawnedServer } from './spawned.js';
 export interface LoopHold {
   /** The longest turn. */
   worstMs: number;
+  /** The longest without collections of garbage. */
+  worstWorkMs: number;
   p99Ms: number;
   /** The longest turn by the clock, other programs' time included. */
   worstWallMs: number;

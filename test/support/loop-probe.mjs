@@ -1,8 +1,9 @@
 /**
  * Loaded before the product into a process that a test started with `probe: true`: tells over IPC for how long the event loop was held at
- * most. It counts the main thread's own processor time between two turns, so that other programs on the machine change nothing.
+ * most. It counts the main thread's own processor time between two turns, so that other programs on the machine change nothing. Collections of
+ * garbage are counted, and told apart: what a call does it does each time, and they come when they come.
  */
-import { performance } from 'node:perf_hooks';
+import { performance, PerformanceObserver } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
 const TICK_MS = 2;
@@ -16,9 +17,16 @@ if (isMainThread && process.send) {
   let last = { cpu: cpuMs(), wall: performance.now() };
   let turns = [];
   let worstWall = 0;
+  const collections = [];
+  const observer = new PerformanceObserver((list) => collections.push(...list.getEntries()));
+  observer.observe({ entryTypes: ['gc'] });
+  const workOf = ({ from, to, cpu }) =>
+    collections
+      .filter(({ startTime }) => startTime >= from && startTime < to)
+      .reduce((left, { duration }) => Math.max(0, left - duration), cpu);
   const look = () => {
     const now = { cpu: cpuMs(), wall: performance.now() };
-    turns.push(now.cpu - last.cpu);
+    turns.push({ from: last.wall, to: now.wall, cpu: now.cpu - last.cpu });
     worstWall = Math.max(worstWall, now.wall - last.wall);
     last = now;
   };
@@ -26,10 +34,13 @@ if (isMainThread && process.send) {
   process.on('message', (message) => {
     if (message !== 'loop') return;
     look();
-    const sorted = turns.toSorted((a, b) => a - b);
-    const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0;
-    process.send({ loop: { worstMs: sorted.at(-1) ?? 0, p99Ms: p99, worstWallMs: worstWall } });
+    collections.push(...observer.takeRecords());
+    const sorted = turns.toSorted((a, b) => a.cpu - b.cpu);
+    const p99Ms = sorted[Math.floor(sorted.length * 0.99)]?.cpu ?? 0;
+    const worstWorkMs = Math.max(0, ...sorted.slice(-50).map(workOf));
+    process.send({ loop: { worstMs: sorted.at(-1)?.cpu ?? 0, p99Ms, worstWallMs: worstWall, worstWorkMs } });
     turns = [];
+    collections.length = 0;
     worstWall = 0;
   });
   process.channel?.unref();

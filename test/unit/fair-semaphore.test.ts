@@ -50,6 +50,37 @@ function desk(permits: FairSemaphore) {
 
 describe('fair permits', () => {
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'one organisation whose work never ends keeps nobody waiting, whatever it does (sequence %i)',
+    async (seed) => {
+      const below = numbersFrom(seed);
+      const [size, reserve] = [1 + below(4), 1 + below(3)];
+      const permits = new FairSemaphore({ permits: size, reserve, maxRestingPerOrg: 3 });
+      const { entered, ask, held } = desk(permits);
+      const resting: (() => void)[] = [];
+      for (let step = 0; step < 400; step++) {
+        const action = below(6);
+        const [mine] = held('hostile').slice(-1);
+        if (action < 2) ask('hostile');
+        else if (action === 2 && mine !== undefined)
+          void mine.permit?.rest(() => new Promise<void>((wake) => resting.push(wake)));
+        else if (action === 3) resting.splice(below(resting.length || 1), 1)[0]?.();
+        else if (action === 4)
+          held()
+            .find(({ org }) => org !== 'hostile')
+            ?.permit?.release();
+        else if (held().filter(({ org }) => org !== 'hostile').length < reserve) {
+          const other = ask(`other ${step}`);
+          await settled();
+          expect(other.permit?.held).toBe(true);
+        }
+        await settled();
+        expect(held('hostile').length).toBeLessThanOrEqual(size);
+      }
+      expect(entered.length).toBeGreaterThan(size);
+    },
+  );
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
     'keep their rules whatever is asked, given back and given up (sequence %i)',
     async (seed) => {
       const below = numbersFrom(seed);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ApiError } from '../../src/contract/errors.js';
 import { JsonReader } from '../../src/http/json-reader.js';
 import { firstKey, parseJson } from '../../src/http/json-text.js';
-import { Turns } from '../../src/http/turns.js';
+import { Turns } from '../../src/collections/turns.js';
 
 /** What a text is read to, a little at a time; or what it is refused for. */
 function inSteps(text: string | Buffer): unknown {

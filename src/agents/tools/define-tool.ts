@@ -3,9 +3,9 @@ import type { ToolRules } from '../../providers/index.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool, ToolContext, ToolOutcome, ToolParts } from './tool.types.js';
 
-/** One tool of the contract, as its file defines it: {@link AgentTool} once it has the parts that it works with. */
+/** One tool of the contract, as its file defines it. With the parts that it works with it becomes an {@link AgentTool}. */
 export interface ToolDefinition extends Omit<AgentTool, 'run'> {
-  /** How the sandbox's model, which cannot read a description, uses it. */
+  /** Rules by which the sandbox uses it. The sandbox cannot read a description. */
   sandbox: ToolRules;
   run(input: unknown, context: ToolContext, parts: ToolParts): Promise<ToolOutcome>;
 }

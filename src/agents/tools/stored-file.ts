@@ -12,7 +12,7 @@ interface MadeFile {
   height?: number;
 }
 
-/** Stores what a tool made. The step holds the reference, signed where it is shown; the model reads an address it can pass on. */
+/** Stores a file that a tool made. The step holds a reference, which is signed when it is shown; the model gets an address that it can pass on. */
 export async function storeMade(
   files: FileService,
   { orgId, runId, meter }: ToolContext,

@@ -10,7 +10,7 @@ import type { AgentWork } from '../work/work-pool.js';
 import type { RunMeter } from '../runs/run.meter.js';
 import type { EndedOperation } from '../runs/run.moves.queries.js';
 
-/** What the tools work with. */
+/** The parts of the product that tools use. */
 export interface ToolParts {
   search: Search;
   egress: Egress;
@@ -27,7 +27,7 @@ export interface ToolParts {
   work: AgentWork;
 }
 
-/** What a tool knows of the run that calls it. */
+/** The run that calls a tool. */
 export interface ToolContext {
   orgId: string;
   runId: string;
@@ -36,34 +36,34 @@ export interface ToolContext {
   temperature: number;
   maxTokens: number;
   meter: RunMeter;
-  /** What the agent's files and the run's documents say on something, best first. */
+  /** Passages of the agent's files and the run's documents that fit a query, best first. */
   material(query: string, limit: number): Promise<Material[]>;
-  /** Aborted when the run ends otherwise, and when the tool's time is over. */
+  /** Aborted when the run ends and when the tool's time limit is over. */
   signal: AbortSignal;
 }
 
-/** A passage of what the run was given. */
+/** A passage of the run's material. */
 export interface Material {
   /** `notes.md, passage 3`. */
   source: string;
-  /** Null where the caller may not read it. */
+  /** Null if the caller may not read it. */
   text: string | null;
 }
 
-/** What a tool gives back. Files stand as `{"$file": …}` and are signed where they are shown. */
+/** The result of a tool. Files are references `{"$file": …}`, which are signed when they are shown. */
 export interface ToolOutcome {
   /** The step's `tool_output`. */
   output: Record<string, unknown>;
   /** What the model reads; default: the output as JSON. */
   text?: string;
-  /** Where text of strangers comes from: the model then gets it marked as untrusted. */
+  /** Source of untrusted text. The model then gets the text marked as untrusted. */
   source?: string;
-  /** Model calls that the tool made and that are charged besides its own price. */
+  /** Model calls of the tool that are charged in addition to its price. */
   operations?: EndedOperation[];
   tokens?: number;
 }
 
-/** One tool that agents can be granted. */
+/** One tool that agents may use. */
 export interface AgentTool {
   /** Contract 4.8, or `mcp:<server>/<tool>`. */
   id: string;
@@ -78,13 +78,13 @@ export interface AgentTool {
   timeoutMs?: number;
   /** Checks the input against the schema. @throws ToolError */
   parse(input: unknown): unknown;
-  /** @throws ToolError whose message the model may see; anything else is told as `Tool failed` */
+  /** @throws ToolError with a message for the model; for any other error the model gets `Tool failed` */
   run(input: unknown, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** A tool that could not do what it was asked for; the message goes to the model and into the step. */
+/** A tool could not do its work. The message goes to the model and into the step. */
 export class ToolError extends Error {
-  /** @param source where a message with words of strangers comes from: the model then gets it marked as untrusted */
+  /** @param source source of a message that contains untrusted text; the model gets it marked as untrusted */
   constructor(
     message: string,
     cause?: unknown,
@@ -95,7 +95,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The tools that there are now. */
+/** The tools that are available now. */
 export interface Toolbox {
   ids(): ReadonlySet<string>;
   find(id: string): AgentTool | null;

@@ -3,14 +3,14 @@ import type { McpServerSettings } from './mcp-file.js';
 import type { AgentTool, Toolbox } from './tool.types.js';
 
 export interface ToolboxOptions {
-  /** The contract's. */
+  /** The tools of the contract. */
   tools: AgentTool[];
   /** By name, as MCP_FILE lists them. */
   servers: Record<string, McpServerSettings>;
   logger: Logger;
 }
 
-/** The tools that agents can be granted on this process: the contract's and those of the operator's MCP servers. */
+/** The tools that agents may use on this process: the contract's tools and those of the operator's MCP servers. */
 export async function openToolbox({ tools, servers, logger }: ToolboxOptions): Promise<Toolbox> {
   const connected = await mcpServers(servers, logger);
   await Promise.all(connected.map((server) => server.connect()));
@@ -24,7 +24,7 @@ export async function openToolbox({ tools, servers, logger }: ToolboxOptions): P
   };
 }
 
-/** The protocol's library is loaded only where a server is listed: it is a third of a start. */
+/** The library of the protocol is loaded only if a server is listed, because it takes a third of the start-up time. */
 async function mcpServers(servers: Record<string, McpServerSettings>, logger: Logger) {
   const listed = Object.entries(servers);
   if (listed.length === 0) return [];

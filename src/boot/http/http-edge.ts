@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Authenticator, Principal } from '../../access/access.types.js';
 import { ApiError } from '../../contract/errors.js';
+import type { Turns } from '../../collections/turns.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { RequestBody, setDress } from '../../http/index.js';
-import type { ByteBudget, HttpEdge, Turns } from '../../http/index.js';
+import type { ByteBudget, HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
 import type { CallContext } from '../../metering/call-context.js';
@@ -87,6 +88,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       dependencies.logger.error({ err: fault, requestId }, 'a request failed');
     },
     idempotency: dependencies.idempotency,
+    turns: dependencies.turns,
   };
 }
 

@@ -36,7 +36,7 @@ export async function chargedBefore(
   { madeAnswers }: CallContext,
   body: Body,
 ): Promise<string[] | null> {
-  const earlier = madeAnswers?.take(inputOf(body));
+  const earlier = await madeAnswers?.take(inputOf(body));
   if (!earlier) return null;
   const { texts, priced, tokens, reported, model: id } = earlier.value as MadeChat;
   const model = models.find(id);

@@ -95,7 +95,7 @@ async function chargedBefore(
   { madeAnswers }: CallContext,
   body: Record<string, unknown>,
 ): Promise<Record<string, unknown> | null> {
-  const earlier = madeAnswers?.take(inputOf(body));
+  const earlier = await madeAnswers?.take(inputOf(body));
   if (!earlier) return null;
   const settlement = await metering.settledBefore(earlier.operationId);
   return settlement && priced(earlier.value as MadeEmbeddings, settlement);

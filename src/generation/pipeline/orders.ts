@@ -30,12 +30,12 @@ const WITHDRAW_MS = 5000;
 /** What takes an order back by the name of its engine; an engine that is not configured any more cannot. */
 export function createWithdrawal(
   providers: ProviderRegistry,
-  kind: Exclude<Tool, 'tts'>,
+  kind: Tool,
 ): (engine: string, reference: string) => Promise<void> {
   return async (engine, reference) => {
     const [providerId = '', ...modelId] = engine.split(' ');
     const provider = providers.find(providerId);
-    const ordering: Ordering | undefined = provider?.[kind]?.(modelId.join(' ').replace(/ #\d+$/, ''));
+    const ordering = provider?.[kind]?.(modelId.join(' ').replace(/ #\d+$/, '')) as Ordering | undefined;
     await ordering?.withdraw?.(reference, AbortSignal.timeout(WITHDRAW_MS));
   };
 }

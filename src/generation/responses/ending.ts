@@ -69,7 +69,7 @@ export async function madeBefore(
   { madeAnswers }: { madeAnswers?: MadeAnswers },
   body: Fields,
 ): Promise<string[] | null> {
-  const earlier = madeAnswers?.take(keptAs(body)) ?? null;
+  const earlier = (await madeAnswers?.take(keptAs(body))) ?? null;
   if (earlier === null || (await metering.settledBefore(earlier.operationId)) === null) return null;
   return earlier.value as string[];
 }

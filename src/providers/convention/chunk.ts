@@ -55,12 +55,11 @@ function mendedChoice(said: Fields, position: number, calls: StreamedCalls): Cho
   const index = Number.isSafeInteger(given) ? (given as number) : position;
   const isEnd = finishes(reason);
   const plain = isFields(delta) ? withoutUsage(calls.mended(withPlainContent(delta), index)) : {};
-  return {
-    ...withoutUsage(said),
-    index,
-    delta: isEnd ? calls.ended(plain, index) : plain,
-    finish_reason: isEnd ? finishReason(reason, calls.has(index)) : null,
-  };
+  const whole = isEnd ? calls.ended(plain, index) : plain;
+  const finish = isEnd ? finishReason(reason, calls.has(index)) : null;
+  // Nearly all are as they should be.
+  const isSame = given === index && delta === whole && reason === finish && !('usage' in said);
+  return isSame ? (said as Choice) : { ...withoutUsage(said), index, delta: whole, finish_reason: finish };
 }
 
 /** Told in its own place. */
@@ -68,16 +67,6 @@ function withoutUsage(given: Fields): Fields {
   if (!('usage' in given)) return given;
   const { usage: _, ...rest } = given;
   return rest;
-}
-
-/** Whether nothing of a choice had to be mended. */
-function isSame(choice: Fields, mended: Choice): boolean {
-  return (
-    choice['index'] === mended.index &&
-    choice['delta'] === mended.delta &&
-    choice['finish_reason'] === mended.finish_reason &&
-    !('usage' in choice)
-  );
 }
 
 /** @throws UpstreamError where it begins as an object and is none */
@@ -125,13 +114,14 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
     if (isFailedChoice(choice)) throw brokenAnswer(`a choice that failed${kindOfError(choice['error'])}`);
     return mendedChoice(withDelta(choice, parsed['object'] === WHOLE), position, calls);
   });
+  const mended =
+    given.length !== (listed as unknown[] | undefined)?.length ||
+    !choices.every((choice, position) => choice === given[position]);
   return {
     raw: oneLine(raw, parsed),
-    parsed: { ...parsed, choices },
+    parsed: mended ? { ...parsed, choices } : (parsed as Chunk['parsed']),
     usage: usageIn(parsed),
-    mended:
-      given.length !== (listed as unknown[] | undefined)?.length ||
-      !choices.every((choice, position) => isSame(given[position] as Fields, choice)),
+    mended,
     finishes: choices.some((choice) => choice.finish_reason !== null),
   };
 }

@@ -88,8 +88,34 @@ function answerOf(made: LanguageModelV4GenerateResult, call: ChatCall, kind: str
   return { text: JSON.stringify(parsed), parsed };
 }
 
+/** A call in the specification's words, as its maker takes it. @throws UpstreamError rejected */
+async function optionsOf(
+  { native, egress }: Pick<V4ChatOptions, 'native' | 'egress'>,
+  ready: LanguageModelV4,
+  call: ChatCall,
+): Promise<LanguageModelV4CallOptions> {
+  const { chat: ways = {} } = native;
+  const signal = abortSignalOf(call.signal);
+  const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(native, {
+    ...call,
+    signal,
+  });
+  const asked = { responseFormat, tools, toolChoice };
+  const format = ways.format?.(asked) ?? asked;
+  return {
+    ...options,
+    ...format,
+    ...(await ways.options?.(call, format)),
+    prompt: await withPictures(ways.prompt?.(prompt, format) ?? prompt, ready, {
+      egress,
+      signal,
+    }),
+  };
+}
+
 /** Chat over a model of the AI SDK's specification: our body in its words, its answer in the convention's. */
-export function createV4Chat({ native, model, secrets, refused, egress }: V4ChatOptions): ChatProvider {
+export function createV4Chat(options: V4ChatOptions): ChatProvider {
+  const { native, model, secrets, refused } = options;
   const { id: kind, chat: ways = {} } = native;
   const guarded = async <T>(call: ChatCall, ask: (model: LanguageModelV4) => PromiseLike<T>): Promise<T> => {
     if (call.signal.aborted) throw abortedError();
@@ -100,24 +126,6 @@ export function createV4Chat({ native, model, secrets, refused, egress }: V4Chat
       throw upstreamErrorOf(error, { secrets, signal: call.signal });
     }
   };
-  const optionsOf = async (ready: LanguageModelV4, call: ChatCall): Promise<LanguageModelV4CallOptions> => {
-    const signal = abortSignalOf(call.signal);
-    const { prompt, responseFormat, tools, toolChoice, ...options } = callOptionsOf(native, {
-      ...call,
-      signal,
-    });
-    const asked = { responseFormat, tools, toolChoice };
-    const format = ways.format?.(asked) ?? asked;
-    return {
-      ...options,
-      ...format,
-      ...(await ways.options?.(call, format)),
-      prompt: await withPictures(ways.prompt?.(prompt, format) ?? prompt, ready, {
-        egress,
-        signal,
-      }),
-    };
-  };
   /** With what the model takes: a refused field that may go is left out in one more try. */
   const sent = <T>(call: ChatCall, send: (call: ChatCall) => Promise<T>): Promise<T> =>
     refused.send(
@@ -125,14 +133,16 @@ export function createV4Chat({ native, model, secrets, refused, egress }: V4Chat
       (without) => send(without.size === 0 ? call : { ...call, body: fieldsWithout(call.body, without) }),
     );
   const whole = async (call: ChatCall): Promise<ChatAnswer> => {
-    const made = await guarded(call, async (ready) => ready.doGenerate(await optionsOf(ready, call)));
+    const made = await guarded(call, async (ready) =>
+      ready.doGenerate(await optionsOf(options, ready, call)),
+    );
     return answerOf(made, call, kind);
   };
   const streamed = async (call: ChatCall): Promise<ChatChunks> => {
     const controller = new AbortController();
     const signal = AbortSignal.any([abortSignalOf(call.signal), controller.signal]);
     const { stream } = await guarded(call, async (ready) =>
-      ready.doStream(await optionsOf(ready, { ...call, signal })),
+      ready.doStream(await optionsOf(options, ready, { ...call, signal })),
     );
     const chunks = new V4Chunks(stream, { kind, call, secrets, abort: () => controller.abort() });
     return await chunks.open();

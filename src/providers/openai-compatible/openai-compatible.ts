@@ -1,4 +1,6 @@
+import type { Turns } from '../../collections/turns.js';
 import { parseShallow } from '../../text/stored-json.js';
+import { writeJson } from '../../text/write-json.js';
 import type {
   ChatAnswer,
   ChatBody,
@@ -20,11 +22,15 @@ import { brokenAnswer, isFailedChoice, kindOfError } from './upstream-errors.js'
 
 const CHAT_PATH = '/chat/completions';
 
+interface Spelling {
+  stream: boolean;
+  dialect: ChatDialect | undefined;
+  without: LeftOut;
+  turns: Turns;
+}
+
 /** The body as the upstream gets it: its own model name, the reserved cap in its spelling, usage always asked for. */
-function bodyOf(
-  call: ChatCall,
-  { stream, dialect, without }: { stream: boolean; dialect: ChatDialect | undefined; without: LeftOut },
-): string {
+function bodyOf(call: ChatCall, { stream, dialect, without, turns }: Spelling): string | Promise<Buffer> {
   const body = {
     ...call.body,
     model: call.modelId,
@@ -32,7 +38,7 @@ function bodyOf(
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
   const left = fieldsWithout(body, without);
-  return JSON.stringify(dialect === undefined ? left : dialect(left));
+  return writeJson(dialect === undefined ? left : dialect(left), turns);
 }
 
 /** What an upstream spells otherwise than the convention, or refuses: changes the body as it is about to be sent. */
@@ -76,19 +82,21 @@ export function createOpenAiCompatibleChat(
   });
   return {
     complete(call: ChatCall): Promise<ChatAnswer> {
-      return refused.send(asked(call), (without) =>
-        transport
-          .postForBytes(CHAT_PATH, bodyOf(call, { stream: false, dialect, without }), { signal: call.signal })
-          .then((bytes) => parseAnswer(bytes, call.body)),
-      );
+      const { signal } = call;
+      const post = (body: string | Buffer): Promise<ChatAnswer> =>
+        transport.postForBytes(CHAT_PATH, body, { signal }).then((bytes) => parseAnswer(bytes, call.body));
+      return refused.send(asked(call), (without) => {
+        const body = bodyOf(call, { stream: false, dialect, without, turns: transport.turns });
+        return body instanceof Promise ? body.then(post) : post(body);
+      });
     },
     stream(call: ChatCall): Promise<ChatChunks> {
-      return refused.send(asked(call), (without) =>
-        new ChunkExchange(call.signal, transport.secrets).open(transport, {
-          path: CHAT_PATH,
-          body: bodyOf(call, { stream: true, dialect, without }),
-        }),
-      );
+      const open = (body: string | Buffer): Promise<ChatChunks> =>
+        new ChunkExchange(call.signal, transport.secrets).open(transport, { path: CHAT_PATH, body });
+      return refused.send(asked(call), (without) => {
+        const body = bodyOf(call, { stream: true, dialect, without, turns: transport.turns });
+        return body instanceof Promise ? body.then(open) : open(body);
+      });
     },
   };
 }

@@ -23,7 +23,7 @@ interface Waiter<T> {
 /** What is sent to open a stream. */
 export interface StreamRequest {
   path: string;
-  body: string;
+  body: string | Buffer;
   headers?: Readonly<Record<string, string>>;
 }
 

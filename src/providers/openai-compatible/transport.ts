@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { Turns } from '../../collections/turns.js';
 import { withoutEnding } from '../../text/characters.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
@@ -70,6 +71,8 @@ export class Transport {
   private readonly query: string;
   private readonly headers: string[];
   readonly secrets: readonly string[];
+  /** In which long bodies are written. */
+  readonly turns = new Turns();
   /** Of the upstream's base address. */
   readonly origin: string;
 
@@ -94,7 +97,11 @@ export class Transport {
   }
 
   /** Sends a JSON body (or none: GET) and hands the answer to `handler` as it comes. */
-  dispatch(path: string, body: string | null, { handler, headers: more = NO_HEADERS }: Handling): void {
+  dispatch(
+    path: string,
+    body: string | Buffer | null,
+    { handler, headers: more = NO_HEADERS }: Handling,
+  ): void {
     const traceparent = currentTraceparent();
     const own = more === NO_HEADERS ? this.headers : [...this.headers, ...Object.entries(more).flat()];
     const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
@@ -115,16 +122,17 @@ export class Transport {
    */
   postForBytes(
     path: string,
-    body: string | { bytes: Buffer; contentType: string },
+    body: string | Buffer | { bytes: Buffer; contentType: string },
     { signal, idempotencyKey, accept, headers: more = NO_HEADERS }: PostOptions,
   ): Promise<Buffer> {
     if (signal?.aborted) return Promise.reject(abortedError());
     return new Promise((resolve, reject) => {
       const keyed = idempotencyKey !== undefined;
       const exchange = new WholeExchange({ resolve, reject, signal, secrets: this.secrets, keyed });
-      if (typeof body === 'string' && !keyed && accept === undefined)
+      const isJson = typeof body === 'string' || Buffer.isBuffer(body);
+      if (isJson && !keyed && accept === undefined)
         return this.dispatch(path, body, { handler: exchange, headers: more });
-      const whole = typeof body === 'string' ? { bytes: body, contentType: 'application/json' } : body;
+      const whole = isJson ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
       headers.push(...Object.entries(more).flat());
       if (keyed) headers.push('idempotency-key', idempotencyKey);

@@ -9,7 +9,7 @@ import type { PictureFacts } from '../look/look.js';
 import type { Pictures } from '../pictures/pictures.js';
 import { shortened } from '../../text/titles.js';
 
-/** Looks at pictures for the sandbox: it measures them, and says so. */
+/** Describes pictures for the sandbox. It measures them, and says that it does. */
 export interface SandboxEyes {
   /** A sentence or more about each picture of the latest user message. @throws UpstreamError aborted */
   describe(call: ChatCall): Promise<string[]>;

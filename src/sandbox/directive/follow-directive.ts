@@ -21,7 +21,7 @@ export interface Directed {
 }
 
 /**
- * What a generation's `@sandbox{…}` directive asks for before the work: its delay is waited for, its failure thrown.
+ * Follows the `@sandbox{…}` directive of a generation before the work: waits for its delay and throws its failure.
  * @throws UpstreamError
  */
 export async function followDirective(

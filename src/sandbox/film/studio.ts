@@ -20,14 +20,14 @@ const FILM_TIMEOUT_MS = 3_600_000;
 const NICENESS = 10;
 
 /**
- * Starts no process yet: they come with the first task and go 20 s after the last.
- * @param options.portable works without the optional codec package, as where it is not installed: slower, and no source can be read
+ * Starts no process yet: they start with the first task and stop 20 s after the last.
+ * @param options.portable works without the optional codec package, as if it were not installed: slower, and no source can be read
  */
 export function createStudio({ portable }: { portable: boolean }): Studio {
   const pool = new ProcessPool({
     entry: processEntry('sandbox-film.child.js'),
     heapMb: HEAP_MB,
-    // The codec's library writes notes of its own there; faults come as replies.
+    // The codec library writes notes there. Errors come as replies.
     stderr: 'ignore',
     niceness: NICENESS,
     size: Math.max(1, Math.min(2, availableParallelism() - 1)),

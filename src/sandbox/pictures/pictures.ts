@@ -24,7 +24,7 @@ const NICENESS = 5;
 /** A chat waits for it. */
 const LOOKING_TIMEOUT_MS = 25_000;
 
-/** Starts no process yet: they come with the first task and go 20 s after the last. */
+/** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createPictures(): Pictures {
   const size = Math.max(1, Math.min(4, availableParallelism() - 1));
   const base = { entry: processEntry('sandbox-pictures.child.js'), size, heapMb: HEAP_MB };

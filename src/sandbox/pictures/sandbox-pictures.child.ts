@@ -1,4 +1,4 @@
-/** The sandbox's picture process (see pictures.ts): looks at strangers' pictures and edits them. Ends with its parent. */
+/** The sandbox's picture process (see pictures.ts): analyses and edits untrusted pictures. Ends with its parent. */
 import sharp from 'sharp';
 import { readPhotosOnly } from '../../imaging/child-index.js';
 import { MAX_PICTURE_PIXELS, UnreadableImageError } from '../../imaging/index.js';

@@ -7,12 +7,12 @@ import type { MadeSpeech, Sound, SoundOptions, SoundTask, Transcript } from './s
 const HEAP_MB = 512;
 const TASK_TIMEOUT_MS = 600_000;
 
-/** Starts no process yet: they come with the first task and go 20 s after the last. */
+/** Starts no process yet: they start with the first task and stop 20 s after the last. */
 export function createSound(): Sound {
   const pool = new ProcessPool({
     entry: processEntry('sandbox-sound.child.js'),
     heapMb: HEAP_MB,
-    // What reads containers writes notes there, with words out of strangers' files; faults come as replies.
+    // The container library writes notes there with text from untrusted files. Errors come as replies.
     stderr: 'ignore',
     size: Math.max(1, Math.min(4, availableParallelism() - 1)),
     taskTimeoutMs: TASK_TIMEOUT_MS,

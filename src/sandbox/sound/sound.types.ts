@@ -18,13 +18,13 @@ export interface SpeakTask {
 export interface TranscribeTask {
   kind: 'transcribe';
   bytes: Uint8Array;
-  /** As the caller names it; null: heard. */
+  /** As the caller names it; null: it is detected. */
   language: string | null;
-  /** Speakers are told apart. */
+  /** Whether speakers are distinguished. */
   diarization: boolean;
-  /** English text. */
+  /** Whether the text is translated into English. */
   translation: boolean;
-  /** What the caller's organisation had spoken, newest first. */
+  /** Speeches of the caller's organisation, newest first. */
   known: readonly KnownSpeech[];
   maxSeconds: number;
 }
@@ -39,7 +39,7 @@ export interface TranscriptSegment {
   start: number;
   end: number;
   text: string;
-  /** `SPEAKER_00` … where speakers were told apart. */
+  /** `SPEAKER_00` and so on, if speakers are distinguished. */
   speaker: string | null;
   words: TranscriptWord[];
 }
