@@ -4,7 +4,7 @@ import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
-import type { Route, RouteAnswer } from './route.types.js';
+import type { Carried, Route, RouteAnswer } from './route.types.js';
 
 export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -31,14 +31,14 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   if (complete !== null) {
     const { text } = await complete(rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    const { body, headers } = await asked.whole(text);
+    const { body, headers } = await asked.whole(text, carriedFor(options, rest));
     return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
   const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
+  const { readFile } = carriedFor(options, rest);
+  if (asked !== undefined) return await written(await asked.whole(result, { readFile }), options.edge);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
-  const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
     asked: rest.body ?? {},
@@ -56,6 +56,9 @@ function completeOf(options: RestOptions, raw: Route['raw']) {
   if (raw === 'response') return options.completeResponse;
   return raw === 'message' ? options.completeMessage : null;
 }
+export const carriedFor = ({ readFile }: RestOptions, { call }: RestRequest): Carried => ({
+  readFile: (url) => readFile(call, url),
+});
 
 async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {
