@@ -84,7 +84,7 @@ function createDescription({ edge }: RestOptions, face: MountedFace): RestHandle
     const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
     for (const name in headers) response.setHeader(name, headers[name] ?? '');
     edge.dress(response);
-    setRate(response, edge.strangerRate(request));
+    setRate(response, edge.addressRate(request));
     sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
   };
 }
@@ -125,7 +125,7 @@ async function handle(
     else {
       edge.dress(response);
       // Without the database the key's window is unknown: the address's stands in for it.
-      setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
+      setRate(response, (await rateFor(edge, call, fault)) ?? edge.addressRate(request));
       sendAnswer(response, errorAnswer(error, convention, requestId));
     }
   } finally {

@@ -45,7 +45,7 @@ import { createAddressLimit, type AddressLimit } from './http/address-limit.js';
 import { createClientAddress, type ClientAddress } from './http/client-address.js';
 import { clientOf, createHttpEdge } from './http/http-edge.js';
 import { observed } from './http/observed-request.js';
-import type { StrangerSockets } from './http/stranger-sockets.js';
+import type { UnauthenticatedConnections } from './http/unauthenticated-connections.js';
 import type { RouterOptions } from './http/router.js';
 import { traceOperations } from './telemetry/index.js';
 import { subscriptionResolvers } from './subscription-resolvers.js';
@@ -57,7 +57,7 @@ interface FaceOptions {
   draining: AbortSignal;
   cors: Cors;
   /** Connections whose callers have shown no key. */
-  strangerSockets: StrangerSockets;
+  unauthenticatedConnections: UnauthenticatedConnections;
 }
 
 /** The faces of the API: REST, GraphQL over HTTP, Server-Sent Events and WebSocket, all on one schema. */
@@ -100,7 +100,7 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
       signIn: openSignIn(options, strangers),
-      strangerRate: (request) => edge.strangerRate(request),
+      addressRate: (request) => edge.addressRate(request),
     },
     ws,
   };
@@ -238,10 +238,10 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     newRequestId: () => newId('req'),
     ...(tracer === null ? {} : { traced: traceOperations(tracer) }),
     clientOf,
-    strangerRate: (request) => addressLimit.state(clientAddress(request)),
+    addressRate: (request) => addressLimit.state(clientAddress(request)),
     awaitKey: (request, stream, drop) =>
-      options.strangerSockets.enter(stream, { address: clientAddress(request), drop }),
-    keyShown: (stream) => options.strangerSockets.leave(stream),
+      options.unauthenticatedConnections.enter(stream, { address: clientAddress(request), drop }),
+    keyShown: (stream) => options.unauthenticatedConnections.leave(stream),
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
     sessionOf: (request) =>
       request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,

@@ -174,11 +174,11 @@ async function serve(serving: Serving): Promise<Faces | null> {
   const checks = { database: () => isReached(foundation), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
-  const { strangers: strangerSockets } = server;
+  const { strangers: unauthenticatedConnections } = server;
   const faces =
     config.role === 'worker'
       ? null
-      : await openFaces({ foundation, services, closers, draining, cors, strangerSockets });
+      : await openFaces({ foundation, services, closers, draining, cors, unauthenticatedConnections });
   const route = createRouter({
     accessLog: createAccessLog(logger),
     cors,
@@ -189,7 +189,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     trustProxy: config.http.trustProxy,
     api: faces?.api ?? null,
   });
-  const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;
+  const rateOf = (caller: Addressed): RateState | null => faces?.api.addressRate(caller) ?? null;
   const upgrade: Upgrade = (request, socket, head) => {
     if (faces && !draining.aborted) return faces.ws.handleUpgrade(request, socket, head);
     const rate = rateOf(request);

@@ -36,7 +36,7 @@ export interface HttpEdge {
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
   rateOf(error: unknown): RateState | null;
   /** The window of a caller without a key, for what is public. */
-  strangerRate(request: Pick<IncomingMessage, 'headers'> & { socket: Duplex }): RateState;
+  addressRate(request: Pick<IncomingMessage, 'headers'> & { socket: Duplex }): RateState;
   /** The key's window as it stands, without taking a slot: for refusals before step 4. */
   currentRate(call: CallContext): Promise<RateState>;
   /** Step 4 alone: takes the call's slot of its key's window, once. @throws ApiError rate_limited */

@@ -80,7 +80,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     requestId: (request) => observed(request).requestId,
     dress,
     rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
-    strangerRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
+    addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
     returnSlot: dependencies.returnSlot,

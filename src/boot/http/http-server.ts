@@ -9,7 +9,10 @@ import { observed, ObservedRequest } from './observed-request.js';
 import { answerOddities } from './odd-requests.js';
 import type { Route } from './odd-requests.js';
 import { refuse } from './refuse.js';
-import { createStrangerSockets, type StrangerSockets } from './stranger-sockets.js';
+import {
+  createUnauthenticatedConnections,
+  type UnauthenticatedConnections,
+} from './unauthenticated-connections.js';
 import { createWaitingRoom } from './waiting-room.js';
 import type { Upgrade } from './waiting-room.js';
 
@@ -64,7 +67,7 @@ export interface DrainOptions {
 export interface HttpServer {
   readonly port: number;
   /** Its connections whose callers have shown no key. */
-  readonly strangers: StrangerSockets;
+  readonly strangers: UnauthenticatedConnections;
   /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
@@ -91,7 +94,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   let draining = false;
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
-  const strangers = createStrangerSockets();
+  const strangers = createUnauthenticatedConnections();
   const awaitKey = keyAwaiter(strangers, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
     observed(request).order = ++came;
@@ -159,7 +162,7 @@ function follow(
     awaitKey,
   }: {
     open: SlotList<ServerResponse>;
-    strangers: StrangerSockets;
+    strangers: UnauthenticatedConnections;
     awaitKey(socket: Socket): void;
   },
 ): void {
@@ -175,7 +178,7 @@ function follow(
 
 /** Counts a connection among the strangers'; one that is dropped may have been asked something in that moment, and is spared. */
 function keyAwaiter(
-  strangers: StrangerSockets,
+  strangers: UnauthenticatedConnections,
   { trustProxy }: ListenOptions,
   isBusy: (socket: Socket) => boolean,
 ): (socket: Socket) => void {

@@ -37,7 +37,7 @@ export interface ApiFaces {
   graphqlSse: Handler;
   signIn: Handler;
   /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions 4). */
-  strangerRate(request: Addressed): RateState;
+  addressRate(request: Addressed): RateState;
 }
 
 /** Express routes every request: what each needs first, then where it goes, by frequency. Addresses are cleaned before. */
@@ -107,7 +107,7 @@ function mountProbes(app: Express, { health, metrics }: RouterOptions): void {
 function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
   return (request, response, next) => {
     accessLog.watch(request, response);
-    if (api && isKeyless(request)) setRate(response, api.strangerRate(request));
+    if (api && isKeyless(request)) setRate(response, api.addressRate(request));
     next();
   };
 }

@@ -8,7 +8,7 @@ const MOST = 8_000;
  * are bounded for each address and for the process. Over a bound the one that waits longest is dropped: who brings a key brings it at once,
  * so that whoever only holds connections open shuts out himself and nobody else.
  */
-export interface StrangerSockets {
+export interface UnauthenticatedConnections {
   /** Counts a connection, anew where it was counted already. */
   enter(socket: object, stranger: Stranger): void;
   leave(socket: object): void;
@@ -21,7 +21,9 @@ export interface Stranger {
   drop(): void;
 }
 
-export function createStrangerSockets(most = { ofAddress: MOST_OF_ADDRESS, ofAll: MOST }): StrangerSockets {
+export function createUnauthenticatedConnections(
+  most = { ofAddress: MOST_OF_ADDRESS, ofAll: MOST },
+): UnauthenticatedConnections {
   /** In the order in which they came, here and below. */
   const all = new Map<object, Stranger>();
   const byAddress = new Map<string, Set<object>>();
