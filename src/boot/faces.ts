@@ -71,9 +71,9 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const { config, logger } = foundation;
   const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
   const documents = createDocuments(schema);
-  const strangers = openStrangers(config);
+  const identification = openIdentification(config);
   const budget = createByteBudget(config.http.bodyBudgetBytes);
-  const edge = openEdge({ ...options, ...strangers, budget });
+  const edge = openEdge({ ...options, ...identification, budget });
   const contextOf = (call: CallContext): GraphqlContext => ({ call, services });
   const engine: OperationEngine = {
     schema,
@@ -93,13 +93,13 @@ export async function openFaces(options: FaceOptions): Promise<Faces> {
   const graphql = await createGraphqlHandler({ schema, documents, services, edge, logger, stream });
   closers.add('GraphQL', () => graphql.close());
   const rest = openRest(options, { schema, edge, contextOf });
-  const ws = openWebSocket({ ...options, ...strangers, budget, engine, shared });
+  const ws = openWebSocket({ ...options, ...identification, budget, engine, shared });
   return {
     api: {
       rest,
       graphql: (request, response) => graphql.handle(request, response),
       graphqlSse: sse,
-      signIn: openSignIn(options, strangers),
+      signIn: openSignIn(options, identification),
       addressRate: (request) => edge.addressRate(request),
     },
     ws,
@@ -163,24 +163,24 @@ function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } 
   return { bytes: mb * 1024 * 1024, refusal };
 }
 
-/** What is known of who brings no key. */
-interface Strangers {
+/** What identifies a caller without a key: the client address or the session. */
+interface CallerIdentification {
   addressLimit: AddressLimit;
   clientAddress: ClientAddress;
   sessions: BrowserSessions;
 }
 
-function openStrangers({ http: { trustProxy, publicUrl } }: Config): Strangers {
+function openIdentification({ http: { trustProxy, publicUrl } }: Config): CallerIdentification {
   const sessions = createBrowserSessions({ publicUrl, lifetime: SESSION_DAYS * 86_400 });
   return { addressLimit: createAddressLimit(), clientAddress: createClientAddress(trustProxy), sessions };
 }
 
-interface EdgeOptions extends FaceOptions, Strangers {
+interface EdgeOptions extends FaceOptions, CallerIdentification {
   budget: ByteBudget;
 }
 
 function openEdge(options: EdgeOptions): HttpEdge {
-  const { foundation, services, closers, ...strangers } = options;
+  const { foundation, services, closers, ...identification } = options;
   const { database, processId, logger, authenticator, installation } = foundation;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const idempotency = createIdempotency({ database, storage: services.storage, processId, logger, signing });
@@ -188,7 +188,7 @@ function openEdge(options: EdgeOptions): HttpEdge {
   closers.add('idempotency', () => idempotency.close());
   const peek = createRatePeek(database);
   return createHttpEdge({
-    ...strangers,
+    ...identification,
     turns: new Turns(),
     authenticator,
     idempotency,
@@ -200,10 +200,10 @@ function openEdge(options: EdgeOptions): HttpEdge {
   });
 }
 
-function openSignIn(options: FaceOptions, strangers: Strangers): SignInHandler {
+function openSignIn(options: FaceOptions, identification: CallerIdentification): SignInHandler {
   const { foundation, services, closers } = options;
   const { config, installation, logger } = foundation;
-  const { sessions, addressLimit, clientAddress } = strangers;
+  const { sessions, addressLimit, clientAddress } = identification;
   const signing = { current: installation.signingSecret, previous: installation.previousSecret };
   const oidc = createOidc({ config, signing, logger });
   if (oidc !== null) closers.add('the identity provider', () => oidc.close());

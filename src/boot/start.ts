@@ -174,7 +174,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
   const checks = { database: () => isReached(foundation), signingSecret: () => installation.agrees() };
   const health = createHealth({ checks, draining, role: config.role });
   const { services } = composition;
-  const { strangers: unauthenticatedConnections } = server;
+  const { unauthenticated: unauthenticatedConnections } = server;
   const faces =
     config.role === 'worker'
       ? null

@@ -42,14 +42,14 @@ export interface HttpEdgeDependencies {
 
 /** What both HTTP faces do first: request id, key, address window (decisions 1). */
 export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
-  const strangers = new WeakMap<object, RateState>();
+  const refusedRates = new WeakMap<object, RateState>();
   const guardStream = createStreamGuard(dependencies.authenticator);
   /** A refused key counts against its address; the address's window goes with the refusal. */
   const refusalOf = (request: IncomingMessage, error: unknown): unknown => {
     if (!(error instanceof ApiError) || error.code !== 'unauthorized') return error;
-    const stranger = asStranger(dependencies, request, error);
-    strangers.set(stranger.refusal, stranger.rate);
-    return stranger.refusal;
+    const refused = countRefusal(dependencies, request, error);
+    refusedRates.set(refused.refusal, refused.rate);
+    return refused.refusal;
   };
   return {
     open(request, response, accepts = 'keys') {
@@ -79,7 +79,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
       new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
     requestId: (request) => observed(request).requestId,
     dress,
-    rateOf: (error) => strangers.get(error as object) ?? dependencies.rateOf(error),
+    rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
     addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
     takeSlot: dependencies.takeSlot,
@@ -92,7 +92,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
   };
 }
 
-function asStranger(
+function countRefusal(
   { addressLimit, clientAddress }: HttpEdgeDependencies,
   request: IncomingMessage,
   error: ApiError,

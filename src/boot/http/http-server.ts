@@ -67,7 +67,7 @@ export interface DrainOptions {
 export interface HttpServer {
   readonly port: number;
   /** Its connections whose callers have shown no key. */
-  readonly strangers: UnauthenticatedConnections;
+  readonly unauthenticated: UnauthenticatedConnections;
   /** From now on requests go there; those that came before wait for it, 5 s at most. `rateOf`: what refusals that reach no route tell of the caller's window. */
   serve(route: Route, upgrade: Upgrade, rateOf: (caller: Addressed) => RateState | null): void;
   /**
@@ -94,11 +94,11 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   let draining = false;
   let came = 0;
   let rateOf: (caller: Addressed) => RateState | null = () => null;
-  const strangers = createUnauthenticatedConnections();
-  const awaitKey = keyAwaiter(strangers, options, (socket) => answersOn(socket).length > 0);
+  const unauthenticated = createUnauthenticatedConnections();
+  const awaitKey = keyAwaiter(unauthenticated, options, (socket) => answersOn(socket).length > 0);
   const answer: Route = (request, response) => {
     observed(request).order = ++came;
-    follow(response, { open, strangers, awaitKey });
+    follow(response, { open, unauthenticated, awaitKey });
     if (draining) response.setHeader('Connection', 'close');
     if (request.headers.host === undefined && request.httpVersion !== '1.0')
       return refuse(response, { status: 400, error: 'Host header is required', rate: rateOf(request) });
@@ -116,7 +116,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   await startListening(server, options);
   return {
     port: (server.address() as AddressInfo).port,
-    strangers,
+    unauthenticated,
     serve(next, upgrade, rate) {
       route = next;
       rateOf = rate;
@@ -158,17 +158,17 @@ function follow(
   response: ServerResponse,
   {
     open,
-    strangers,
+    unauthenticated,
     awaitKey,
   }: {
     open: SlotList<ServerResponse>;
-    strangers: UnauthenticatedConnections;
+    unauthenticated: UnauthenticatedConnections;
     awaitKey(socket: Socket): void;
   },
 ): void {
   const { req: request } = response;
   const { socket } = request;
-  strangers.leave(socket);
+  unauthenticated.leave(socket);
   const place = open.insert(response);
   response.on('close', () => {
     open.remove(place);
@@ -176,18 +176,18 @@ function follow(
   });
 }
 
-/** Counts a connection among the strangers'; one that is dropped may have been asked something in that moment, and is spared. */
+/** Counts a connection among the unauthenticated ones; one that is dropped may have been asked something in that moment, and is spared. */
 function keyAwaiter(
-  strangers: UnauthenticatedConnections,
+  unauthenticated: UnauthenticatedConnections,
   { trustProxy }: ListenOptions,
   isBusy: (socket: Socket) => boolean,
 ): (socket: Socket) => void {
   const addressOf = createPeerAddress(trustProxy);
   const leave = function (this: Socket) {
-    strangers.leave(this);
+    unauthenticated.leave(this);
   };
   return (socket) => {
-    strangers.enter(socket, {
+    unauthenticated.enter(socket, {
       address: addressOf(socket),
       drop: () => void (isBusy(socket) || socket.destroy()),
     });

@@ -10,12 +10,12 @@ const MOST = 8_000;
  */
 export interface UnauthenticatedConnections {
   /** Counts a connection, anew where it was counted already. */
-  enter(socket: object, stranger: Stranger): void;
+  enter(socket: object, connection: UnauthenticatedConnection): void;
   leave(socket: object): void;
   readonly size: number;
 }
 
-export interface Stranger {
+export interface UnauthenticatedConnection {
   /** Null: that of a proxy of ours, which speaks for many. */
   address: string | null;
   drop(): void;
@@ -25,22 +25,22 @@ export function createUnauthenticatedConnections(
   most = { ofAddress: MOST_OF_ADDRESS, ofAll: MOST },
 ): UnauthenticatedConnections {
   /** In the order in which they came, here and below. */
-  const all = new Map<object, Stranger>();
+  const all = new Map<object, UnauthenticatedConnection>();
   const byAddress = new Map<string, Set<object>>();
   const leave = (socket: object): void => {
-    const stranger = all.get(socket);
-    if (stranger === undefined) return;
+    const connection = all.get(socket);
+    if (connection === undefined) return;
     all.delete(socket);
-    if (stranger.address === null) return;
-    const neighbours = byAddress.get(stranger.address);
+    if (connection.address === null) return;
+    const neighbours = byAddress.get(connection.address);
     neighbours?.delete(socket);
-    if (neighbours?.size === 0) byAddress.delete(stranger.address);
+    if (neighbours?.size === 0) byAddress.delete(connection.address);
   };
   const dropFirst = (sockets: Iterable<object>): void => {
     for (const socket of sockets) {
-      const stranger = all.get(socket);
+      const connection = all.get(socket);
       leave(socket);
-      return stranger?.drop();
+      return connection?.drop();
     }
   };
   const join = (socket: object, address: string): void => {
@@ -49,11 +49,11 @@ export function createUnauthenticatedConnections(
     byAddress.set(address, neighbours.add(socket));
   };
   return {
-    enter(socket, stranger) {
+    enter(socket, connection) {
       leave(socket);
-      if (stranger.address !== null) join(socket, stranger.address);
+      if (connection.address !== null) join(socket, connection.address);
       if (all.size >= most.ofAll) dropFirst(all.keys());
-      all.set(socket, stranger);
+      all.set(socket, connection);
     },
     leave,
     get size() {
