@@ -13,8 +13,8 @@ import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
 } from './unauthenticated-connections.js';
-import { createWaitingRoom } from './waiting-room.js';
-import type { Upgrade } from './waiting-room.js';
+import { createStartupQueue } from './startup-queue.js';
+import type { Upgrade } from './startup-queue.js';
 
 /** Time for the headers of a request, and for its whole; a client that dribbles is let go (slowloris). */
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -51,7 +51,7 @@ const SETTINGS: ServerOptions<typeof ObservedRequest> = {
     method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && WEBSOCKET_TARGET.test(url),
 };
 
-export type { Upgrade } from './waiting-room.js';
+export type { Upgrade } from './startup-queue.js';
 
 export interface DrainOptions {
   timeoutMs: number;
@@ -89,7 +89,7 @@ export interface ListenOptions {
 /** @throws Error EADDRINUSE and other faults of listening */
 export async function listen(options: ListenOptions): Promise<HttpServer> {
   const open = new SlotList<ServerResponse>();
-  const room = createWaitingRoom(options.role);
+  const room = createStartupQueue(options.role);
   let { route }: { route: Route } = room;
   let draining = false;
   let came = 0;

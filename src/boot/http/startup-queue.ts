@@ -23,13 +23,13 @@ const PROBES = new Set(['/readyz', '/metrics']);
  * A starting process listens before it can serve, and a balancer that looks at connections only sends it callers: they wait for the moment
  * it takes, so that a deploy turns nobody away.
  */
-export interface WaitingRoom extends Serving {
+export interface StartupQueue extends Serving {
   /** Lets everybody in. */
   open(serving: Serving): void;
 }
 
 /** @param role what /healthz tells: a process that takes its time to start (a migration) lives, and is not ready */
-export function createWaitingRoom(role: string): WaitingRoom {
+export function createStartupQueue(role: string): StartupQueue {
   const waiting = new Set<(serving: Serving | null) => void>();
   const enter = (connection: NodeJS.EventEmitter, leave: (serving: Serving | null) => void): void => {
     const done = (serving: Serving | null): void => {
