@@ -6,8 +6,8 @@ import type { RateState } from '../../metering/metering.types.js';
 import { SlotList } from '../../collections/slot-list.js';
 import { createPeerAddress, type Addressed } from './client-address.js';
 import { observed, ObservedRequest } from './observed-request.js';
-import { answerOddities } from './odd-requests.js';
-import type { Route } from './odd-requests.js';
+import { handleProtocolEvents } from './protocol-events.js';
+import type { Route } from './protocol-events.js';
 import { refuse } from './refuse.js';
 import {
   createUnauthenticatedConnections,
@@ -107,7 +107,7 @@ export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer(SETTINGS, answer);
   const answersOn = (socket: Duplex) => inOrder([...open].filter(({ req }) => req.socket === socket));
   server.on('connection', awaitKey);
-  answerOddities(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
+  handleProtocolEvents(server, { answer, rateOf: (caller) => rateOf(caller), answersOn });
   // Nothing came and nothing went for so long. Whose answer is still being made waits for it, in silence.
   server.setTimeout(STALL_TIMEOUT_MS, (socket) => {
     if (socket.writableLength > 0 || answersOn(socket).length === 0) socket.destroy();

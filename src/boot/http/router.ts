@@ -12,7 +12,7 @@ import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { dress, requestIdOf } from './http-edge.js';
 import { observed } from './observed-request.js';
-import type { Route } from './odd-requests.js';
+import type { Route } from './protocol-events.js';
 
 /** Never rejects. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;

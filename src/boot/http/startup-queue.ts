@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { writeFault } from '../../http/index.js';
 import { sendLive } from './health.js';
-import type { Route } from './odd-requests.js';
+import type { Route } from './protocol-events.js';
 import { refuse } from './refuse.js';
 
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OperationTracer } from '../../../subscriptions/index.js';
 import type { Metrics, Tracer } from '../../telemetry/index.js';
 import { observed } from '../http/observed-request.js';
-import type { Route } from '../http/odd-requests.js';
+import type { Route } from '../http/protocol-events.js';
 
 const EXACT = new Set([
   '/',

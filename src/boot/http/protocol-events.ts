@@ -7,7 +7,7 @@ import { refuse } from './refuse.js';
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface OddityOptions {
+export interface ProtocolEventOptions {
   answer: Route;
   /** The window of a caller's address; null where the process serves no API (yet). */
   rateOf(caller: Addressed): RateState | null;
@@ -16,7 +16,10 @@ export interface OddityOptions {
 }
 
 /** Requests that Node hands over apart from others, or refuses without a body. */
-export function answerOddities(server: Server, { answer, rateOf, answersOn }: OddityOptions): void {
+export function handleProtocolEvents(
+  server: Server,
+  { answer, rateOf, answersOn }: ProtocolEventOptions,
+): void {
   const rate = (socket: Duplex): RateState | null => rateOf({ socket, headers: {} });
   const ending = new WeakSet<Duplex>();
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -50,7 +53,11 @@ export function answerOddities(server: Server, { answer, rateOf, answersOn }: Od
 }
 
 /** What was asked in full is carried out and charged: its answers come first and whole. What was asked in part is refused after them. */
-function endAfterAnswers(socket: Duplex, answersOn: OddityOptions['answersOn'], refuse: () => void): void {
+function endAfterAnswers(
+  socket: Duplex,
+  answersOn: ProtocolEventOptions['answersOn'],
+  refuse: () => void,
+): void {
   if (socket.destroyed) return;
   const answers = answersOn(socket);
   const last = answers.findLast(({ req, writableEnded }) => req.complete || writableEnded);
