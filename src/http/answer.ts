@@ -41,7 +41,7 @@ export function setRate(response: ServerResponse, rate: RateState | null): void 
 }
 
 /** What every answer carries besides: the request's id, and that its type is meant. */
-export function setDress(response: ServerResponse, requestId: string): void {
+export function setCommonHeaders(response: ServerResponse, requestId: string): void {
   setAll(response, dressList(requestId));
 }
 
@@ -53,7 +53,7 @@ export function sendAnswer(response: ServerResponse, answer: HttpAnswer): void {
 }
 
 /** The same with what every answer carries: told in one list, headers cost half of what they cost set one by one. */
-export function sendDressed(
+export function sendWithCommonHeaders(
   response: ServerResponse,
   { requestId, rate }: Pick<CallContext, 'requestId' | 'rate'>,
   { status, headers, body }: HttpAnswer,

@@ -32,7 +32,7 @@ export interface HttpEdge {
   /** What `X-Request-Id` tells. */
   requestId(request: IncomingMessage): string;
   /** Sets what every answer carries besides its window: the request's id, and that its type is meant. */
-  dress(response: ServerResponse): void;
+  addCommonHeaders(response: ServerResponse): void;
   /** The window that a refusal of `open` (the address's) or of an admission reports; null where the error carries none. */
   rateOf(error: unknown): RateState | null;
   /** The window of a caller without a key, for what is public. */

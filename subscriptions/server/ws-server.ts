@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import { writeFault, type BareFault } from '../../src/http/index.js';
+import { writeFault, type FaultResponse } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
@@ -116,7 +116,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
  * A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. The address's
  * window is none of the upgrade's business: browsers bring their key after it, and a good one is not shut out by its neighbours' bad ones.
  */
-function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
+function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): FaultResponse | null {
   const { origin, cookie } = request.headers;
   const isForeign =
     origin !== undefined && cookie !== undefined && !dependencies.allowsOrigin(origin, request);

@@ -5,7 +5,7 @@ import { ApiError } from '../../contract/errors.js';
 import type { Turns } from '../../collections/turns.js';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
-import { RequestBody, setDress } from '../../http/index.js';
+import { RequestBody, setCommonHeaders } from '../../http/index.js';
 import type { ByteBudget, HttpEdge } from '../../http/index.js';
 import type { IdempotencyService } from '../../idempotency/index.js';
 import { newId } from '../../contract/ids.js';
@@ -78,7 +78,7 @@ export function createHttpEdge(dependencies: HttpEdgeDependencies): HttpEdge {
     body: (request, { principal }, rules) =>
       new RequestBody(request, principal, { budget: dependencies.budget, turns: dependencies.turns, rules }),
     requestId: (request) => observed(request).requestId,
-    dress,
+    addCommonHeaders,
     rateOf: (error) => refusedRates.get(error as object) ?? dependencies.rateOf(error),
     addressRate: (request) => dependencies.addressLimit.state(dependencies.clientAddress(request)),
     currentRate: dependencies.currentRate,
@@ -111,8 +111,9 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) && !SECRET.test(given) ? given : newId('req');
 }
 
-/** @see HttpEdge.dress */
-export const dress = (response: ServerResponse): void => setDress(response, observed(response.req).requestId);
+/** @see HttpEdge.addCommonHeaders */
+export const addCommonHeaders = (response: ServerResponse): void =>
+  setCommonHeaders(response, observed(response.req).requestId);
 
 /** Node keeps only the first of several Authorization headers: two of them must not pass as one. */
 function authorizationOf(request: IncomingMessage): string | string[] | undefined {

@@ -10,7 +10,7 @@ import type { AccessLog } from './access-log.js';
 import { createProxyTrust, type Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
-import { dress, requestIdOf } from './http-edge.js';
+import { addCommonHeaders, requestIdOf } from './http-edge.js';
 import { observed } from './observed-request.js';
 import type { Route } from './protocol-events.js';
 
@@ -87,7 +87,7 @@ function entrance({ publicUrl, api }: RouterOptions): RequestHandler {
     observed(request).requestId = requestIdOf(request);
     if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
     // REST tells them with its own headers; a preflight never comes there.
-    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) dress(response);
+    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) addCommonHeaders(response);
     next();
   };
 }

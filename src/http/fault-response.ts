@@ -6,7 +6,7 @@ import { newId } from '../contract/ids.js';
 import type { RateState } from '../metering/metering.types.js';
 
 /** A refusal of what never reaches a route. */
-export interface BareFault {
+export interface FaultResponse {
   status: number;
   error: string;
   /** Default: the one of the status. */
@@ -30,7 +30,7 @@ const CODES: Record<number, ErrorCode> = {
 };
 
 /** The body, and the headers that every answer carries (contract 7.1 and 8.1, decisions 4). */
-function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: BareFault) {
+function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...more }: FaultResponse) {
   const { retryAfter, rate, bodyOf } = more;
   const requestId = newId('req');
   const details = retryAfter === undefined ? {} : { retryAfter };
@@ -52,7 +52,7 @@ function whole({ status, error, code = CODES[status] ?? 'invalid_request', ...mo
   return { body, headers };
 }
 
-export function sendFault(response: ServerResponse, fault: BareFault): void {
+export function sendFault(response: ServerResponse, fault: FaultResponse): void {
   const { body, headers } = whole(fault);
   response.writeHead(fault.status, headers).end(body);
 }
@@ -61,7 +61,7 @@ export function sendFault(response: ServerResponse, fault: BareFault): void {
 const LAST_MOMENT_MS = 2_000;
 
 /** The same where Node made no response. What still comes is read and forgotten: a reset would take the refusal along. */
-export function writeFault(socket: Duplex, fault: BareFault): void {
+export function writeFault(socket: Duplex, fault: FaultResponse): void {
   socket.on('error', () => socket.destroy());
   const cut = setTimeout(() => socket.destroy(), LAST_MOMENT_MS);
   socket.once('close', () => clearTimeout(cut)).resume();
