@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Turns } from '../collections/turns.js';
-import { requireDemand, storageLimitOf, type Demand } from '../access/index.js';
+import { requireAccess, storageLimitOf, type AccessRequirement } from '../access/index.js';
 import type { Database } from '../database/database.types.js';
 import { ApiError } from '../contract/errors.js';
 import type { Storage } from '../files/index.js';
@@ -178,7 +178,9 @@ function takeUp(kept: Kept, { request: { call }, row, hold, made }: Asked): Idem
     return { kind: 'run', run, boundIds: row.jobs, part: null };
   }
   requireAll(call, row.granted);
-  call.demands = [...new Set([...(call.demands ?? []), ...(row.granted as Demand[])])];
+  call.accessRequirements = [
+    ...new Set([...(call.accessRequirements ?? []), ...(row.granted as AccessRequirement[])]),
+  ];
   const part = { status: row.answer_status ?? 200, ...opened };
   return { kind: 'run', run: runOf(kept, { call, row, hold, made }), boundIds: row.jobs, part };
 }
@@ -196,15 +198,15 @@ function replay(kept: Kept, request: IdempotentRequest, row: BeginRow): Idempote
 }
 
 /** A replay shows what the first caller was allowed to see: who asks for it needs the same. */
-function requireAll({ principal }: CallContext, demands: readonly string[]): void {
-  for (const demand of demands) requireDemand(principal, demand as Demand);
+function requireAll({ principal }: CallContext, requirements: readonly string[]): void {
+  for (const requirement of requirements) requireAccess(principal, requirement as AccessRequirement);
 }
 
 function meetInFlight(kept: Kept, request: IdempotentRequest, row: BeginRow): IdempotencyOutcome {
   const live = row.owner === kept.processId ? kept.live.get(row.row_id) : undefined;
   const joined = live?.recording.join();
   if (live && joined) {
-    requireAll(request.call, live.call.demands ?? []);
+    requireAll(request.call, live.call.accessRequirements ?? []);
     return { kind: 'join', answer: joined };
   }
   if (row.jobs.length > 0 && request.singleEffect) return { kind: 'await', boundIds: row.jobs };
@@ -222,7 +224,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     kept.live.delete(rowId);
   };
   const sealedPart = ({ headers, body, jobs }: AnswerPart): queries.PartInput => {
-    const scopes = [...(call.demands ?? [])];
+    const scopes = [...(call.accessRequirements ?? [])];
     return { rowId, processId, status: 200, scopes, jobs, ...kept.seal.seal({ headers, body }) };
   };
   /** The last write: from then on the key is nobody's, or done. */
@@ -242,7 +244,7 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
     async finish({ status, headers, body }) {
       const whole = body ?? kept.live.get(rowId)?.recording.body() ?? null;
       const fits = whole !== null && whole.length <= kept.maxBodyBytes;
-      const scopes = [...(call.demands ?? [])];
+      const scopes = [...(call.accessRequirements ?? [])];
       const sealed = fits ? kept.seal.seal({ headers, body: whole }) : { headers, body: null };
       await end(() => queries.finish(system, { rowId, processId, status, ...sealed, scopes }));
       close();

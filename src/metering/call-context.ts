@@ -1,5 +1,5 @@
 import type { Principal } from '../access/access.types.js';
-import type { Demand } from '../access/index.js';
+import type { AccessRequirement } from '../access/index.js';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ClientInfo, Dialect } from '../contract/words.js';
 import type { RateState } from './metering.types.js';
@@ -58,5 +58,5 @@ export interface CallContext {
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
   /** What this call was checked for: a replay of its answer needs it too. The guards add to it. */
-  demands?: readonly Demand[];
+  accessRequirements?: readonly AccessRequirement[];
 }

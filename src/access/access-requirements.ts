@@ -7,14 +7,14 @@ import type { Principal } from './access.types.js';
  * What a caller must have: a scope; `role:…`, which of signed-in people demands at least that role, and of keys nothing (a key acts for its
  * organisation, whoever made it); `people:…`, which no key has; `person:…`, to be that very person: what one was told, no other is.
  */
-export type Demand = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
+export type AccessRequirement = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
 
 const ROLE = /^(role|people|person):(.*)$/;
 
 /** @throws ApiError forbidden */
-export function requireDemand(
+export function requireAccess(
   { scopes, person, userId }: Pick<Principal, 'scopes' | 'person' | 'userId'>,
-  demand: Demand,
+  requirement: AccessRequirement,
 ): void {
   const [, kind, least] = ROLE.exec(demand) ?? [];
   if (kind === undefined) {
