@@ -16,10 +16,10 @@ export function requireAccess(
   { scopes, person, userId }: Pick<Principal, 'scopes' | 'person' | 'userId'>,
   requirement: AccessRequirement,
 ): void {
-  const [, kind, least] = ROLE.exec(demand) ?? [];
+  const [, kind, least] = ROLE.exec(requirement) ?? [];
   if (kind === undefined) {
-    if (!(scopes as ReadonlySet<string>).has(demand))
-      throw new ApiError('forbidden', `API key does not have required scope: ${demand}`);
+    if (!(scopes as ReadonlySet<string>).has(requirement))
+      throw new ApiError('forbidden', `API key does not have required scope: ${requirement}`);
   } else if (person === undefined) {
     if (kind !== 'role') throw new ApiError('forbidden', 'Sign in to do this');
   } else if (kind === 'person') {

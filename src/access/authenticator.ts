@@ -10,7 +10,7 @@ import { effectivePlan } from './effective-plan.js';
 import { createInvalidations } from './invalidations.js';
 import { isKey } from './keys.js';
 import { ensureSessionKey, sessionEnded } from './people/session-keys.queries.js';
-import { createUsageMarks } from './usage-marks.js';
+import { createLastUsedWriter } from './last-used-writer.js';
 
 const CACHE_SIZE = 10_000;
 /** Changes are pushed; this bounds what a lost push can cost. Admission checks the key again anyway. */
@@ -179,7 +179,7 @@ export function createAuthenticator(options: {
 }): Authenticator {
   const { database, plans, logger } = options;
   const { recognize: named, forget } = createRecognizer(database, plans);
-  const marks = createUsageMarks({ sql: database.system, logger });
+  const marks = createLastUsedWriter({ sql: database.system, logger });
   const invalidations = createInvalidations({ database, logger });
   const unsubscribe = [
     database.hints.on('key_invalid', (keyId) => forget((row) => row.key_id === keyId)),
