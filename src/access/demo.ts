@@ -30,8 +30,8 @@ export async function createDemo(options: {
     if ((await em.findOne(Organization, { id: { $ne: '' } })) !== null) return null;
     const { id } = await insertOrganization(em, plans, { name: 'Demo', planCode: 'business_monthly' });
     const { key } = await insertKey(em, { orgId: id, name: 'Demo', scopes: SCOPES });
-    const { userId } = await insertMember(em, id, { email: OWNER, role: 'owner', voucher: null });
-    const { token } = await insertLink(em, { userId, voucher: null });
+    const { userId } = await insertMember(em, id, { email: OWNER, role: 'owner', vouchedBy: null });
+    const { token } = await insertLink(em, { userId, vouchedBy: null });
     return { orgId: id, key, linkToken: token };
   });
 }

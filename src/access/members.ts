@@ -58,7 +58,7 @@ export interface RoleChange {
 }
 
 /** Who says that an address is that person's: the operator, or an organisation. */
-type Voucher = string | null;
+type VouchedBy = string | null;
 
 type MemberEvent = 'team.member.added' | 'team.member.removed' | 'team.member.role_changed';
 
@@ -146,40 +146,40 @@ async function settleRole(
 ): Promise<void> {
   await sqlOf(em).query(NOTIFY_CHANGED, [orgId]);
   if (rankOf(role) > rankOf(previousRole)) await endSessionsIn(em, orgId, userId);
-  if (role === 'owner') await endLinks(em, { userId, voucher: orgId });
+  if (role === 'owner') await endLinks(em, { userId, vouchedBy: orgId });
 }
 
 /** The person who has an address, and who vouches for it; made where nobody has it. @returns the person's id */
-async function ensurePerson(em: EntityManager, email: string, voucher: Voucher): Promise<string> {
+async function ensurePerson(em: EntityManager, email: string, vouchedBy: VouchedBy): Promise<string> {
   const sql = sqlOf(em);
   const [made] = await sql.query<{ id: string }>(INSERT_PERSON, [newId('usr'), email]);
   if (made !== undefined) {
-    await sql.query(INSERT_CREDENTIAL, [made.id, voucher]);
+    await sql.query(INSERT_CREDENTIAL, [made.id, vouchedBy]);
     return made.id;
   }
   const [user] = await sql.query<{ id: string }>(LOCK_ADDRESS, [email]);
   if (user === undefined) throw new Error('a user that was just written is not there');
-  if (voucher === null) await vouchFor(em, user.id);
+  if (vouchedBy === null) await vouchFor(em, user.id);
   // Whoever named the address before has nothing of this organisation, nor it of theirs. What is proven needs no word of ours.
-  else await sql.query(INSERT_UNPROVEN, [user.id, voucher]);
+  else await sql.query(INSERT_UNPROVEN, [user.id, vouchedBy]);
   return user.id;
 }
 
 interface Addition {
   email: string;
   role: MemberRole;
-  voucher: Voucher;
+  vouchedBy: VouchedBy;
 }
 
 /** What `add` does, for use inside a transaction. @throws ApiError conflict */
 export async function insertMember(
   em: EntityManager,
   orgId: string,
-  { email, role, voucher }: Addition,
+  { email, role, vouchedBy }: Addition,
 ): Promise<MemberView> {
   if ((await find(em, orgId, email)) !== null)
     throw new ApiError('conflict', 'Already a member', { param: 'email' });
-  const userId = await ensurePerson(em, email, voucher);
+  const userId = await ensurePerson(em, email, vouchedBy);
   em.create(Member, { orgId, user: userId, role });
   await em.flush();
   const member = { userId, email, role };
@@ -196,14 +196,14 @@ export function createMemberService({ database }: { database: Database }): Membe
     });
   const join = async (
     orgId: string,
-    { address, asked, voucher }: { address: string; asked: string; voucher: Voucher },
+    { address, asked, vouchedBy }: { address: string; asked: string; vouchedBy: VouchedBy },
   ) => {
     const [email, role] = [checkEmail(address), checkRole(asked)];
-    return change(orgId, (em) => insertMember(em, orgId, { email, role, voucher }));
+    return change(orgId, (em) => insertMember(em, orgId, { email, role, vouchedBy }));
   };
   return {
-    add: (orgId, address, asked) => join(orgId, { address, asked, voucher: null }),
-    invite: (orgId, address, asked) => join(orgId, { address, asked, voucher: orgId }),
+    add: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: null }),
+    invite: (orgId, address, asked) => join(orgId, { address, asked, vouchedBy: orgId }),
     async remove(orgId, address, actor) {
       const who = checkWho(address);
       return await change(orgId, async (em) => {

@@ -32,7 +32,7 @@ export async function endAttempts(sql: Sql, email: string): Promise<void> {
   await sql.query('DELETE FROM sign_in_failures WHERE email_hash = $1', [nameOf(email)]);
 }
 
-/** The right password of one voucher says nothing of guesses at the others': it takes its own attempt back, no more. */
+/** The right password of one organisation says nothing of guesses at the others': it takes its own attempt back, no more. */
 export async function takeBackAttempt(sql: Sql, email: string): Promise<void> {
   await sql.query(
     'UPDATE sign_in_failures SET failures = failures - 1 WHERE email_hash = $1 AND failures > 0',

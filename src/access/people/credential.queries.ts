@@ -1,6 +1,6 @@
 /**
  * People's credentials, and who comes first where several name, prove or use one address at the same moment: statements that lock, and that write by what they find.
- * A credential has no key that an entity could have: its voucher may be null. The order of locks is everybody's: the user, credentials, links, sessions,
+ * A credential has no key that an entity could have: `vouched_by` may be null. The order of locks is everybody's: the user, credentials, links, sessions,
  * keys.
  */
 
@@ -38,7 +38,7 @@ export const STORE_PASSWORD = `INSERT INTO credentials (user_id, vouched_by, pas
   ON CONFLICT (user_id, (COALESCE(vouched_by, ''))) DO UPDATE SET password_hash = EXCLUDED.password_hash`;
 
 /** One for each organisation that vouches for the address, until it is proven: then there is one at most. */
-export const PASSWORDS = `SELECT password_hash AS stored, vouched_by AS voucher FROM credentials
+export const PASSWORDS = `SELECT password_hash AS stored, vouched_by AS "vouchedBy" FROM credentials
   WHERE user_id = $1 AND password_hash IS NOT NULL ORDER BY vouched_by`;
 
 /** Nothing where another password has taken this one's place. */

@@ -14,7 +14,7 @@ import {
   STORE_PASSWORD,
 } from './credential.queries.js';
 import { endLinks, insertLink, readLink, takeLink } from './links.js';
-import type { Voucher } from './links.js';
+import type { CredentialOwner } from './links.js';
 import { SignInLink, User } from './people.entity.js';
 import { checkPassword, hashPassword, matchPassword, MAX_PASSWORD } from './passwords.js';
 import type { NewSession, PeopleService } from './people.types.js';
@@ -37,7 +37,7 @@ interface Person {
 /** A password of a person, and who vouches for whoever set it. */
 interface Password {
   stored: string;
-  voucher: string | null;
+  vouchedBy: string | null;
 }
 
 /** By an address in any case of its letters. */
@@ -58,8 +58,8 @@ const toPerson = (user: { id: string; email?: string | null } | null): Person | 
 const passwordsOf = (em: EntityManager, userId: string): Promise<Password[]> =>
   sqlOf(em).query<Password>(PASSWORDS, [userId]);
 
-const reachBy = (vouchers: readonly (string | null)[]): Reach =>
-  vouchers.includes(null) ? null : vouchers.filter((voucher) => voucher !== null);
+const reachBy = (vouchedBys: readonly (string | null)[]): Reach =>
+  vouchedBys.includes(null) ? null : vouchedBys.filter((vouchedBy) => vouchedBy !== null);
 
 const wrong = () => new ApiError('unauthorized', 'Invalid email or password');
 
@@ -76,16 +76,20 @@ async function enter(em: EntityManager, userId: string, reach: Reach): Promise<N
  * Who has a password of their own needs no link any more; who has a link could set another one.
  * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
  */
-async function storePassword(em: EntityManager, { userId, voucher }: Voucher, stored: string): Promise<void> {
-  await sqlOf(em).query(STORE_PASSWORD, [userId, voucher, stored]);
-  await endLinks(em, { userId, voucher });
+async function storePassword(
+  em: EntityManager,
+  { userId, vouchedBy }: CredentialOwner,
+  stored: string,
+): Promise<void> {
+  await sqlOf(em).query(STORE_PASSWORD, [userId, vouchedBy, stored]);
+  await endLinks(em, { userId, vouchedBy });
 }
 
 /** Keeps passwords as they are until the transaction's end. Those that are left: others were changed since they were read, and their sessions ended. */
 async function holdPasswords(em: EntityManager, userId: string, passwords: Password[]): Promise<Password[]> {
   const held: Password[] = [];
   for (const password of passwords) {
-    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.voucher, password.stored]);
+    const still = await sqlOf(em).query(HOLD_PASSWORD, [userId, password.vouchedBy, password.stored]);
     if (still.length > 0) held.push(password);
   }
   return held;
@@ -143,7 +147,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
         // Whoever changed it meanwhile ended its sessions: none begins behind that.
         const held = await holdPasswords(em, person.id, right);
         if (held.length === 0) throw wrong();
-        return enter(em, person.id, reachBy(held.map(({ voucher }) => voucher)));
+        return enter(em, person.id, reachBy(held.map(({ vouchedBy }) => vouchedBy)));
       });
     },
     signInVerified: (email) =>
@@ -170,7 +174,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
         const person = await findPerson(em, email);
         if (person === null) throw notFound('Person not found');
         await vouchFor(em, person.id);
-        return { ...(await insertLink(em, { userId: person.id, voucher: null })), email: person.email };
+        return { ...(await insertLink(em, { userId: person.id, vouchedBy: null })), email: person.email };
       }),
   };
 }
@@ -189,9 +193,9 @@ function passwordChanges(
       });
       const stored = await hashPassword(checkPassword(given), beside?.stored);
       return database.allTenants(async (em) => {
-        const { userId, voucher } = await takeLink(em, token);
-        await storePassword(em, { userId, voucher }, stored);
-        const reach = reachBy([voucher]);
+        const { userId, vouchedBy } = await takeLink(em, token);
+        await storePassword(em, { userId, vouchedBy }, stored);
+        const reach = reachBy([vouchedBy]);
         await endSessions(em, userId, { reach });
         const entered = await enter(em, userId, reach);
         const isOnly = (await passwordsOf(em, userId)).length === 1;
@@ -206,7 +210,7 @@ function passwordChanges(
         reach: await reachOf(em, sessionId),
         all: await passwordsOf(em, userId),
       }));
-      const mine = all.filter(({ voucher }) => voucher === null || reach?.includes(voucher) === true);
+      const mine = all.filter(({ vouchedBy }) => vouchedBy === null || reach?.includes(vouchedBy) === true);
       const wrongNow = () => invalid('currentPassword is wrong', 'currentPassword');
       const given = currentPassword.slice(0, 4 * MAX_PASSWORD);
       const tried = { passwords: mine, areAll: mine.length === all.length };
@@ -217,9 +221,9 @@ function passwordChanges(
         // Who set another one by a link meanwhile did so against whoever knows the old one.
         const held = await holdPasswords(em, userId, right);
         if (held.length < right.length) throw wrongNow();
-        for (const { voucher } of held) await storePassword(em, { userId, voucher }, stored);
+        for (const { vouchedBy } of held) await storePassword(em, { userId, vouchedBy }, stored);
         await endSessions(em, userId, {
-          reach: reachBy(held.map(({ voucher }) => voucher)),
+          reach: reachBy(held.map(({ vouchedBy }) => vouchedBy)),
           except: sessionId,
         });
       });

@@ -105,7 +105,7 @@ async function makeLink(em: EntityManager, actor: Principal, userId: string): Pr
   if (member === null) throw memberNotFound();
   checkRank(roleOf(actor), member.role);
   const credential = (await credentialsIn(em, orgId, [userId])).get(userId);
-  return credential?.vouched_by === orgId ? await insertLink(em, { userId, voucher: orgId }) : null;
+  return credential?.vouched_by === orgId ? await insertLink(em, { userId, vouchedBy: orgId }) : null;
 }
 
 /** @see TeamService */
