@@ -20,7 +20,7 @@ export interface S3Settings {
 const MARKER = 'installation';
 
 /** Null for an object that is not there; every other fault as it is. */
-function absent(error: unknown): null {
+function ifMissing(error: unknown): null {
   for (let fault = error; fault instanceof Error; fault = fault.cause)
     if (fault instanceof S3ServiceError && fault.status === 404) return null;
   throw error;
@@ -73,20 +73,20 @@ export function createS3Store(settings: S3Settings): FileStore {
       const bytes = await openAsBlob(path);
       await client.putObject(pathOf(key), bytes, undefined, undefined, undefined, bytes.size);
     },
-    size: async (key) => await client.getContentLength(pathOf(key)).catch(absent),
+    size: async (key) => await client.getContentLength(pathOf(key)).catch(ifMissing),
     async read(key) {
-      const bytes = await client.getObjectArrayBuffer(pathOf(key)).catch(absent);
+      const bytes = await client.getObjectArrayBuffer(pathOf(key)).catch(ifMissing);
       return bytes === null ? null : Buffer.from(bytes);
     },
     async stream(key, range) {
       // The library's end is exclusive, ours is not.
       const answer = await client
         .getObjectRaw(pathOf(key), range === undefined, range?.start ?? 0, range && range.end + 1)
-        .catch(absent);
+        .catch(ifMissing);
       return answer?.body == null ? null : Readable.fromWeb(answer.body as ReadableStream);
     },
     async remove(key) {
-      await client.deleteObject(pathOf(key)).catch(absent);
+      await client.deleteObject(pathOf(key)).catch(ifMissing);
     },
     async readInstallation() {
       // Raw, for the error's code: a bucket that is not there is a 404 too.

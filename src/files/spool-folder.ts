@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { absent } from './absent.js';
+import { ifMissing } from './if-missing.js';
 
 /** So long nobody writes to a file that is still to be kept. */
 const STALE_MS = 3_600_000;
@@ -22,8 +22,8 @@ export async function tidySpoolFolder(folder: string, logger: Logger): Promise<(
 }
 
 async function removeStale(folder: string): Promise<void> {
-  for (const name of await readdir(folder).catch(absent([]))) {
-    const found = await stat(join(folder, name)).catch(absent(null));
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    const found = await stat(join(folder, name)).catch(ifMissing(null));
     if (found !== null && Date.now() - found.mtimeMs > STALE_MS)
       await rm(join(folder, name), { force: true });
   }
