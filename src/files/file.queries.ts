@@ -27,24 +27,24 @@ const ATTACHED = `r.attachments @> jsonb_build_array(jsonb_build_object('fileId'
 const OVER = `('failed', 'cancelled')`;
 
 /** Of one job or run, whose id is `$1`. */
-export const UNNEEDED = `
+export const FILES_OF_FAILED_WORK = `
   SELECT f.id FROM files f LEFT JOIN jobs j ON j.id = f.job_id
     WHERE f.job_id = $1 AND (j.id IS NULL OR j.status IN ${OVER}) AND NOT ${REFERRED}
   UNION ALL SELECT f.id FROM files f LEFT JOIN agent_runs r ON r.id = f.run_id
     WHERE f.run_id = $1 AND (r.id IS NULL OR (r.status IN ${OVER} AND ${ATTACHED})) AND NOT ${REFERRED}`;
 
 /** Of all that has ended: what a process that died left. */
-const ALL_UNNEEDED = `
+const FILES_OF_ALL_FAILED_WORK = `
   SELECT f.id, f.org_id, f.extension FROM files f JOIN jobs j ON j.id = f.job_id
     WHERE j.status IN ${OVER} AND NOT ${REFERRED}
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f JOIN agent_runs r ON r.id = f.run_id
     WHERE r.status IN ${OVER} AND ${ATTACHED} AND NOT ${REFERRED}`;
 
-/** How many {@link FORGOTTEN} finds at once. */
+/** How many {@link ORPHANED_FILES} finds at once. */
 export const BATCH = 500;
 
 /** Files of jobs, runs and agents' knowledge that are no more, or never came to be, an hour after they were stored; of those that failed, at once. */
-export const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
+export const ORPHANED_FILES = `SELECT g.id, g.org_id, g.extension FROM (
   SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NOT NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = f.job_id)
@@ -54,5 +54,5 @@ export const FORGOTTEN = `SELECT g.id, g.org_id, g.extension FROM (
   UNION ALL SELECT f.id, f.org_id, f.extension FROM files f
   WHERE f.job_id IS NULL AND f.run_id IS NULL AND f.created_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT 1 FROM knowledge_files k WHERE k.file_id = f.id)
-  UNION ALL ${ALL_UNNEEDED}
+  UNION ALL ${FILES_OF_ALL_FAILED_WORK}
   ) g WHERE g.id <> ALL ($1) LIMIT ${BATCH}`;

@@ -4,7 +4,7 @@ import { notFound } from '../contract/errors.js';
 import { newId } from '../contract/ids.js';
 import { extensionOf } from './content-types.js';
 import { FileEntity, toStoredFile } from './file.entity.js';
-import { SAVE, UNNEEDED } from './file.queries.js';
+import { SAVE, FILES_OF_FAILED_WORK } from './file.queries.js';
 import type { FileService, StoredFile } from './files.types.js';
 import type { UrlSigner } from './signed-url.js';
 import { storageFull } from './storage.js';
@@ -73,9 +73,9 @@ export function createFileService({
         : null;
     },
     remove: (orgId, ids) => remove({ database, store, logger }, orgId, ids),
-    removeUnneeded: (orgId, workId) =>
+    removeFilesOfFailedWork: (orgId, workId) =>
       removeQuietly(async () => {
-        const rows = await database.tenantQuery<{ id: string }>(orgId, UNNEEDED, [workId]);
+        const rows = await database.tenantQuery<{ id: string }>(orgId, FILES_OF_FAILED_WORK, [workId]);
         const ids = rows.map(({ id }) => id);
         await remove({ database, store, logger }, orgId, ids);
       }, logger),
@@ -111,7 +111,7 @@ function createSaving(
 
 async function removeQuietly(removal: () => Promise<void>, logger: Logger): Promise<void> {
   await removal().catch((error: unknown) => {
-    logger.warn({ err: error }, 'unneeded files could not be removed; the retention will remove them');
+    logger.warn({ err: error }, 'files of failed work could not be removed; the next sweep removes them');
   });
 }
 

@@ -56,7 +56,7 @@ export interface FileService {
    * Removes what was stored for a job or run that failed, was cancelled, or was refused and never made. Never rejects: what stays goes with a
    * later sweep.
    */
-  removeUnneeded(orgId: string, workId: string): Promise<void>;
+  removeFilesOfFailedWork(orgId: string, workId: string): Promise<void>;
 }
 
 /** An input given by a caller as http(s) URL, `data:` URL or bare base64, fetched within the limits. */

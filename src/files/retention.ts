@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.types.js';
 import { FileEntity } from './file.entity.js';
-import { BATCH, FORGOTTEN } from './file.queries.js';
+import { BATCH, ORPHANED_FILES } from './file.queries.js';
 import type { FileStore } from './store.types.js';
 
 const INTERVAL_MS = 600_000;
@@ -16,14 +16,14 @@ interface Forgotten {
 const MAX_REFUSED = 50;
 
 /** Removes what nothing refers to any more; what the store refuses stays for the next time. @returns how many files went */
-export async function removeForgottenFiles(
+export async function removeOrphanedFiles(
   database: Database,
   store: FileStore,
   refused: (error: unknown, fileId: string) => void = () => undefined,
 ): Promise<number> {
   const kept: string[] = [];
   for (let removed = 0, inRow = 0; ;) {
-    const rows = await database.system.query<Forgotten>(FORGOTTEN, [kept]);
+    const rows = await database.system.query<Forgotten>(ORPHANED_FILES, [kept]);
     const gone: string[] = [];
     for (const row of rows) {
       if (inRow === MAX_REFUSED) break;
@@ -44,16 +44,16 @@ export async function removeForgottenFiles(
   }
 }
 
-/** Runs {@link removeForgottenFiles} now and then. @returns a function that stops it */
+/** Runs {@link removeOrphanedFiles} now and then. @returns a function that stops it */
 export function startFileRetention(options: {
   database: Database;
   store: FileStore;
   logger: Logger;
 }): () => void {
   const sweep = () =>
-    removeForgottenFiles(options.database, options.store, (error, fileId) =>
-      options.logger.warn({ err: error, fileId }, 'a forgotten file could not be removed yet'),
-    ).catch((error: unknown) => options.logger.error({ err: error }, 'forgotten files could not be removed'));
+    removeOrphanedFiles(options.database, options.store, (error, fileId) =>
+      options.logger.warn({ err: error, fileId }, 'an orphaned file could not be removed yet'),
+    ).catch((error: unknown) => options.logger.error({ err: error }, 'orphaned files could not be removed'));
   const timer = setInterval(() => void sweep(), INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);

@@ -14,7 +14,7 @@ import { cancelJob } from './moves/finish.queries.js';
 export function createJobService(options: {
   database: Database;
   /** Of cancelled jobs. */
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
 }): JobService & { drain(): void; close(): void } {
   const { database, files, logger } = options;
@@ -25,7 +25,7 @@ export function createJobService(options: {
     const outcome = isJobId(id) ? await cancelJob(database.system, orgId, id) : null;
     if (!outcome) throw notFound('Job not found');
     if (!outcome.moved) throw invalid(`Cannot cancel ${outcome.job.status} job`);
-    await files.removeUnneeded(orgId, id);
+    await files.removeFilesOfFailedWork(orgId, id);
     return outcome.job;
   }
 

@@ -35,7 +35,7 @@ export interface JobWorkerOptions {
   database: Pick<Database, 'system' | 'hints' | 'dedicated'>;
   handlers: JobHandler[];
   /** Of jobs that fail, or were cancelled meanwhile. */
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   /** `WORKER_CONCURRENCY`: overrides of the handlers' own. */
   concurrency?: Partial<Record<Tool, number>>;
   logger: Logger;

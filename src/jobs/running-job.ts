@@ -26,7 +26,7 @@ export interface AttemptOptions {
   permit: Permit;
   workerId: string;
   sql: Sql;
-  files: Pick<FileService, 'removeUnneeded'>;
+  files: Pick<FileService, 'removeFilesOfFailedWork'>;
   logger: Logger;
   complete(job: Job, outcome: JobOutcome): Promise<boolean>;
   progress(job: Job, percent: number): void;
@@ -100,7 +100,7 @@ export class RunningJob {
       this.over = true;
       this.options.permit.release();
       // Whoever ended the job meanwhile did not see what this attempt still stored.
-      if (!this.completed) await this.options.files.removeUnneeded(this.job.orgId, this.job.id);
+      if (!this.completed) await this.options.files.removeFilesOfFailedWork(this.job.orgId, this.job.id);
       logger.debug({ jobId: this.job.id, stopReason: this.reason }, 'job attempt ended');
     }
   }
