@@ -17,7 +17,7 @@ import { chunkOfAnswer } from '../openai-compatible/whole-answer.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { inEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
-import { CarriedParts } from './carried-parts.js';
+import { AnswerMetadata } from './provider-metadata.js';
 import { refuseDropped } from './dropped.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { CHAT_WORDS } from './omitted-fields.js';
@@ -58,7 +58,7 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: string): Re
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...new CarriedParts(kind).content(content).field(),
+    ...new AnswerMetadata(kind).content(content).field(),
   };
 }
 
