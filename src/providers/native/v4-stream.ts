@@ -6,7 +6,7 @@ import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { refuseDropped } from './dropped.js';
 import { AnswerMetadata } from './provider-metadata.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { KNOWN_EVENT } from './silent-events.js';
+import { KNOWN_EVENT } from './empty-events.js';
 import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
 
 type Delta = Record<string, unknown>;
