@@ -18,14 +18,14 @@ import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors
 import { inEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
 import { AnswerMetadata } from './provider-metadata.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { CHAT_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 export interface V4ChatOptions {
   native: NativeProvider;

@@ -3,11 +3,11 @@ import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import { AnswerMetadata } from './provider-metadata.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { KNOWN_EVENT } from './empty-events.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 type Delta = Record<string, unknown>;
 
