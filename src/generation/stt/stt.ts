@@ -19,7 +19,7 @@ import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkSttInput, parseSttInput } from './input.js';
 import type { SttInput } from './input.js';
 import { STT } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type SttKindOptions = Pick<
   JobKindOptions,
