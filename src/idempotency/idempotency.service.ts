@@ -20,7 +20,7 @@ import type {
   IdempotentRun,
 } from './idempotency.types.js';
 import { KeyHolds, type KeyHold } from './key-holds.js';
-import { createMadeAnswers } from './made-answers.js';
+import { createMadeAnswers } from './uncharged-answers.js';
 import { Recording } from './recording.js';
 
 const PURGE_INTERVAL_MS = 3_600_000;

@@ -9,7 +9,7 @@ import { createReleaseRetry } from './release-retry.js';
 import { createLease } from './lease.js';
 import type { Metering } from './metering.types.js';
 import { returnSlots } from './return-slots.js';
-import { createSettledBefore } from './settled-before.js';
+import { createPastSettlements } from './past-settlements.js';
 import { createQuotas } from './quota.js';
 import { createSettlement } from './settlement.js';
 import { SETTLEMENT_SETTINGS } from './settlement.queries.js';
@@ -91,7 +91,7 @@ export function createMetering({
     release: settlement.release,
     releaseUnless: givingBack.releaseUnless,
     ...quotas,
-    settledBefore: createSettledBefore(database, settlement),
+    settledBefore: createPastSettlements(database, settlement),
     usageRecords: (query) => listUsage(database, query),
     hurry: settlement.hurry,
     connect: async () => void (await Promise.all([admit.ready(), settle.ready()])),
