@@ -147,12 +147,15 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
   );
 }
 
-/** Nobody who was not told an address knows by which name callers reach it: then the description says what is relative to its own. */
+/**
+ * Without a configured PUBLIC_URL a process does not know under which name callers reach it; then the OpenAPI description uses a relative
+ * address.
+ */
 function knownUrl({ http: { publicUrl, port } }: Config): string {
   return publicUrl === `http://127.0.0.1:${port}` ? '' : publicUrl;
 }
 
-/** A plan without agents reads no more than a form of a knowledge upload. */
+/** With a plan without agents, only the form fields of a knowledge upload are read before the refusal. */
 function knowledgeLimit({ agents }: Plan): { bytes: number; refusal: ApiError } {
   if (agents === null)
     return { bytes: 1024 * 1024, refusal: new ApiError('plan_required', 'AI Agents are not available') };
@@ -245,7 +248,7 @@ function openWebSocket(options: WebSocketOptions): GraphqlWsServer {
     refusedAddress: (request) => addressLimit.take(clientAddress(request)).admitted,
     sessionOf: (request) =>
       request.headers.origin !== undefined && sessions.trusts(request) ? sessions.token(request) : undefined,
-    // With a key of its own a page of another origin may connect; whatever cookie its browser sends along does not count.
+    // A page of another origin may connect with an API key; its browser's cookie is ignored.
     allowsOrigin: (origin, request) => cors.allows(origin) || sessions.trusts(request),
   });
   options.closers.add('the WebSocket server', () => ws.close());

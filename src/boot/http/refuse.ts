@@ -4,7 +4,7 @@ import { sendFault, type FaultResponse } from '../../http/index.js';
 
 const FACES = [contractFace, conventionsFace];
 
-/** Refuses what never reaches a route, in the form of the address that was asked. */
+/** Refuses a request that never reaches a route, in the error format of the API whose address was requested. */
 export function refuse(response: ServerResponse, fault: FaultResponse): void {
   const { req: request } = response;
   const path = (request.url ?? '').split('?', 1)[0] ?? '';

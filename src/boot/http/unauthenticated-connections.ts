@@ -1,22 +1,22 @@
-/** Of one address: a router that reconnects all of its sockets in one moment stays below. */
+/** Most connections of one address. A router that reconnects all of its clients at once stays below this number. */
 const MOST_OF_ADDRESS = 2_000;
-/** Each takes 10 to 20 kB. */
+/** Most connections of the process. Each takes 10 to 20 kB. */
 const MOST = 8_000;
 
 /**
- * Connections whose caller has shown no key: no request has come yet, the last one had none, or a WebSocket's `connection_init` is awaited. They
- * are bounded for each address and for the process. Over a bound the one that waits longest is dropped: who brings a key brings it at once,
- * so that whoever only holds connections open shuts out himself and nobody else.
+ * Connections whose caller has not sent a key: no request has arrived yet, the last request had no key, or a WebSocket has not sent
+ * `connection_init` yet. Their number is limited for each address and for the process. At a limit the oldest one is closed. Clients with a key
+ * send it at once, so a client that only holds connections open loses its own connections first.
  */
 export interface UnauthenticatedConnections {
-  /** Counts a connection, anew where it was counted already. */
+  /** Counts a connection; one that is counted already becomes the newest. */
   enter(socket: object, connection: UnauthenticatedConnection): void;
   leave(socket: object): void;
   readonly size: number;
 }
 
 export interface UnauthenticatedConnection {
-  /** Null: that of a proxy of ours, which speaks for many. */
+  /** Null: a trusted proxy, which connects for many clients. */
   address: string | null;
   drop(): void;
 }
@@ -24,7 +24,7 @@ export interface UnauthenticatedConnection {
 export function createUnauthenticatedConnections(
   most = { ofAddress: MOST_OF_ADDRESS, ofAll: MOST },
 ): UnauthenticatedConnections {
-  /** In the order in which they came, here and below. */
+  /** A map keeps the order in which connections came; the sets below do so too. */
   const all = new Map<object, UnauthenticatedConnection>();
   const byAddress = new Map<string, Set<object>>();
   const leave = (socket: object): void => {

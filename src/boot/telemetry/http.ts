@@ -15,7 +15,7 @@ const EXACT = new Set([
   '/v1/openapi.json',
 ]);
 
-/** Which row of the REST table a request was matched to: metrics and spans name patterns, never what a caller wrote. */
+/** The path pattern that a request matched. Metrics and spans use patterns, never the path that a caller sent. */
 function routeOf(request: IncomingMessage): string {
   const { pattern } = observed(request);
   if (pattern !== null) return pattern;
