@@ -4,8 +4,9 @@ import type { MemberRole, Scope } from '../contract/words.js';
 import type { Principal } from './access.types.js';
 
 /**
- * What a caller must have: a scope; `role:…`, which of signed-in people demands at least that role, and of keys nothing (a key acts for its
- * organisation, whoever made it); `people:…`, which no key has; `person:…`, to be that very person: what one was told, no other is.
+ * What a caller must have. A scope: the key has it. `role:…`: a signed-in person has at least that role; an API key always passes, because it
+ * acts for its organisation. `people:…`: as `role:…`, but no API key passes. `person:…`: the caller is that person, because a stored answer is
+ * shown only to the person who got it.
  */
 export type AccessRequirement = Scope | `role:${MemberRole}` | `people:${MemberRole}` | `person:${string}`;
 

@@ -3,7 +3,7 @@ import { BUCKETS, LIMITED_KINDS } from '../contract/words.js';
 import type { ChargedBucket, PlanCode, Tier } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
-/** A plan without what follows from its other values. */
+/** A plan without the values that are derived from others. */
 export interface PlanData extends Omit<Plan, 'code' | 'kind' | 'limits'> {
   limits: Record<ChargedBucket, number>;
 }
@@ -17,7 +17,7 @@ export interface PlansData {
 const ALL_GENERAL: Tier[] = ['basic', 'standard', 'powerful'];
 const ALL_MEDIA: Tier[] = ['fast', 'standard', 'premium'];
 
-/** What the buckets' rows give to a plan. */
+/** A plan's allowances, from the rows of the buckets. */
 const limitsOf = (plan: PlanCode): PlanData['limits'] =>
   Object.fromEntries(
     BUCKET_ROWS.flatMap(({ name, allowance }) => (allowance === null ? [] : [[name, allowance[plan]]])),
@@ -132,7 +132,7 @@ export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
 }
 
-/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+/** The storage limit of an organisation, in bytes; -1 is unlimited. */
 export function storageLimitOf({ storage: { maxMb } }: Plan): number {
   return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }

@@ -9,21 +9,24 @@ import { hashToken, isToken, newToken } from './sessions.js';
 
 const LINK_DAYS = 7;
 
-/** Whose credential, and which organisation vouches for it; null: the operator, an identity provider. */
+/** A person's credential, and the organisation that vouches for it; null: the operator, or an identity provider. */
 export interface CredentialOwner {
   userId: string;
   vouchedBy: string | null;
 }
 
-/** Where a link leads: its token stands behind the `#`, which no browser sends and no proxy logs. */
+/** The address of a sign-in link. The token follows the `#`, a part that browsers do not send and proxies do not log. */
 export const signInUrl = (publicUrl: string, token: string): string => `${publicUrl}/dashboard#link=${token}`;
 
-/** What a person was given by one who vouches for them. */
+/** Deletes the sign-in links that one organisation (or the operator) made for a person. */
 export async function endLinks(em: EntityManager, { userId, vouchedBy }: CredentialOwner): Promise<void> {
   await em.nativeDelete(SignInLink, { user: userId, vouchedBy: vouchedBy });
 }
 
-/** A new one-time link of a person; earlier ones of the same organisation (`vouchedBy`) end. Inside a transaction: of several that are made at once the last one stays. */
+/**
+ * A new one-time link of a person; earlier ones of the same organisation (`vouchedBy`) end. Call it inside a transaction: of several links that
+ * are made at once, the last one is kept.
+ */
 export async function insertLink(
   em: EntityManager,
   { userId, vouchedBy }: CredentialOwner,
@@ -53,7 +56,10 @@ export async function readLink(
   return { userId: id, email: email ?? '', expiresAt: link.expiresAt.toISOString() };
 }
 
-/** Of several at once one has it. Inside a transaction. @returns whose it was, and who vouches for that. @throws ApiError not_found */
+/**
+ * Uses a link up; of several simultaneous calls one succeeds. Call it inside a transaction. @returns the link's person, and who vouches for them.
+ * @throws ApiError not_found
+ */
 export async function takeLink(em: EntityManager, token: unknown): Promise<CredentialOwner> {
   if (!isToken(token)) throw unknownLink();
   const [sql, hash] = [sqlOf(em), hashToken(token)];

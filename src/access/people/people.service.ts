@@ -34,13 +34,13 @@ interface Person {
   email: string;
 }
 
-/** A password of a person, and who vouches for whoever set it. */
+/** A person's password, and who vouches for the person who set it. */
 interface Password {
   stored: string;
   vouchedBy: string | null;
 }
 
-/** By an address in any case of its letters. */
+/** Finds a person by an email address (case-insensitive). */
 export async function findPerson(em: EntityManager, email: string): Promise<Person | null> {
   const address = raw((alias) => `lower(${alias}.email)`);
   return toPerson(await em.findOne(User, { [address]: email.trim().toLowerCase(), kind: 'person' }));
@@ -63,7 +63,7 @@ const reachBy = (vouchedBys: readonly (string | null)[]): Reach =>
 
 const wrong = () => new ApiError('unauthorized', 'Invalid email or password');
 
-/** Signs a person in who has shown who they are, as far as that reaches. @throws ApiError forbidden */
+/** Makes a session for an authenticated person, with the given reach. @throws ApiError forbidden */
 async function enter(em: EntityManager, userId: string, reach: Reach): Promise<NewSession> {
   const signedIn = await findSignedIn(em, userId, reach);
   if (signedIn === null || signedIn.organizations.length === 0)
@@ -73,8 +73,8 @@ async function enter(em: EntityManager, userId: string, reach: Reach): Promise<N
 }
 
 /**
- * Who has a password of their own needs no link any more; who has a link could set another one.
- * @param stored as {@link hashPassword} makes it: that takes too long to hold a transaction open for it
+ * Stores a password and ends the person's sign-in links, since a link could set another password.
+ * @param stored the result of {@link hashPassword}, which takes too long to be computed inside a transaction
  */
 async function storePassword(
   em: EntityManager,
@@ -85,7 +85,7 @@ async function storePassword(
   await endLinks(em, { userId, vouchedBy });
 }
 
-/** Keeps passwords as they are until the transaction's end. Those that are left: others were changed since they were read, and their sessions ended. */
+/** Locks passwords until the transaction's end. Returns those that are unchanged since they were read. */
 async function holdPasswords(em: EntityManager, userId: string, passwords: Password[]): Promise<Password[]> {
   const held: Password[] = [];
   for (const password of passwords) {
@@ -96,8 +96,8 @@ async function holdPasswords(em: EntityManager, userId: string, passwords: Passw
 }
 
 /**
- * An address that only organisations had named is from now on its owner's: passwords that were set until then may be somebody else's, and
- * go with their sessions and links.
+ * Marks an address as proven. If only organisations vouched for it before, the passwords that were set may be somebody else's: they are deleted,
+ * with their sessions and links.
  */
 export async function vouchFor(em: EntityManager, userId: string): Promise<void> {
   const sql = sqlOf(em);
@@ -109,14 +109,14 @@ export async function vouchFor(em: EntityManager, userId: string): Promise<void>
   await endSessions(em, userId);
 }
 
-/** Texts that can be an address and a password at all; what cannot costs nothing. @throws ApiError unauthorized */
+/** Checks that the values have the form of an email address and a password, before any costly work. @throws ApiError unauthorized */
 function credentialsOf(email: unknown, password: unknown): { email: string; password: string } {
   if (typeof email !== 'string' || typeof password !== 'string') throw wrong();
   if (email.length > 254 || [...password].length > MAX_PASSWORD) throw wrong();
   return { email: email.trim().toLowerCase(), password };
 }
 
-/** Which of some passwords it is. @throws ApiError rate_limited */
+/** Finds which of the passwords matches. @throws ApiError rate_limited */
 type Verify = (
   email: string,
   password: string,
@@ -129,7 +129,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
   const verify: Verify = async (email, password, { passwords, areAll }) => {
     await beginAttempt(system, email);
     const right = await matchPassword(password, passwords);
-    // Whoever knows one organisation's password for an address must not guess at another's for ever.
+    // A person who knows one organisation's password must not get unlimited guesses at another's.
     if (right.length > 0)
       await (areAll && right.length === passwords.length ? endAttempts : takeBackAttempt)(system, email);
     return right;
@@ -144,7 +144,7 @@ export function createPeopleService({ database }: { database: Database }): Peopl
       const right = await verify(email, password, { passwords, areAll: true });
       if (person === null || right.length === 0) throw wrong();
       return database.allTenants(async (em) => {
-        // Whoever changed it meanwhile ended its sessions: none begins behind that.
+        // If the password was changed meanwhile, its sessions have ended; no new one may begin with it.
         const held = await holdPasswords(em, person.id, right);
         if (held.length === 0) throw wrong();
         return enter(em, person.id, reachBy(held.map(({ vouchedBy }) => vouchedBy)));
@@ -179,14 +179,14 @@ export function createPeopleService({ database }: { database: Database }): Peopl
   };
 }
 
-/** Each hashes before it opens its transaction, and ends the sessions of whoever knew the old password. */
+/** Changes of passwords. Each hashes before it opens its transaction, and ends the sessions that began with the old password. */
 function passwordChanges(
   database: Database,
   verify: Verify,
 ): Pick<PeopleService, 'setPassword' | 'changePassword'> {
   return {
     async setPassword(token, given) {
-      // A password that will not do must not use the link up.
+      // An invalid password must not use the link up, so it is checked first.
       const beside = await database.allTenants(async (em) => {
         const { userId } = await readLink(em, token);
         return (await passwordsOf(em, userId))[0];
@@ -218,7 +218,7 @@ function passwordChanges(
       if (right.length === 0) throw wrongNow();
       const stored = await hashPassword(password, all[0]?.stored);
       await database.allTenants(async (em) => {
-        // Who set another one by a link meanwhile did so against whoever knows the old one.
+        // If the password was changed by a link meanwhile, the old password must not change it back.
         const held = await holdPasswords(em, userId, right);
         if (held.length < right.length) throw wrongNow();
         for (const { vouchedBy } of held) await storePassword(em, { userId, vouchedBy }, stored);
