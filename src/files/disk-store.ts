@@ -14,7 +14,7 @@ export interface DiskStoreOptions {
 
 /** Files under a folder: `<organisation>/<two characters of the id>/<id>.<extension>`, written in the spool folder and renamed into place. */
 export function createDiskStore({ folder, spoolFolder }: DiskStoreOptions): FileStore {
-  // An id ends in randomness, so that its last two characters spread the files evenly.
+  // The end of an id is random, so its last two characters distribute the files evenly over folders.
   const pathOf = (key: FileKey) => join(folder, key.orgId, key.id.slice(-2), `${key.id}.${key.extension}`);
 
   const settle = async (temporary: string, path: string): Promise<void> => {

@@ -1,4 +1,4 @@
-/** For `catch`: stands for a file that is not there; every other fault as it is. */
+/** For `catch`: returns `value` if the file does not exist, and rethrows every other error. */
 export function ifMissing<T>(value: T): (error: unknown) => T {
   return (error) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return value;

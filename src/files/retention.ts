@@ -12,10 +12,10 @@ interface Forgotten {
   extension: string;
 }
 
-/** So many in a row that a store refuses: then it is the store that is at fault, and the next sweep asks again. */
+/** After this many failures in a row the store itself is taken to be unavailable; the next sweep tries again. */
 const MAX_REFUSED = 50;
 
-/** Removes what nothing refers to any more; what the store refuses stays for the next time. @returns how many files went */
+/** Removes files that nothing refers to. Files that the store cannot delete are kept for the next sweep. @returns the number of removed files */
 export async function removeOrphanedFiles(
   database: Database,
   store: FileStore,
@@ -28,7 +28,7 @@ export async function removeOrphanedFiles(
     for (const row of rows) {
       if (inRow === MAX_REFUSED) break;
       try {
-        // Bytes first: a row without bytes is found again, bytes without a row are not.
+        // The bytes first: a row without bytes is found by the next sweep, bytes without a row are not.
         await store.remove({ orgId: row.org_id, id: row.id, extension: row.extension });
         gone.push(row.id);
         inRow = 0;
@@ -44,7 +44,7 @@ export async function removeOrphanedFiles(
   }
 }
 
-/** Runs {@link removeOrphanedFiles} now and then. @returns a function that stops it */
+/** Runs {@link removeOrphanedFiles} at intervals. @returns a function that stops it */
 export function startFileRetention(options: {
   database: Database;
   store: FileStore;
