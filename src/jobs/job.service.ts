@@ -32,7 +32,7 @@ export function createJobService(options: {
   const wait: JobService['wait'] = async (orgId, id, { timeoutMs, signal }) => {
     const abort = new AbortController();
     const either = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
-    // Listening begins before the first look, so that no end falls between the two.
+    // Subscribes before the first read, so that no end of the job is missed in between.
     const finished = waiter.finished(id, { timeoutMs, signal: either });
     try {
       const job = await reader.get(orgId, id);
