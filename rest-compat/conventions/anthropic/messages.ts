@@ -55,9 +55,8 @@ export const messageRoutes: Route[] = [
     tag: 'Messages',
     summary: 'Answer in the form of the Messages convention',
     description: 'With `stream: true` the answer comes as typed Server-Sent Events.',
-    document: `mutation ($input: MessageInput!) { body: createMessage(input: $input) { object } }`,
-    streamDocument: `subscription ($input: MessageInput!) { body: messageStream(input: $input) { event } }`,
-    raw: 'message',
+    operation: 'createMessage',
+    streamOperation: 'messageStream',
     dialect: 'messages',
     read,
     body: {
@@ -68,7 +67,7 @@ export const messageRoutes: Route[] = [
     },
     headers: {
       'X-Penstock-Tools-Left-Out': {
-        type: 'string',
+        schema: { type: 'string' },
         description: 'Types of tools that were left out, as only their maker can run them; absent: none.',
       },
     },
