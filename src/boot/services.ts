@@ -12,6 +12,8 @@ import {
   createChatEngine,
   createChatService,
   createEmbeddingService,
+  createModerationService,
+  createRerankService,
   createGenerationService,
   createJobKinds,
   createResponseService,
@@ -92,6 +94,8 @@ export async function compose(
       seal: createCarriedSeal(signingOf(foundation)),
     }),
     embeddings: createEmbeddingService(shared),
+    rerank: createRerankService(shared),
+    moderations: createModerationService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });

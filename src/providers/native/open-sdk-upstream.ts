@@ -78,6 +78,7 @@ export function openSdkUpstream(
     retry,
     ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
     ...(able.has('embedding') ? { embedding: media.embedding } : {}),
+    ...(able.has('rerank') ? { rerank: media.rerank } : {}),
     ...(able.has('image') ? { image: media.image } : {}),
     ...(able.has('tts') ? { tts: media.tts } : {}),
     ...(able.has('stt') ? { stt: media.stt } : {}),

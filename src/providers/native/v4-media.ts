@@ -1,4 +1,9 @@
-import type { EmbeddingModelV4, EmbeddingModelV4Result, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import type {
+  EmbeddingModelV4,
+  EmbeddingModelV4Result,
+  RerankingModelV4,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
 import type { TtsModel } from '../tts.types.js';
 import type { SttModel } from '../stt.types.js';
@@ -16,6 +21,7 @@ import type { V4MediaOptions } from './v4.types.js';
 
 export interface V4Media {
   embedding(modelId: string): EmbeddingModelV4;
+  rerank(modelId: string): RerankingModelV4;
   image(modelId: string): ImageModel;
   tts(modelId: string): TtsModel;
   stt(modelId: string): SttModel;
@@ -58,6 +64,18 @@ export function createV4Media(options: V4MediaOptions): V4Media {
             ...options,
             providerOptions: embeddingOptions(native, modelId, providerOptions),
           });
+        }),
+    }),
+    rerank: (modelId) => ({
+      ...base(modelId),
+      doRerank: (options) =>
+        guarded({ signal: options.abortSignal }, async () => {
+          const model = await load((provider) => provider.rerankingModel?.(modelId));
+          const made = await model.doRerank(options);
+          const isKnown = ({ index }: { index: number }) =>
+            index >= 0 && index < options.documents.values.length;
+          if (!made.ranking.every(isKnown)) throw brokenAnswer('a result of no document');
+          return made;
         }),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
