@@ -18,6 +18,7 @@ import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { MemberResolver } from './member/member.resolver.js';
+import { MessageResolver } from './message/message.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { ModerationResolver } from './moderation/moderation.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
@@ -48,6 +49,7 @@ const schemaResolvers: ResolverClass[] = [
   JobResolver,
   KnowledgeResolver,
   MemberResolver,
+  MessageResolver,
   ModelResolver,
   ModerationResolver,
   MusicResolver,

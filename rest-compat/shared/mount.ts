@@ -6,8 +6,8 @@ import { compile } from './compile.js';
 import type { Face } from './convention.types.js';
 import type { MountedFace, RestOptions } from './rest.types.js';
 import type { Route } from './route.types.js';
-import type { PathTable } from './path-table.js';
-import { createPathTable } from './path-table.js';
+import { isKnown, pathsOf } from './path-table.js';
+import type { TablePath } from './path-table.js';
 
 /** A row with its documents compiled. */
 export interface Endpoint {
@@ -37,10 +37,8 @@ export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
   };
 }
 
-function mount(schema: GraphQLSchema, table: readonly Route[]): PathTable<Endpoint> {
-  const paths = createPathTable<Endpoint>();
-  for (const route of table) paths.add(route.method, route.path, mountRoute(schema, route));
-  return paths;
+function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoint>[] {
+  return pathsOf(table.map((route) => mountRoute(schema, route)));
 }
 
 /** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
@@ -53,11 +51,11 @@ export function mountFaces(options: RestOptions, faces: readonly Face[]): Mounte
     ...face,
     paths,
     openapi: Buffer.from(options.openapi[face.path] ?? ''),
-    elsewhere(method, path) {
+    elsewhere(path) {
       const bare = path.replace(DOUBLED_BASE, '');
       // Its own address first: a path that was doubled was meant for it.
       const ordered = [{ face, paths }, ...mounted.filter((other) => other.face !== face)];
-      const known = ordered.find((other) => other.paths.match(method, bare) !== null);
+      const known = ordered.find((other) => isKnown(other.paths, bare));
       return known === undefined ? null : options.publicUrl + known.face.path + bare;
     },
   }));

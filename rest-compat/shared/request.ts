@@ -4,6 +4,7 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
+import { segmentsOf } from './path-table.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
@@ -31,20 +32,19 @@ export function splitUrl(url: string, base: string): { path: string; query: stri
  */
 export async function readRequest(
   options: RestOptions,
-  { request, call, face, convention, path, query, incoming }: Incoming,
+  { request, call, face, convention, matched, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
-  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
-    const elsewhere = face.elsewhere(method, path);
+    const elsewhere = face.elsewhere(path);
     throw new ApiError(
       'not_found',
       elsewhere === null ? 'Not found' : `Not found: this path is at ${elsewhere}`,
     );
   }
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
-  const { target: endpoint, segments } = matched;
+  const { target: endpoint, values } = matched;
+  const segments = segmentsOf(endpoint.route.path, values);
   options.onRoute?.(request, face.path + endpoint.route.path);
   const { route } = endpoint;
   const { 'content-type': contentType = '' } = request.headers;

@@ -136,7 +136,7 @@ export interface Route {
    * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
    * `run-events`: the source events are shown as contract 6.2 has them.
    */
-  raw?: 'chat' | 'response' | 'run' | 'run-events';
+  raw?: 'chat' | 'response' | 'message' | 'run' | 'run-events';
   /** The document that streams the same call as Server-Sent Events (`stream: true`). */
   streamDocument?: string;
   /** Content types of further forms of the answer, bytes or text. */

@@ -78,7 +78,7 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     setRate(response, await rateFor(options.edge, rest.call, fault));
     return sendAnswer(response, answer);
   }
-  const head = { status: 200, headers: { ...SSE_HEADERS } };
+  const head = { status: 200, headers: { ...SSE_HEADERS, ...rest.call.answerHeaders } };
   const lost = rest.convention.errorEvent(TOO_LARGE, rest.call.requestId);
   const whole = await carryChat(work, run.record({ ...head, lost }), events);
   // An answer that broke off is none that a retry should get again.
@@ -106,6 +106,7 @@ async function carryChat(
   const { options, rest, response } = work;
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
+  for (const [name, value] of Object.entries(rest.call.answerHeaders ?? {})) response.setHeader(name, value);
   const writer = rest.asked?.events?.() ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
   return carry({
     response,

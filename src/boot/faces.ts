@@ -1,5 +1,5 @@
 import type { GraphQLError, GraphQLSchema } from 'graphql';
-import { contractFace, conventionsFace, createRestHandlers, printApi } from '../../rest-compat/index.js';
+import { contractFace, conventionsFace, createRestTables, printApi } from '../../rest-compat/index.js';
 import {
   buildPenstockSchema,
   createDocuments,
@@ -117,7 +117,7 @@ const FACES = [contractFace, conventionsFace];
 /** /api/v1 and /v1. */
 function openRest({ foundation, services }: FaceOptions, { schema, edge, contextOf }: RestParts) {
   const { config } = foundation;
-  return createRestHandlers(
+  return createRestTables(
     {
       schema,
       edge,
@@ -128,6 +128,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       completeChat: (call, body) => services.chat.complete(call, body),
       completeResponse: (call, body) => services.responses.create(call, body),
+      completeMessage: (call, body) => services.messages.create(call, body),
       joinRun: (call, runId) =>
         services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
       readFile: async (call, url) => {

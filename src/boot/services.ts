@@ -16,6 +16,7 @@ import {
   createRerankService,
   createGenerationService,
   createJobKinds,
+  createMessageService,
   createResponseService,
   createResponseStore,
   jobHandlersOf,
@@ -69,6 +70,7 @@ export async function compose(
   const agents = await openAgents({ ...reach, knowledge, memory: memories });
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
+  const seal = createCarriedSeal(signingOf(foundation));
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -91,8 +93,9 @@ export async function compose(
     responses: createResponseService({
       engine,
       store: createResponseStore({ database, storage }),
-      seal: createCarriedSeal(signingOf(foundation)),
+      seal,
     }),
+    messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
     rerank: createRerankService(shared),
     moderations: createModerationService(shared),

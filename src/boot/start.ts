@@ -186,6 +186,7 @@ async function serve(serving: Serving): Promise<Faces | null> {
     metrics: telemetry.metrics,
     files: foundation.files.handler,
     publicUrl: config.http.publicUrl,
+    trustProxy: config.http.trustProxy,
     api: faces?.api ?? null,
   });
   const rateOf = (caller: Addressed): RateState | null => faces?.api.strangerRate(caller) ?? null;

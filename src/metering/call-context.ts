@@ -57,6 +57,8 @@ export interface CallContext {
   dialect?: Dialect;
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
+  /** Headers that its answer has besides, over HTTP. */
+  answerHeaders?: Readonly<Record<string, string>>;
   /** What this call was checked for: a replay of its answer needs it too. The guards add to it. */
   demands?: readonly Demand[];
 }

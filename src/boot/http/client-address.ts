@@ -1,6 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { BlockList, isIP } from 'node:net';
+import { all, compile } from 'proxy-addr';
 
 /** A request, or a connection on which none was understood. */
 export interface Addressed {
@@ -16,48 +17,39 @@ export type ClientAddress = (request: Addressed) => string;
  * no proxy of ours is the client. IPv6 clients count by their /64 network, of which a client owns every address.
  */
 export function createClientAddress(trustProxy: string[]): ClientAddress {
-  const isTrusted = proxiesOf(trustProxy);
+  const isTrusted = createProxyTrust(trustProxy);
   return (request) => {
-    let address = plain(remoteAddressOf(request.socket));
-    if (trustProxy.length === 0) return network(address);
-    const header = request.headers['x-forwarded-for'];
-    const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
-    while (isIP(address) !== 0 && isTrusted(address)) {
-      const hop = plain(withoutPort(hops.pop()?.trim() ?? ''));
-      if (isIP(hop) === 0) break;
-      address = hop;
-    }
-    return network(address);
+    const remote = plain(remoteAddressOf(request.socket));
+    if (trustProxy.length === 0 || isIP(remote) === 0) return network(remote);
+    const hops = all(request as IncomingMessage, isTrusted).map((hop) => plain(withoutPort(hop)));
+    // What a proxy passed on without a look at it says nothing.
+    return network(hops.findLast((hop) => isIP(hop) !== 0) ?? remote);
   };
 }
 
 /** The address at the other end of a connection on which nothing was asked yet; null for a proxy of ours. */
 export function createPeerAddress(trustProxy: string[]): (socket: Duplex) => string | null {
-  const isTrusted = proxiesOf(trustProxy);
+  const isTrusted = createProxyTrust(trustProxy);
   return (socket) => {
     const address = plain(remoteAddressOf(socket));
-    return isIP(address) !== 0 && isTrusted(address) ? null : network(address);
+    return isTrusted(address) ? null : network(address);
   };
 }
 
-function proxiesOf(trustProxy: string[]): (address: string) => boolean {
-  const trusted = proxyList(trustProxy);
-  return (address) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+/** Whether an address is that of a proxy of ours; Express' `trust proxy` is the same. */
+export function createProxyTrust(trustProxy: string[]): (address: string) => boolean {
+  const isTrusted = compile(trustProxy.flatMap((cidr) => EVERYTHING[cidr] ?? [cidr]));
+  return (address) => isTrusted(withoutPort(address), 0);
 }
+
+/** proxy-addr takes no range of every address. */
+const EVERYTHING: Record<string, string[]> = {
+  '0.0.0.0/0': ['0.0.0.0/1', '128.0.0.0/1'],
+  '::/0': ['::/1', '8000::/1'],
+};
 
 function remoteAddressOf(socket: Duplex): string {
   return 'remoteAddress' in socket && typeof socket.remoteAddress === 'string' ? socket.remoteAddress : '';
-}
-
-function proxyList(cidrs: string[]): BlockList {
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
 }
 
 /** Some proxies name the client's port too: `203.0.113.9:51000`, `[2001:db8::1]:51000`. */

@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { RestTable } from '../../../rest-compat/index.js';
 import type { FileHandler } from '../../files/index.js';
 import { eventStreamPreference, sendAnswer, setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
-import { mountPages } from '../pages/index.js';
+import { createPages, type Pages } from '../pages/index.js';
 import type { AccessLog } from './access-log.js';
-import type { Addressed } from './client-address.js';
+import { createProxyTrust, type Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
 import { dress, requestIdOf } from './http-edge.js';
@@ -24,13 +25,14 @@ export interface RouterOptions {
   files: FileHandler;
   /** What callers are told; as https it is the only way here. */
   publicUrl: string;
+  trustProxy: string[];
   /** Null where the process serves no API (`ROLE=worker`). */
   api: ApiFaces | null;
 }
 
 export interface ApiFaces {
   /** By the path of the address: `/api/v1` and `/v1`. */
-  rest: ReadonlyMap<string, Handler>;
+  rest: ReadonlyMap<string, RestTable>;
   graphql: Handler;
   graphqlSse: Handler;
   signIn: Handler;
@@ -38,88 +40,152 @@ export interface ApiFaces {
   strangerRate(request: Addressed): RateState;
 }
 
-/** Where a request goes. The REST API and files come before Express, which costs as much as they do themselves. */
+/** Express routes every request: what each needs first, then where it goes, by frequency. Addresses are cleaned before. */
 export function createRouter(options: RouterOptions): Route {
-  const { accessLog, cors, health, metrics, files, publicUrl, api } = options;
-  const app = createApp(api, publicUrl);
-  const isSecure = publicUrl.startsWith('https:');
+  const { api, cors, files, publicUrl } = options;
+  const app = createApp(options);
+  app.use(entrance(options));
+  mountProbes(app, options);
+  app.use(accountOf(options));
+  if (cors.handler) app.use(cors.handler);
+  app.route(/^\/files\//).all((request, response) => files(request, response));
+  if (api) {
+    const pages = createPages(publicUrl);
+    mountGraphql(app, api, pages);
+    app.route(/^\/auth\//).all((request, response) => api.signIn(request, response));
+    for (const [base, table] of api.rest) mountRest(app, base, table);
+    app.use(pages.router);
+  }
   return (request, response) => {
-    // A proxy's absolute form names the same resource.
-    if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
-    request.url = plainBase(request.url ?? '/');
-    const path = pathOf(request.url);
-    observed(request).requestId = requestIdOf(request);
-    if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
-    const [address = ''] = REST_ADDRESS.exec(path) ?? [];
-    const isRest = address !== '';
-    // REST tells them with its own headers; a preflight never comes there.
-    if (!isRest || request.method === 'OPTIONS') dress(response);
-    if (path === '/healthz') return health.live(response);
-    if (path === '/readyz') return void health.ready(response);
-    if (path === '/metrics') return void sendMetrics(metrics, response);
-    accessLog.watch(request, response);
-    if (api && isKeyless(request, path)) setRate(response, api.strangerRate(request));
-    if (cors.handle(request, response)) return;
-    const rest = isRest ? api?.rest.get(address) : undefined;
-    if (rest) return void rest(request, response);
-    if (isRest) dress(response);
-    if (api && path.startsWith('/auth/')) return void api.signIn(request, response);
-    if (path.startsWith('/files/')) return void files(request, response);
-    app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
+    request.url = plainUrl(request.url ?? '/');
+    app(request as Request, response as Response, (error?: unknown) => {
+      const table = isUndecodable(error) ? restOf(api, request) : undefined;
+      // Of REST, a path that cannot be decoded is one that nobody knows.
+      if (table) void table.unknown(request, response, {});
+      else answerUnrouted(response, error);
+    });
   };
 }
 
-/** Addresses that were put together of parts have doubled slashes before and within the API's path. */
-function plainBase(url: string): string {
-  if (url.startsWith('/api/v1') || url.startsWith('/v1')) return url;
-  return url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
+function createApp({ trustProxy }: RouterOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', createProxyTrust(trustProxy));
+  return app;
 }
 
-const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
-/** The addresses of the REST API. */
-const REST_ADDRESS = /^\/(?:api\/)?v1(?=\/|$)/;
 /** A year. Other hosts of the domain are their owners' own affair. */
 const HSTS = 'max-age=31536000';
 
-const ORIGIN = /^https?:\/\/[^/?#]*/i;
+/** What every answer carries. */
+function entrance({ publicUrl, api }: RouterOptions): RequestHandler {
+  const isSecure = publicUrl.startsWith('https:');
+  return (request, response, next) => {
+    observed(request).requestId = requestIdOf(request);
+    if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
+    // REST tells them with its own headers; a preflight never comes there.
+    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) dress(response);
+    next();
+  };
+}
+
+/** Probes and scrapes come every few seconds, of any method, and are not logged. */
+function mountProbes(app: Express, { health, metrics }: RouterOptions): void {
+  app.route('/healthz').all((_request, response) => health.live(response));
+  app.route('/readyz').all((_request, response) => health.ready(response));
+  app.route('/metrics').all(async (_request, response) => {
+    const text = await metrics.render();
+    response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' });
+    response.end(text);
+  });
+}
+
+/** The line in the log, and the window of who needs no key. */
+function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
+  return (request, response, next) => {
+    accessLog.watch(request, response);
+    if (api && isKeyless(request)) setRate(response, api.strangerRate(request));
+    next();
+  };
+}
 
 /** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
-function isKeyless(request: IncomingMessage, path: string): boolean {
-  return path === '/graphql' || (request.method === 'OPTIONS' && REST_ADDRESS.test(path));
+function isKeyless({ url, method }: IncomingMessage): boolean {
+  return pathOf(url ?? '') === '/graphql' || (method === 'OPTIONS' && isRest(url ?? ''));
 }
 
-async function sendMetrics(metrics: RouterOptions['metrics'], response: ServerResponse): Promise<void> {
-  const text = await metrics.render();
-  response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' });
-  response.end(text);
+/** In whatever case and with a slash at its end, as pages are found. */
+const GRAPHQL = /^\/graphql\/?$/i;
+
+function mountGraphql(app: Express, { graphql, graphqlSse }: ApiFaces, { graphiql }: Pages): void {
+  app
+    .route(GRAPHQL)
+    .get(graphiql)
+    .all((request, response) => {
+      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
+      return isStream ? graphqlSse(request, response) : graphql(request, response);
+    });
 }
 
-/** What no route of Express took, or what it refused itself (a path that cannot be decoded): its own page would show the stack. */
+/** Each row is a route; the caller's key is looked at before anybody is told that there is none (decisions 1). */
+function mountRest(app: Express, base: string, { paths, unknown }: RestTable): void {
+  for (const { pattern, methods, others } of paths) {
+    const route = app.route(base + pattern);
+    for (const [method, handler] of methods) {
+      route[METHOD_NAMES[method]]((request: Request, response: Response) =>
+        handler(request, response, request.params),
+      );
+    }
+    route.all((request, response) => others(request, response, request.params));
+  }
+  app.route([base, `${base}/*rest`]).all((request, response) => unknown(request, response, {}));
+}
+
+const METHOD_NAMES = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete', PUT: 'put' } as const;
+
+/** What no route took, or what Express refused itself (a path that cannot be decoded): its own page would show the stack. */
 function answerUnrouted(response: ServerResponse, error?: unknown): void {
   if (response.headersSent) return void response.destroy();
-  const isRefusal = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
   const [status, message, code] =
     error === undefined
       ? ([404, 'Not found', 'not_found'] as const)
-      : isRefusal
+      : isUndecodable(error)
         ? ([400, 'Bad request', 'invalid_request'] as const)
         : ([500, 'Internal server error', 'server_error'] as const);
   const body = JSON.stringify({ error: message, code });
   sendAnswer(response, { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body });
 }
 
-function createApp(api: RouterOptions['api'], publicUrl: string): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  if (api) {
-    mountPages(app, publicUrl);
-    app.all('/graphql', (request, response) => {
-      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
-      return isStream ? api.graphqlSse(request, response) : api.graphql(request, response);
-    });
-  }
-  return app;
+function isUndecodable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+}
+
+function restOf(api: ApiFaces | null, { url = '' }: IncomingMessage): RestTable | undefined {
+  return [...(api?.rest ?? [])].find(([base]) => url.startsWith(`${base}/`))?.[1];
+}
+
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+/** The addresses of the REST API, with slashes that come of putting addresses together. */
+const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
+const REST_PATH = /^\/(?:api\/)?v1(?=[/?]|$)/;
+
+function isRest(url: string): boolean {
+  return REST_PATH.test(url);
+}
+
+/** A proxy's absolute form names the same resource. So does a REST path with doubled slashes, or one at its end. */
+function plainUrl(given: string): string {
+  const url = given.startsWith('http') ? given.replace(ORIGIN, '') || '/' : given;
+  const based = isRest(url)
+    ? url
+    : url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
+  if (!isRest(based)) return based;
+  const path = pathOf(based);
+  if (!path.includes('//') && !path.endsWith('/')) return based;
+  return `/${path.split('/').filter(Boolean).join('/')}${based.slice(path.length)}`;
 }
 
 function pathOf(url: string): string {

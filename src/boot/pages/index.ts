@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Express, Request, Response } from 'express';
+import compression from 'compression';
+import { Router, type Request, type RequestHandler, type Response } from 'express';
 import { builtFile } from './built-file.js';
 import { DASHBOARD_HTML } from './dashboard.page.js';
 import { DOCS_HTML, DOCS_SCRIPT, DOCS_STYLE } from './docs.page.js';
@@ -58,28 +59,38 @@ function ownAddresses(publicUrl: string, host: string | undefined): string {
   return [...new Set([origin, origin.replace(/^http/, 'ws'), ...asked])].join(' ');
 }
 
+export interface Pages {
+  /** GraphiQL, for browsers that open the API's address; `next` for clients that ask it something. */
+  graphiql: RequestHandler;
+  router: Router;
+}
+
 /**
  * The dashboard at /dashboard, GraphiQL at /graphql for browsers, API docs at /docs, and where a newcomer looks first. All addresses are relative: a proxy may serve them
- * below a path that nobody sees here.
+ * below a path that nobody sees here. What goes to browsers is packed; answers of the API are not (ADR 15).
  */
-export function mountPages(app: Express, publicUrl: string): void {
+export function createPages(publicUrl: string): Pages {
   const sendPage = pageSender(publicUrl);
-  app.get('/', (_request, response) => response.redirect('docs'));
-  app.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
-  app.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
-  app.get('/graphql', (request, response, next) => {
-    if (!wantsPage(request)) return next();
-    sendPage(request, response, existsSync(builtFile('graphiql.js')) ? GRAPHIQL_HTML : GRAPHIQL_ABSENT_HTML);
-  });
-  app.get('/assets/:name', (request, response, next) => {
+  const router = Router();
+  router.use(compression());
+  router.get('/', (_request, response) => response.redirect('docs'));
+  router.get('/docs', (request, response) => sendPage(request, response, DOCS_HTML));
+  router.get('/dashboard', (request, response) => sendPage(request, response, DASHBOARD_HTML));
+  router.get('/assets/:name', (request, response, next) => {
     const { name } = request.params;
     const text = Object.hasOwn(TEXTS, name) ? TEXTS[name] : undefined;
     const file = Object.hasOwn(FILES, name) ? FILES[name]?.() : undefined;
     response.setHeader('Cache-Control', 'no-cache');
     if (text) response.type(text.type).send(text.text);
-    else if (file !== undefined && existsSync(file)) response.sendFile(file, { etag: true });
+    else if (file !== undefined && existsSync(file))
+      response.sendFile(file, { etag: true, acceptRanges: false });
     else next();
   });
+  const graphiql: RequestHandler = (request, response, next) => {
+    if (!wantsPage(request)) return next();
+    sendPage(request, response, existsSync(builtFile('graphiql.js')) ? GRAPHIQL_HTML : GRAPHIQL_ABSENT_HTML);
+  };
+  return { graphiql, router };
 }
 
 /** A browser that opens the address, not a client that asks a question: no key is needed for the page itself. */
