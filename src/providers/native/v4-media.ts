@@ -2,6 +2,7 @@ import type {
   EmbeddingModelV4,
   EmbeddingModelV4Result,
   RerankingModelV4,
+  RerankingModelV4Result,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { ImageModel } from '../image.types.js';
@@ -69,14 +70,9 @@ export function createV4Media(options: V4MediaOptions): V4Media {
     rerank: (modelId) => ({
       ...base(modelId),
       doRerank: (options) =>
-        guarded({ signal: options.abortSignal }, async () => {
-          const model = await load((provider) => provider.rerankingModel?.(modelId));
-          const made = await model.doRerank(options);
-          const isKnown = ({ index }: { index: number }) =>
-            index >= 0 && index < options.documents.values.length;
-          if (!made.ranking.every(isKnown)) throw brokenAnswer('a result of no document');
-          return made;
-        }),
+        guarded({ signal: options.abortSignal }, async () =>
+          rankedBy(await load((provider) => provider.rerankingModel?.(modelId)), options),
+        ),
     }),
     image: (modelId) => createV4Image(modelId, { ...options, guarded }),
     tts: (modelId) => ({
@@ -102,6 +98,18 @@ export function createV4Media(options: V4MediaOptions): V4Media {
         model: () => load((provider) => provider.transcriptionModel?.(modelId)),
       }),
   };
+}
+
+/** @throws UpstreamError where it ranks what it was not given */
+async function rankedBy(
+  model: RerankingModelV4,
+  options: Parameters<RerankingModelV4['doRerank']>[0],
+): Promise<RerankingModelV4Result> {
+  const made = await model.doRerank(options);
+  const given = options.documents.values.length;
+  if (made.ranking.some(({ index }) => !Number.isSafeInteger(index) || index < 0 || index >= given))
+    throw brokenAnswer('a result of no document');
+  return made;
 }
 
 type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];
