@@ -43,7 +43,7 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
-  /** Answers those who wait for a job with what it is now. */
+  /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
   egress: Egress;
@@ -115,7 +115,7 @@ function accessServices({ database, plans }: Foundation) {
   };
 }
 
-/** What reaches beyond this installation. */
+/** Services that connect to other hosts. */
 function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   const search = createSearch(config);
   closers.add('the search provider', () => search.close());

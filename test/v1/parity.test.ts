@@ -129,18 +129,19 @@ async function rowsOf(address: string, path: string, body: object): Promise<Row[
 describe('the same call at /v1 and at /api/v1', () => {
   // What is said of something that is there already costs nothing, nor does a question.
   const charged = conventionsFace.routes.filter(
-    ({ method, path, document }) => method === 'POST' && !path.includes('{') && !document.startsWith('query'),
+    ({ method, path, document }) =>
+      method === 'POST' && !path.includes('{') && !document?.startsWith('query'),
   );
 
   it.each(charged)('costs the same and leaves the same row: $path', async (row) => {
-    const { path, streamDocument, toldSchema } = row;
+    const { path, streamOperation, toldSchema } = row;
     const sample = SAMPLES[path];
     if (sample === undefined) throw new Error(`${path} needs a sample`);
     const { contract, rows = [], streaming = { stream: true } } = sample;
     const expected = contract === null ? rows : await rowsOf('/api/v1', contract.path, contract.body);
     expect(expected).toHaveLength(contract === null ? rows.length : 1);
     expect(await rowsOf('/v1', path, sample.body)).toEqual(expected);
-    if ((streamDocument ?? toldSchema) === undefined) return;
+    if ((streamOperation ?? toldSchema) === undefined) return;
     expect(await rowsOf('/v1', path, { ...sample.body, ...streaming })).toEqual(expected);
   });
 });

@@ -13,7 +13,7 @@ import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
 import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/charges.js';
+import { NO_TOKENS } from '../pipeline/unit-price.js';
 import { formatOf, withBytes } from '../pipeline/picture-answer.js';
 
 export type ImageKindOptions = Pick<

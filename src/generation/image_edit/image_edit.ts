@@ -15,7 +15,7 @@ import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
-import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/unit-price.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { callUpstream } from '../pipeline/upstreams.js';
 import type { OutputFormat } from '../pipeline/picture-answer.js';

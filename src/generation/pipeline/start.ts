@@ -197,7 +197,7 @@ async function removeInputs(
   call: CallContext,
   { kind, jobId }: Draft,
 ): Promise<void> {
-  if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+  if (kind.prepare !== undefined) await files.removeFilesOfFailedWork(call.principal.orgId, jobId);
 }
 
 /** Reads what a call gives, in the turns of its organisation and within the time that its caller waits. @throws ApiError */

@@ -16,7 +16,7 @@ import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
 import { checkTtsInput, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type TtsKindOptions = Pick<
   JobKindOptions,

@@ -11,7 +11,7 @@ import {
   thinkingOf,
   thinkingOptions,
 } from './claude.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { FeatureOptions, FormatAsked, NativeProvider, Variables } from './native-provider.types.js';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;

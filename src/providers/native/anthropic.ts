@@ -1,4 +1,4 @@
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { UNKNOWN_TO_MAKERS, usesFeature } from './chat-features.js';
 import {

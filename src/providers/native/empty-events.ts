@@ -28,7 +28,7 @@ function eventOf(data: string, name: string): string {
 }
 
 /** For Server-Sent Events. */
-export function withoutSilentEvents(): Filter {
+export function withoutEmptyEvents(): Filter {
   let said = '';
   const parser = new SseParser((data, name) => {
     if (saysSomething(data)) said += eventOf(data, name);
@@ -71,7 +71,7 @@ function isSilentMessage(message: Buffer): boolean {
 }
 
 /** For the messages of an Amazon event stream. */
-export function withoutSilentMessages(): Filter {
+export function withoutEmptyMessages(): Filter {
   let pending: Buffer = Buffer.alloc(0);
   return new TransformStream({
     transform(bytes, controller) {

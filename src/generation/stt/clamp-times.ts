@@ -4,7 +4,7 @@ import type { TranscribedSegment, Transcription } from '../../providers/stt.type
  * What was heard, with each time inside the sound, no end before its start, and in order of their starts: upstreams tell of times that are none, and subtitles are
  * made from them. A time that is no number is that of what came before.
  */
-export function withinSound(heard: Transcription, durationSeconds: number): Transcription {
+export function clampTimes(heard: Transcription, durationSeconds: number): Transcription {
   const place = (time: number, otherwise: number): number =>
     Number.isFinite(time) ? Math.min(Math.max(time, 0), durationSeconds) : otherwise;
   const bounded = <T extends { start: number; end: number }>(part: T, before: number): T => {

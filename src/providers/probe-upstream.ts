@@ -4,7 +4,7 @@ import type { UpstreamSettings } from './upstream-settings.types.js';
 import { Transport } from './openai-compatible/transport.js';
 
 /** What an upstream said to a question that costs nothing. */
-export interface UpstreamAnswer {
+export interface ProbeResult {
   /** What was asked, as `GET /models`. */
   asked: string;
   status: number;
@@ -16,10 +16,10 @@ export interface UpstreamAnswer {
  * would tell nothing.
  * @throws UpstreamError where no answer comes
  */
-export async function askUpstream(
+export async function probeUpstream(
   upstream: UpstreamSettings,
   signal: AbortSignal,
-): Promise<UpstreamAnswer | null> {
+): Promise<ProbeResult | null> {
   const { kind, baseUrl, apiKey, timeouts } = upstream;
   const native = nativeProvider(kind);
   if (native?.probe === null) return null;

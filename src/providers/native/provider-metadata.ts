@@ -11,7 +11,7 @@ type AssistantPart = AssistantContent[number];
 type Metadata = Record<string, Record<string, string>>;
 
 /** A part of an answer in its order, without its text: that stands in the message. */
-interface CarriedPart {
+interface PartMetadata {
   type: 'reasoning' | 'text' | 'tool-call';
   /** Of a call. */
   id?: string;
@@ -34,9 +34,9 @@ function stringsOf(given: unknown): Metadata | undefined {
 }
 
 /** Gathers the parts of an answer as they come. */
-export class CarriedParts {
-  private readonly parts: CarriedPart[] = [];
-  private readonly open = new Map<string, CarriedPart>();
+export class AnswerMetadata {
+  private readonly parts: PartMetadata[] = [];
+  private readonly open = new Map<string, PartMetadata>();
 
   constructor(private readonly kind: string) {}
 
@@ -69,12 +69,12 @@ export class CarriedParts {
   }
 
   /** As a field of the message; nothing where no part has anything to carry. */
-  field(): { extra_content?: { penstock: { kind: string; parts: CarriedPart[] } } } {
+  field(): { extra_content?: { penstock: { kind: string; parts: PartMetadata[] } } } {
     if (this.parts.every(({ metadata }) => metadata === undefined)) return {};
     return { extra_content: { penstock: { kind: this.kind, parts: this.parts } } };
   }
 
-  private add(type: CarriedPart['type'], given: unknown, more: Partial<CarriedPart>): CarriedPart {
+  private add(type: PartMetadata['type'], given: unknown, more: Partial<PartMetadata>): PartMetadata {
     const metadata = stringsOf(given);
     const part = { type, ...more, ...(metadata === undefined ? {} : { metadata }) };
     this.parts.push(part);
@@ -93,7 +93,7 @@ export class CarriedParts {
     { id, delta, providerMetadata }: { id: string; delta: string; providerMetadata?: unknown },
   ): void {
     if (!this.open.has(type + id)) this.start(type, { id });
-    const part = this.open.get(type + id) as CarriedPart;
+    const part = this.open.get(type + id) as PartMetadata;
     part.length = (part.length ?? 0) + delta.length;
     const metadata = stringsOf(providerMetadata);
     if (metadata !== undefined) part.metadata = { ...part.metadata, ...metadata };
@@ -118,7 +118,11 @@ function piecesOf(text: string, parts: readonly Fields[]): Map<Fields, string> |
  * An assistant's message in its maker's own parts and order, each with what it carries. What a client left out of it is left out: thoughts
  * without their text would not fit their signature.
  */
-export function withCarriedParts(content: AssistantContent, message: Fields, kind: string): AssistantContent {
+export function withProviderMetadata(
+  content: AssistantContent,
+  message: Fields,
+  kind: string,
+): AssistantContent {
   const parts = partsIn(message, kind);
   if (parts.length === 0) return content;
   const thought = typeof message['reasoning_content'] === 'string' ? message['reasoning_content'] : '';

@@ -1,5 +1,5 @@
 import { readWhole } from '../predictions/api-client.js';
-import { patiently, pause } from '../predictions/operation.js';
+import { withRetries, pause } from '../predictions/operation.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { errorOfStatus } from '../openai-compatible/upstream-errors.js';
@@ -8,7 +8,7 @@ import { upstreamErrorOf } from './sdk-errors.js';
 /** Statuses whose answers have no body. */
 const BODILESS = new Set([204, 205, 304]);
 
-interface QuestionOptions {
+interface OrderRequestOptions {
   limits: OperationLimits;
   secrets: readonly string[];
   signal: AbortSignal | undefined;
@@ -21,9 +21,9 @@ interface QuestionOptions {
  * fails, some also after a minute or two; so it is given an answer that came whole, and only where none does, after some time, the fault.
  * @throws UpstreamError
  */
-export async function askOfOrder(
+export async function requestOfOrder(
   request: () => Promise<Response>,
-  { limits: { pollMs, generationMs }, secrets, signal, isOpen }: QuestionOptions,
+  { limits: { pollMs, generationMs }, secrets, signal, isOpen }: OrderRequestOptions,
 ): Promise<Response> {
   const once = async (): Promise<Response> => {
     try {
@@ -34,7 +34,7 @@ export async function askOfOrder(
   };
   const end = performance.now() + generationMs;
   for (;;) {
-    const answer = await patiently(once, { pollMs, signal });
+    const answer = await withRetries(once, { pollMs, signal });
     const goesOn =
       isOpen !== undefined && isJson(answer) && isOpen(answer.status, await answer.clone().text());
     if (!goesOn || performance.now() > end) return answer;
