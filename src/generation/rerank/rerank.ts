@@ -9,7 +9,7 @@ import type { Provider, ProviderRegistry } from '../../providers/index.js';
 import { answerOfFault } from '../chat/settlement.js';
 import type { RerankService } from '../generation.types.js';
 import { admitCall } from '../pipeline/call-admission.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 import { modelFor } from '../pipeline/checks.js';
 import { createUpstreams } from '../pipeline/upstreams.js';
 import { readRerankRequest } from './rerank-request.js';
