@@ -4,6 +4,7 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Prompt,
+  RerankingModelV4,
   SharedV4ProviderOptions,
   SpeechModelV4,
   TranscriptionModelV4,
@@ -58,6 +59,8 @@ export interface NativeProvider {
   types: readonly ModelType[];
   /** Known models of others that it offers: our id → its own name. */
   aliases?: ModelAliases;
+  /** It judges inputs (`POST /moderations`). */
+  moderates?: true;
   package?: SdkPackage;
   /** How its package's orders are held and taken back; absent: its package orders nothing. */
   orders?: HeldOrderRules;
@@ -89,6 +92,7 @@ export interface Probe {
 export interface SdkProvider {
   languageModel?(modelId: string): LanguageModelV4;
   embeddingModel?(modelId: string): EmbeddingModelV4;
+  rerankingModel?(modelId: string): RerankingModelV4;
   imageModel?(modelId: string): ImageModelV4;
   speechModel?(modelId: string): SpeechModelV4;
   transcriptionModel?(modelId: string): TranscriptionModelV4;
@@ -107,7 +111,7 @@ export interface SdkPackage {
   /** Loads it; called with the first request, so that a start pays for none. */
   load(settings: SdkSettings, upstream: UpstreamSettings): Promise<SdkProvider>;
   /** What it can do of what we ask for. */
-  does: readonly ('chat' | 'embedding' | 'image' | 'tts' | 'stt')[];
+  does: readonly ('chat' | 'embedding' | 'rerank' | 'image' | 'tts' | 'stt')[];
   /** Addresses that it has built in and offers no setting for, or that answers name for what was ordered. */
   builtIn?: readonly string[];
   /** Under which name it looks for its options. Default: the provider's id. */
