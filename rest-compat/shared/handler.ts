@@ -4,7 +4,7 @@ import {
   rateFor,
   returnIfRefused,
   sendAnswer,
-  sendDressed,
+  sendWithCommonHeaders,
   sendOnce,
   setRate,
   visibleError,
@@ -83,8 +83,8 @@ function createDescription({ edge }: RestOptions, face: MountedFace): RestHandle
   return (request, response) => {
     const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
     for (const name in headers) response.setHeader(name, headers[name] ?? '');
-    edge.dress(response);
-    setRate(response, edge.strangerRate(request));
+    edge.addCommonHeaders(response);
+    setRate(response, edge.addressRate(request));
     sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
   };
 }
@@ -123,9 +123,9 @@ async function handle(
     discardBody(request);
     if (response.headersSent) response.destroy();
     else {
-      edge.dress(response);
+      edge.addCommonHeaders(response);
       // Without the database the key's window is unknown: the address's stands in for it.
-      setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
+      setRate(response, (await rateFor(edge, call, fault)) ?? edge.addressRate(request));
       sendAnswer(response, errorAnswer(error, convention, requestId));
     }
   } finally {
@@ -159,9 +159,9 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   if (!streams && !idempotent && isWhole(endpoint)) {
     const answer = await (early ?? answerOf(options, rest));
     const rate = call.rate ?? (await rateFor(edge, call));
-    return sendDressed(response, { requestId: call.requestId, rate }, answer);
+    return sendWithCommonHeaders(response, { requestId: call.requestId, rate }, answer);
   }
-  edge.dress(response);
+  edge.addCommonHeaders(response);
   if (streams) return streamChat({ options, rest, response, idempotent });
   if (idempotent && endpoint.route.raw !== 'run')
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });

@@ -5,7 +5,7 @@ import type { Convention } from './convention.types.js';
 import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
-import type { RouteAnswer } from './route.types.js';
+import type { Carried, RouteAnswer } from './route.types.js';
 
 export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -32,13 +32,14 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   if (operation !== undefined) {
     const { text } = await options.write[operation](rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    return await written(await asked.whole(text), options.edge);
+    const { body, headers } = await asked.whole(text, carriedFor(options, rest));
+    return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
   const result = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
+  const { readFile } = carriedFor(options, rest);
+  if (asked !== undefined) return await written(await asked.whole(result, { readFile }), options.edge);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
-  const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
     asked: rest.body ?? {},
@@ -49,6 +50,10 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   });
   return await written(shown, options.edge);
 }
+
+export const carriedFor = ({ readFile }: RestOptions, { call }: RestRequest): Carried => ({
+  readFile: (url) => readFile(call, url),
+});
 
 async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {

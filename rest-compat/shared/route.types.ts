@@ -62,13 +62,21 @@ export interface EventWriter {
   fault(error: ApiError): string;
 }
 
+/** What is at hand where an answer is written. */
+export interface Carried {
+  /** The bytes of a file of the caller's organisation by its signed URL. */
+  readFile(url: string): Promise<Buffer>;
+}
+
 /** A body of another dialect, as the row's resolver takes it, and how its answer is written. */
 export interface DialectCall {
   /** In the place of the variable `input`. */
   input: Record<string, unknown>;
   streams: boolean;
   /** The whole answer, from the document's, or from the JSON text that the engine wrote. */
-  whole(answer: unknown): RouteAnswer | Promise<RouteAnswer>;
+  whole(answer: unknown, carried: Carried): RouteAnswer | Promise<RouteAnswer>;
+  /** Where the row has no subscription that streams: the events of its answer, each as it is written. */
+  told?(answer: unknown, carried: Carried): AsyncIterable<string>;
   /** Absent: the source events as `data:` lines, and `data: [DONE]`. */
   events?(): EventWriter;
 }
@@ -76,7 +84,7 @@ export interface DialectCall {
 /**
  * Operations whose answers the engine writes as JSON texts in the contract's spelling, once: a document would parse a text to write it again.
  */
-export type WrittenOperation = 'createChatCompletion' | 'createResponse';
+export type WrittenOperation = 'createChatCompletion' | 'createResponse' | 'createMessage';
 
 /** One row of the table: a REST endpoint as a stored GraphQL document, or as an operation whose answer the engine writes. */
 export interface Route {
@@ -149,6 +157,10 @@ export interface Route {
   schemaName: string;
   /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document, or of the operation's type. */
   describe?(schema: JsonSchema): JsonSchema;
+  /** Of an event that `told` writes: its `data`. */
+  toldSchema?: JsonSchema;
+  /** The answer is never JSON, but of the types of `alsoAnswers`. */
+  bytesOnly?: true;
   /** The same of an event's `data`. */
   describeEvent?(schema: JsonSchema): JsonSchema;
 }

@@ -192,7 +192,7 @@ export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
 }
 
-/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+/** The storage limit of an organisation, in bytes; -1 is unlimited. */
 export function storageLimitOf({ storage: { maxMb } }: Plan): number {
   return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }
