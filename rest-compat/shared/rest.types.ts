@@ -42,6 +42,8 @@ export interface RestOptions {
   completeChat(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
   /** The same of responses: the object's JSON text. */
   completeResponse(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
+  /** The same of messages. */
+  completeMessage(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */

@@ -62,13 +62,21 @@ export interface EventWriter {
   fault(error: ApiError): string;
 }
 
+/** What is at hand where an answer is written. */
+export interface Carried {
+  /** The bytes of a file of the caller's organisation by its signed URL. */
+  readFile(url: string): Promise<Buffer>;
+}
+
 /** A body of another dialect, as the row's resolver takes it, and how its answer is written. */
 export interface DialectCall {
   /** In the place of the variable `input`. */
   input: Record<string, unknown>;
   streams: boolean;
   /** The whole answer, from the document's (of `raw: 'chat'`: the completion's JSON text). */
-  whole(answer: unknown): RouteAnswer | Promise<RouteAnswer>;
+  whole(answer: unknown, carried: Carried): RouteAnswer | Promise<RouteAnswer>;
+  /** Where the row has no document that streams: the events of its answer, each as it is written. */
+  told?(answer: unknown, carried: Carried): AsyncIterable<string>;
   /** Absent: the source events as `data:` lines, and `data: [DONE]`. */
   events?(): EventWriter;
 }
@@ -128,7 +136,7 @@ export interface Route {
    * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
    * `run-events`: the source events are shown as contract 6.2 has them.
    */
-  raw?: 'chat' | 'response' | 'run' | 'run-events';
+  raw?: 'chat' | 'response' | 'message' | 'run' | 'run-events';
   /** The document that streams the same call as Server-Sent Events (`stream: true`). */
   streamDocument?: string;
   /** Content types of further forms of the answer, bytes or text. */
@@ -141,6 +149,10 @@ export interface Route {
   schemaName: string;
   /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document. */
   describe?(schema: JsonSchema): JsonSchema;
+  /** Of an event that `told` writes: its `data`. */
+  toldSchema?: JsonSchema;
+  /** The answer is never JSON, but of the types of `alsoAnswers`. */
+  bytesOnly?: true;
   /** The same of an event's `data`. */
   describeEvent?(schema: JsonSchema): JsonSchema;
 }

@@ -12,7 +12,7 @@ import {
   visibleError,
 } from '../../src/http/index.js';
 import { bindOrRefuse } from './request.js';
-import { refusalOf } from './respond.js';
+import { carriedFor, refusalOf } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
 import type { EventWriter } from './route.types.js';
 import { opened } from './late-stream.js';
@@ -33,8 +33,8 @@ export interface Streaming {
  */
 export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
   const { endpoint, body, query, asked } = rest;
-  if (endpoint.stream === null) return false;
   if (asked !== undefined) return asked.streams;
+  if (endpoint.stream === null) return false;
   return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
 }
 
@@ -78,16 +78,24 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     setRate(response, await rateFor(options.edge, rest.call, fault));
     return sendAnswer(response, answer);
   }
-  const head = { status: 200, headers: { ...SSE_HEADERS } };
+  const head = { status: 200, headers: { ...SSE_HEADERS, ...rest.call.answerHeaders } };
   const lost = rest.convention.errorEvent(TOO_LARGE, rest.call.requestId);
   const whole = await carryChat(work, run.record({ ...head, lost }), events);
   // An answer that broke off is none that a retry should get again.
   await (whole ? run.finish(head) : run.abandon(500));
 }
 
-function chatEvents({ rest }: Streaming): Promise<OpenedStream> {
-  if (rest.endpoint.stream === null) throw new Error('the row has no stream document');
-  return opened(rest.endpoint.stream.subscribe({}, rest.context), rest.call);
+function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
+  const { endpoint, context, call } = rest;
+  return opened(endpoint.stream?.subscribe({}, context) ?? toldEvents(options, rest), call);
+}
+
+/** The events of an answer that its document gives whole. */
+async function toldEvents(options: RestOptions, rest: RestRequest): Promise<AsyncIterable<string>> {
+  const { endpoint, context, asked } = rest;
+  if (asked?.told === undefined) throw new Error('the row has no stream');
+  const answer = await endpoint.document.run(await bindOrRefuse(options, rest), context);
+  return asked.told(answer, carriedFor(options, rest));
 }
 
 async function carryChat(
@@ -98,7 +106,8 @@ async function carryChat(
   const { options, rest, response } = work;
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
-  const writer = rest.asked?.events?.() ?? chunkWriter(rest);
+  for (const [name, value] of Object.entries(rest.call.answerHeaders ?? {})) response.setHeader(name, value);
+  const writer = rest.asked?.events?.() ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
   return carry({
     response,
     events,
@@ -119,6 +128,15 @@ function chunkWriter({ convention, call }: RestRequest): EventWriter {
   return {
     event: (chunk) => `data: ${chunk}\n\n`,
     ending: () => 'data: [DONE]\n\n',
+    fault: (error) => convention.errorEvent(error, call.requestId),
+  };
+}
+
+/** Events that are written already. */
+function toldWriter({ convention, call }: RestRequest): EventWriter {
+  return {
+    event: (text) => text,
+    ending: () => '',
     fault: (error) => convention.errorEvent(error, call.requestId),
   };
 }

@@ -128,6 +128,7 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
       completeChat: (call, body) => services.chat.complete(call, body),
       completeResponse: (call, body) => services.responses.create(call, body),
+      completeMessage: (call, body) => services.messages.create(call, body),
       joinRun: (call, runId) =>
         services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
       readFile: async (call, url) => {

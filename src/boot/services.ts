@@ -14,6 +14,7 @@ import {
   createEmbeddingService,
   createGenerationService,
   createJobKinds,
+  createMessageService,
   createResponseService,
   createResponseStore,
   jobHandlersOf,
@@ -67,6 +68,7 @@ export async function compose(
   const agents = await openAgents({ ...reach, knowledge, memory: memories });
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
+  const seal = createCarriedSeal(signingOf(foundation));
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -89,8 +91,9 @@ export async function compose(
     responses: createResponseService({
       engine,
       store: createResponseStore({ database, storage }),
-      seal: createCarriedSeal(signingOf(foundation)),
+      seal,
     }),
+    messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };

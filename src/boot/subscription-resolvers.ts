@@ -3,6 +3,7 @@ import {
   AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,
   JobSubscriptionResolver,
+  MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
 } from '../../subscriptions/index.js';
 
@@ -11,5 +12,6 @@ export const subscriptionResolvers: readonly ResolverClass[] = [
   AgentRunSubscriptionResolver,
   ChatSubscriptionResolver,
   JobSubscriptionResolver,
+  MessageSubscriptionResolver,
   ResponseSubscriptionResolver,
 ];

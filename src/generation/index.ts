@@ -5,6 +5,8 @@ export { createImageKind } from './image/image.js';
 export { createChatService } from './chat/chat.js';
 export { createChatEngine } from './chat/engine.js';
 export type { ChatEngine, ChatOptions } from './chat/engine.js';
+export { createMessageService } from './messages/messages.js';
+export type { MessageService } from './messages/messages.types.js';
 export { createResponseRetention } from './responses/retention.js';
 export { createResponseService } from './responses/responses.js';
 export { createResponseStore } from './responses/store.js';

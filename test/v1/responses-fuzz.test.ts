@@ -10,6 +10,7 @@ import {
   type FakeUpstream,
 } from '../support/fake-upstream.js';
 import { startPenstock, type TestServer } from '../support/server.js';
+import { createRandom, cut, pick, TEXT, type Random } from './fuzz.js';
 import { nativeEvents, nativeResponse } from './native-responses.js';
 
 let server: TestServer;
@@ -41,37 +42,6 @@ afterAll(async () => {
   await server?.close();
   await upstream?.close();
 });
-
-interface Random {
-  /** From 0, below 1. */
-  next(): number;
-}
-
-/** The same numbers for the same seed. */
-function createRandom(seed: number): Random {
-  let state = seed;
-  return {
-    next() {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return state / 2 ** 32;
-    },
-  };
-}
-
-const TEXT = 'Grüße, 世界 🌍 "quoted" \\ and\nlines';
-
-/** The same bytes, cut wherever chance wants it: within characters and line ends too. */
-function cut(events: readonly string[], random: Random): Buffer[] {
-  const bytes = Buffer.from(events.join(''));
-  const pieces: Buffer[] = [];
-  for (let from = 0; from < bytes.length;) {
-    const size = 1 + Math.floor(random.next() * 60);
-    pieces.push(bytes.subarray(from, (from += size)));
-  }
-  return pieces;
-}
-
-const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
 
 /** Changes that upstreams make to the order and the form of their events. */
 const ODDITIES: Record<string, (events: string[], random: Random) => string[]> = {

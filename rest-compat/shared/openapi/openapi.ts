@@ -76,9 +76,10 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   const named = new Map<string, JsonSchema>();
   for (const endpoint of endpoints) {
     const { schemaName } = endpoint.route;
-    const chunk = endpoint.stream && chunkSchema(endpoint.route, endpoint.stream);
+    const { toldSchema, bytesOnly } = endpoint.route;
+    const chunk = toldSchema ?? (endpoint.stream && chunkSchema(endpoint.route, endpoint.stream));
     for (const [name, schema] of [
-      ...withForms(schemaName, answerSchema(endpoint)),
+      ...(bytesOnly ? [] : withForms(schemaName, answerSchema(endpoint))),
       ...(chunk ? [[`${schemaName}Chunk`, chunk] as const] : []),
     ]) {
       if (JSON.stringify(named.get(name) ?? schema) !== JSON.stringify(schema))
@@ -283,14 +284,16 @@ function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {
   if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema([answer, fault], BY_ID) } };
   const chunk = reference(`${route.schemaName}Chunk`);
   return {
-    'application/json': { schema: answer },
+    ...(route.bytesOnly ? {} : { 'application/json': { schema: answer } }),
     ...(stream ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], UNTIL_DONE) } } : {}),
+    ...(route.toldSchema ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], BY_TYPE) } } : {}),
     ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
   };
 }
 
 const EVENT_STREAM = 'text/event-stream';
 const BY_ID = 'Its `id:` is what `Last-Event-ID` takes.';
+const BY_TYPE = 'Its `event:` is the `type` of its data.';
 const UNTIL_DONE = '`data: [DONE]` ends the stream.';
 
 const plainSchema = (type: string): JsonSchema =>

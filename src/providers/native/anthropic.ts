@@ -64,8 +64,10 @@ export const anthropic: NativeProvider = {
   id: 'anthropic',
   variables: ['ANTHROPIC_API_KEY'],
   baseUrl: () => 'https://api.anthropic.com/v1',
+  keyHeader: { name: 'x-api-key', prefix: '' },
   probe: { headers: (apiKey) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }) },
   convention: false,
+  dialects: ['messages'],
   outputCap: 'max_tokens',
   types: ['chat'],
   package: {
