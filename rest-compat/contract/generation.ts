@@ -30,7 +30,7 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
 }
 
 /** The same document for rows that always wait for the result. */
-export const withoutAsync = (document: string): string =>
+export const withoutAsync = (document = ''): string =>
   document.replace(', $async: Boolean = false', '').replace(', async: $async', '');
 
 /** Escape hatch of speech and transcription: the fields of `data` stand beside the others (contract 2.8, 2.9). */

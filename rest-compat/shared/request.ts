@@ -252,7 +252,7 @@ export async function bindOrRefuse(
     const path = namedModel(options, rest, endpoint.pathVariables(segments));
     return bind(endpoint.parameters, { path, query, lastEventId });
   } catch (fault) {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw fault;
   }
 }
@@ -281,7 +281,7 @@ export async function readDialect(options: RestOptions, rest: RestRequest): Prom
     if (asked === undefined) return;
     rest.asked = asked instanceof Promise ? await asked : asked;
   } catch (fault) {
-    await options.takeSlots(rest.endpoint.document.field, rest);
+    await options.takeSlots(rest.endpoint.operation.field, rest);
     throw fault;
   }
   rest.body = rest.asked.input;

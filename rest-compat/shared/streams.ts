@@ -11,6 +11,7 @@ import {
   SSE_HEADERS,
   visibleError,
 } from '../../src/http/index.js';
+import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import { carriedFor, refusalOf } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
@@ -42,14 +43,14 @@ async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Prom
   const { endpoint, body, query } = rest;
   const asked = new URLSearchParams(query).get('stream');
   if (asked !== null && asked !== 'true' && asked !== 'false') {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw invalid('stream must be true or false', 'stream');
   }
   return body?.['stream'] === true || asked === 'true';
 }
 
 /**
- * Chat as it comes: the source events of the stream document are the chunks' JSON texts, written as they are (no execution for a token).
+ * Chat as it comes: the source events are the chunks' JSON texts, written as they are (no execution for a token).
  * With an Idempotency-Key the stream goes on without its reader, so that a retry can join or replay it.
  */
 export async function streamChat(work: Streaming & { idempotent: IdempotentRequest | null }): Promise<void> {
@@ -94,7 +95,7 @@ function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
 async function toldEvents(options: RestOptions, rest: RestRequest): Promise<AsyncIterable<string>> {
   const { endpoint, context, asked } = rest;
   if (asked?.told === undefined) throw new Error('the row has no stream');
-  const answer = await endpoint.document.run(await bindOrRefuse(options, rest), context);
+  const answer = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
   return asked.told(answer, carriedFor(options, rest));
 }
 
@@ -149,7 +150,7 @@ export function failureEvent({ options, rest }: Pick<Streaming, 'options' | 'res
 
 /** A subscription's row: each event as the document shows it, its sequence as `id:`. */
 export async function streamOperation({ options, rest, response }: Streaming): Promise<void> {
-  const { document } = rest.endpoint;
+  const document = documentOf(rest.endpoint);
   const values = await bindOrRefuse(options, rest);
   const events = await document.subscribe(values, rest.context);
   setRate(response, await rateFor(options.edge, rest.call));

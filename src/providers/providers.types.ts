@@ -99,8 +99,13 @@ export interface Provider {
   takesTokenIds?: boolean;
   image_edit?(modelId: string): ImageEditor | PixelEditor;
   /**
-   * Runs a job's work after a delay that the request asks for (only the sandbox supports it). During the delay the job holds neither a worker's
-   * slot nor files.
+   * Whether its models answer by rules and say so. Such models may get a placeholder for a service that is not configured; a real model would
+   * take it for the service's result.
+   */
+  takesStandIns?: boolean;
+  /**
+   * Runs a job's work after a delay that the request asks for. During the delay the job holds neither a worker's slot nor files. Absent: no
+   * request asks for a delay.
    */
   afterDelay?<T>(job: DelayedJob, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;

@@ -40,7 +40,12 @@ beforeAll(async () => {
     upstreamId,
     ...more,
   });
-  const provider = { kind: 'openai-compatible', baseUrl: upstream.baseUrl, apiKey: 'k', retry: { retries: 0 } };
+  const provider = {
+    kind: 'openai-compatible',
+    baseUrl: upstream.baseUrl,
+    apiKey: 'k',
+    retry: { retries: 0 },
+  };
   const files = { modalities: { input: ['text', 'image', 'file'], output: ['text'] } };
   server = await startPenstock({
     providers: {
@@ -135,10 +140,17 @@ describe('an upstream that speaks the dialect', () => {
               { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
             ],
           },
-          { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF }, title: 'T' },
+          {
+            type: 'document',
+            source: { type: 'base64', media_type: 'application/pdf', data: PDF },
+            title: 'T',
+          },
         ]),
       ],
-      tools: [{ ...TOOL, cache_control }, { type: 'bash_20250124', name: 'bash' }],
+      tools: [
+        { ...TOOL, cache_control },
+        { type: 'bash_20250124', name: 'bash' },
+      ],
       tool_choice: { type: 'auto', disable_parallel_tool_use: true },
       thinking: { type: 'enabled', budget_tokens: 2048 },
       max_tokens: 4000,
@@ -361,7 +373,10 @@ describe('an upstream that speaks chat', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
     await ask({
       model: 'acme/chat',
-      system: [{ type: 'text', text: 'One' }, { type: 'text', text: 'Two' }],
+      system: [
+        { type: 'text', text: 'One' },
+        { type: 'text', text: 'Two' },
+      ],
       messages: [
         user('First'),
         {
@@ -377,7 +392,11 @@ describe('an upstream that speaks chat', () => {
           { type: 'tool_result', tool_use_id: 'c1', content: 'one' },
           { type: 'tool_result', tool_use_id: 'c2', content: [{ type: 'text', text: 'two' }, image] },
           { type: 'text', text: 'Go on' },
-          { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PDF }, title: 'T' },
+          {
+            type: 'document',
+            source: { type: 'base64', media_type: 'application/pdf', data: PDF },
+            title: 'T',
+          },
         ]),
         { role: 'system', content: 'Late word' },
       ],
@@ -435,7 +454,10 @@ describe('an upstream that speaks chat', () => {
 
   it('that knows no effort is asked without it', async () => {
     upstream.queue(
-      { status: 400, body: { error: { message: "Unknown parameter: 'reasoning_effort'.", param: 'reasoning_effort' } } },
+      {
+        status: 400,
+        body: { error: { message: "Unknown parameter: 'reasoning_effort'.", param: 'reasoning_effort' } },
+      },
       { body: completion('Hi') },
     );
     const answer = await ask({ model: 'acme/chat', output_config: { effort: 'high' } });
@@ -446,14 +468,21 @@ describe('an upstream that speaks chat', () => {
   it.each<[object, object]>([
     [{ finish_reason: 'length' }, { stop_reason: 'max_tokens' }],
     [{ finish_reason: 'content_filter' }, { stop_reason: 'refusal' }],
-    [{ finish_reason: 'stop', stop_reason: 'END' }, { stop_reason: 'stop_sequence', stop_sequence: 'END' }],
+    [
+      { finish_reason: 'stop', stop_reason: 'END' },
+      { stop_reason: 'stop_sequence', stop_sequence: 'END' },
+    ],
     [{ finish_reason: 'stop' }, { stop_reason: 'end_turn', stop_sequence: null }],
   ])('ends as the convention says: %o', async (choice, expected) => {
     const choices = [{ index: 0, message: { role: 'assistant', content: 'x' }, ...choice }];
     upstream.queue({ body: completion('', { choices }) });
     expect(await ask({ model: 'acme/chat', stop_sequences: ['END'] })).toMatchObject(expected);
     upstream.queue({
-      chunks: [chunk({ content: 'x' }), chunk({}, { ...choice, choices: [{ index: 0, delta: {}, ...choice }] }), DONE_EVENT],
+      chunks: [
+        chunk({ content: 'x' }),
+        chunk({}, { ...choice, choices: [{ index: 0, delta: {}, ...choice }] }),
+        DONE_EVENT,
+      ],
     });
     const streamed = await stream({ model: 'acme/chat', stop_sequences: ['END'] }).finalMessage();
     expect(streamed).toMatchObject(expected);
@@ -486,7 +515,12 @@ describe('an upstream that speaks chat', () => {
             choices: [
               {
                 index: 0,
-                message: { role: 'assistant', content: 'Well', ...carried, tool_calls: [{ ...call, ...extra }] },
+                message: {
+                  role: 'assistant',
+                  content: 'Well',
+                  ...carried,
+                  tool_calls: [{ ...call, ...extra }],
+                },
                 finish_reason: 'tool_calls',
               },
             ],
@@ -503,7 +537,12 @@ describe('an upstream that speaks chat', () => {
       ];
       await ask({ ...asked, messages });
       const [, assistant] = sent().body['messages'] as object[];
-      expect(assistant).toMatchObject({ role: 'assistant', content: 'Well', ...carried, tool_calls: [{ ...call, ...extra }] });
+      expect(assistant).toMatchObject({
+        role: 'assistant',
+        content: 'Well',
+        ...carried,
+        tool_calls: [{ ...call, ...extra }],
+      });
       // Another organisation's client cannot use it, and no maker is sent it.
       const stranger = await server.createOrg({ plan: 'business_monthly' });
       await new Anthropic({ apiKey: stranger.key, baseURL: server.origin }).messages.create({
@@ -524,7 +563,11 @@ describe('a budget to think with', () => {
     const poor = await server.createOrg({ plan: 'pro_monthly' });
     await server.cli('quota', 'set', '--org', poor.orgId, '--bucket', 'credits', '--used', '197');
     const own = new Anthropic({ apiKey: poor.key, baseURL: server.origin, maxRetries: 0 });
-    const body = { messages: [user()], thinking: { type: 'enabled' as const, budget_tokens: 5000 }, max_tokens: 8000 };
+    const body = {
+      messages: [user()],
+      thinking: { type: 'enabled' as const, budget_tokens: 5000 },
+      max_tokens: 8000,
+    };
     for (const model of ['nat/chat', 'acme/chat'])
       await expect(own.messages.create({ ...body, model })).rejects.toMatchObject({
         status: 402,
@@ -540,75 +583,92 @@ describe('a budget to think with', () => {
 
 describe('a web search', () => {
   const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
-  const call = { id: 'call_s', type: 'function', function: { name: 'web_search', arguments: '{"query":"tide"}' } };
+  const call = {
+    id: 'call_s',
+    type: 'function',
+    function: { name: 'web_search', arguments: '{"query":"tide"}' },
+  };
   const found = [
     { type: 'server_tool_use', name: 'web_search', input: { query: 'tide' } },
     { type: 'web_search_tool_result', content: [{ title: 'Tide', url: 'https://tide.example/' }] },
     { type: 'text', text: 'At noon.' },
   ];
 
-  it.each([false, true])('is a round inside the same answer of a chat, priced once (stream: %s)', async (isStream) => {
-    const before = (await ledger()).length;
-    if (isStream)
-      upstream.queue(
-        {
-          chunks: [
-            chunk({ tool_calls: [{ ...call, index: 0 }] }),
-            chunk({}, { finish_reason: 'tool_calls' }),
-            usageChunk(1000, 10),
-            DONE_EVENT,
-          ],
-        },
-        {
-          chunks: [
-            chunk({ content: 'At noon.' }),
-            chunk({}, { finish_reason: 'stop' }),
-            usageChunk(2000, 90),
-            DONE_EVENT,
-          ],
-        },
-      );
-    else {
-      const message = { role: 'assistant', content: null, tool_calls: [call] };
-      const usage = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
-      upstream.queue(
-        {
-          body: completion('', {
-            choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-            usage: usage(1000, 10),
-          }),
-        },
-        { body: completion('At noon.', { usage: usage(2000, 90) }) },
-      );
-    }
-    const asked = { model: 'acme/chat', tools, tool_choice: { type: 'tool', name: 'web_search' } };
-    const answer = isStream ? await stream(asked).finalMessage() : await ask(asked);
-    expect(answer).toMatchObject({
-      content: found,
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 3000, output_tokens: 100, server_tool_use: { web_search_requests: 1 } },
-    });
-    expect(upstream.requests[0]!.body['tool_choice']).toMatchObject({ function: { name: 'web_search' } });
-    expect(sent().body['tool_choice']).toBe('auto');
-    const told = (sent().body['messages'] as { role: string; content: string }[]).at(-1)!;
-    expect(told).toMatchObject({ role: 'tool', content: expect.stringContaining('High at noon.') });
-    const rows = (await ledger()).slice(0, (await ledger()).length - before);
-    const charged = rows.filter(({ state }) => state === 'settled');
-    expect(charged.map((row) => [row.operation, credits(row)]).sort()).toEqual([
-      ['agent_tool', 5],
-      ['chat', 4],
-    ]);
-    // The next turn goes on without what only our search knows.
-    await ask({ ...asked, messages: [user(), { role: 'assistant', content: answer.content }, user('And tomorrow?')] });
-    expect(sent().body['messages']).toMatchObject([{}, { role: 'assistant', content: 'At noon.' }, {}]);
-  });
+  it.each([false, true])(
+    'is a round inside the same answer of a chat, priced once (stream: %s)',
+    async (isStream) => {
+      const before = (await ledger()).length;
+      if (isStream)
+        upstream.queue(
+          {
+            chunks: [
+              chunk({ tool_calls: [{ ...call, index: 0 }] }),
+              chunk({}, { finish_reason: 'tool_calls' }),
+              usageChunk(1000, 10),
+              DONE_EVENT,
+            ],
+          },
+          {
+            chunks: [
+              chunk({ content: 'At noon.' }),
+              chunk({}, { finish_reason: 'stop' }),
+              usageChunk(2000, 90),
+              DONE_EVENT,
+            ],
+          },
+        );
+      else {
+        const message = { role: 'assistant', content: null, tool_calls: [call] };
+        const usage = (prompt_tokens: number, completion_tokens: number) => ({
+          prompt_tokens,
+          completion_tokens,
+        });
+        upstream.queue(
+          {
+            body: completion('', {
+              choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
+              usage: usage(1000, 10),
+            }),
+          },
+          { body: completion('At noon.', { usage: usage(2000, 90) }) },
+        );
+      }
+      const asked = { model: 'acme/chat', tools, tool_choice: { type: 'tool', name: 'web_search' } };
+      const answer = isStream ? await stream(asked).finalMessage() : await ask(asked);
+      expect(answer).toMatchObject({
+        content: found,
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 3000, output_tokens: 100, server_tool_use: { web_search_requests: 1 } },
+      });
+      expect(upstream.requests[0]!.body['tool_choice']).toMatchObject({ function: { name: 'web_search' } });
+      expect(sent().body['tool_choice']).toBe('auto');
+      const told = (sent().body['messages'] as { role: string; content: string }[]).at(-1)!;
+      expect(told).toMatchObject({ role: 'tool', content: expect.stringContaining('High at noon.') });
+      const rows = (await ledger()).slice(0, (await ledger()).length - before);
+      const charged = rows.filter(({ state }) => state === 'settled');
+      expect(charged.map((row) => [row.operation, credits(row)]).sort()).toEqual([
+        ['agent_tool', 5],
+        ['chat', 4],
+      ]);
+      // The next turn goes on without what only our search knows.
+      await ask({
+        ...asked,
+        messages: [user(), { role: 'assistant', content: answer.content }, user('And tomorrow?')],
+      });
+      expect(sent().body['messages']).toMatchObject([{}, { role: 'assistant', content: 'At noon.' }, {}]);
+    },
+  );
 
   it.each([false, true])('is one at an upstream of the dialect too (stream: %s)', async (isStream) => {
     const asks = { type: 'tool_use', id: 'toolu_s', name: 'web_search', input: { query: 'tide' } };
     const thinking = { type: 'thinking', thinking: 'Look', signature: SIGNATURE };
     if (isStream)
       upstream.queue(
-        { chunks: nativeStream([thoughtOf('Look'), callOf('toolu_s', 'web_search', '{"query":', '"tide"}')], { reason: 'tool_use' }) },
+        {
+          chunks: nativeStream([thoughtOf('Look'), callOf('toolu_s', 'web_search', '{"query":', '"tide"}')], {
+            reason: 'tool_use',
+          }),
+        },
         { chunks: nativeStream([textOf('At ', 'noon.')]) },
       );
     else
@@ -633,21 +693,26 @@ describe('a web search', () => {
 });
 
 describe('a call with an Idempotency-Key', () => {
-  it.each([false, true])('is made and charged once, and answered again as it was (stream: %s)', async (isStream) => {
-    const before = (await ledger()).length;
-    upstream.queue(isStream ? { chunks: nativeStream([textOf('Hi')]) } : { body: nativeMessage([textBlock('Hi')]) });
-    const tools = [{ type: 'web_fetch_20250910', name: 'web_fetch' }];
-    const post = () =>
-      at(server, '/v1')('POST', '/messages', {
-        headers: { 'x-api-key': org.key, 'idempotency-key': `native-${isStream}` },
-        body: { model: 'nat/chat', messages: [user()], tools, stream: isStream },
-      });
-    const first = await post();
-    const again = await post();
-    expect(again.body).toEqual(first.body);
-    expect(again.headers['x-penstock-tools-left-out']).toBe('web_fetch_20250910');
-    expect(first.headers['x-penstock-tools-left-out']).toBe('web_fetch_20250910');
-    expect(upstream.requests).toHaveLength(1);
-    expect((await ledger()).length).toBe(before + 1);
-  });
+  it.each([false, true])(
+    'is made and charged once, and answered again as it was (stream: %s)',
+    async (isStream) => {
+      const before = (await ledger()).length;
+      upstream.queue(
+        isStream ? { chunks: nativeStream([textOf('Hi')]) } : { body: nativeMessage([textBlock('Hi')]) },
+      );
+      const tools = [{ type: 'web_fetch_20250910', name: 'web_fetch' }];
+      const post = () =>
+        at(server, '/v1')('POST', '/messages', {
+          headers: { 'x-api-key': org.key, 'idempotency-key': `native-${isStream}` },
+          body: { model: 'nat/chat', messages: [user()], tools, stream: isStream },
+        });
+      const first = await post();
+      const again = await post();
+      expect(again.body).toEqual(first.body);
+      expect(again.headers['x-penstock-tools-left-out']).toBe('web_fetch_20250910');
+      expect(first.headers['x-penstock-tools-left-out']).toBe('web_fetch_20250910');
+      expect(upstream.requests).toHaveLength(1);
+      expect((await ledger()).length).toBe(before + 1);
+    },
+  );
 });
