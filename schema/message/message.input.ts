@@ -26,7 +26,10 @@ export class MessageInput {
   @Field(() => Json, { nullable: true, description: 'Tools that the model may call.' })
   tools?: unknown;
 
-  @Field(() => Json, { nullable: true, description: '`type`: `auto`, `any`, `none` or `tool` with a `name`.' })
+  @Field(() => Json, {
+    nullable: true,
+    description: '`type`: `auto`, `any`, `none` or `tool` with a `name`.',
+  })
   toolChoice?: unknown;
 
   @Field(() => Json, { nullable: true, description: 'Whether it thinks first, and with how many tokens.' })

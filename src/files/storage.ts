@@ -8,7 +8,7 @@ export interface StorageUse {
   usedBytes: number;
   fileBytes: number;
   files: number;
-  /** Answers that are kept for an Idempotency-Key, for 24 hours. */
+  /** Stored responses, and answers that are kept for an Idempotency-Key, for 24 hours. */
   answerBytes: number;
   answers: number;
 }

@@ -218,7 +218,10 @@ describe('any stream of an upstream is one that the official client reads to its
     const events = nativeStream(BLOCKS);
     const broken: string[][] = [
       events.slice(0, 6),
-      [...events.slice(0, 6), `event: error\n${event({ type: 'error', error: { type: 'overloaded_error' } })}`],
+      [
+        ...events.slice(0, 6),
+        `event: error\n${event({ type: 'error', error: { type: 'overloaded_error' } })}`,
+      ],
       [...events.slice(0, 6), event({ type: 'error', error: { type: 'api_error', message: 'x' } })],
     ];
     for (const chunks of broken) {

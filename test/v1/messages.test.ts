@@ -131,7 +131,8 @@ describe('a message, as the official client asks for it', () => {
       headers: {
         authorization: `Bearer ${org.key}`,
         'anthropic-version': '2023-06-01',
-        'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27',
+        'anthropic-beta':
+          'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27',
         'x-app': 'cli',
       },
       body: {
@@ -180,7 +181,11 @@ describe('a message, as the official client asks for it', () => {
             document({ type: 'text', media_type: 'text/plain', data: 'Tide tables' }, 'Tides'),
             document({ type: 'content', content: [{ type: 'text', text: 'Inner' }] }, 'Blocks'),
             document(
-              { type: 'base64', media_type: 'text/plain', data: Buffer.from('Plain words').toString('base64') },
+              {
+                type: 'base64',
+                media_type: 'text/plain',
+                data: Buffer.from('Plain words').toString('base64'),
+              },
               'notes.txt',
             ),
             { type: 'text', text: 'Sum up. @sandbox{"tokens":3}' },
@@ -233,22 +238,44 @@ describe('a refusal', () => {
   it.each<[string, object, string]>([
     ['messages', { messages: [] }, 'messages must have at least one message'],
     ['a role', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role must be one of'],
-    ['a block', { messages: [{ role: 'user', content: [{ type: 'hologram' }] }] }, 'messages[0].content[0].type hologram'],
-    ['an image', { messages: [{ role: 'user', content: [{ type: 'image' }] }] }, 'messages[0].content[0].source must be an object'],
+    [
+      'a block',
+      { messages: [{ role: 'user', content: [{ type: 'hologram' }] }] },
+      'messages[0].content[0].type hologram',
+    ],
+    [
+      'an image',
+      { messages: [{ role: 'user', content: [{ type: 'image' }] }] },
+      'messages[0].content[0].source must be an object',
+    ],
     [
       'a result of no call',
       { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'y' }] }] },
       'messages[0].content[0]: there is no tool_use with the id x',
     ],
-    ['a file id', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }] }, 'file ids'],
+    [
+      'a file id',
+      {
+        messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }],
+      },
+      'file ids',
+    ],
     ['a tool', { tools: [{ name: 'x' }] }, 'tools[0].input_schema must be an object'],
-    ['a choice', { tools: [TOOL], tool_choice: { type: 'tool', name: 'other' } }, 'there is no tool named other'],
+    [
+      'a choice',
+      { tools: [TOOL], tool_choice: { type: 'tool', name: 'other' } },
+      'there is no tool named other',
+    ],
     [
       'a forced tool of its maker',
       { tools: [{ type: 'bash_20250124', name: 'bash' }], tool_choice: { type: 'tool', name: 'bash' } },
       'tool_choice: bash_20250124 is not available here',
     ],
-    ['a budget', { thinking: { type: 'enabled', budget_tokens: 10 } }, 'thinking.budget_tokens must be a whole number'],
+    [
+      'a budget',
+      { thinking: { type: 'enabled', budget_tokens: 10 } },
+      'thinking.budget_tokens must be a whole number',
+    ],
     [
       'a budget beyond the cap',
       { thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 2000 },
@@ -270,7 +297,12 @@ describe('a refusal', () => {
     const stranger = new Anthropic({ apiKey: 'wrong', baseURL: server.origin, maxRetries: 0 });
     expect(await refusal(stranger.messages.create(asked()))).toBeInstanceOf(Anthropic.AuthenticationError);
     const poor = await server.createOrg({ plan: 'free', credits: 0 } as never);
-    const poorClient = new Anthropic({ authToken: poor.key, apiKey: null, baseURL: server.origin, maxRetries: 0 });
+    const poorClient = new Anthropic({
+      authToken: poor.key,
+      apiKey: null,
+      baseURL: server.origin,
+      maxRetries: 0,
+    });
     const broke = await refusal(poorClient.messages.create({ ...asked(), max_tokens: 9_000_000 }));
     expect([402, 200]).toContain(broke.status);
   });

@@ -6,7 +6,8 @@ const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [
 
 const BLOCK: JsonSchema = {
   type: 'object',
-  description: 'A block of the convention: a text, a picture, a document, a call of a tool or its result, what was thought.',
+  description:
+    'A block of the convention: a text, a picture, a document, a call of a tool or its result, what was thought.',
   properties: { type: { type: 'string', minLength: 1 } },
   required: ['type'],
   additionalProperties: true,
@@ -44,7 +45,10 @@ const INPUT: Record<string, JsonSchema> = {
     additionalProperties: true,
   }),
   thinking: nullable('object', {
-    properties: { type: { enum: ['enabled', 'disabled', 'adaptive', 'between_tools'] }, budget_tokens: COUNT },
+    properties: {
+      type: { enum: ['enabled', 'disabled', 'adaptive', 'between_tools'] },
+      budget_tokens: COUNT,
+    },
     additionalProperties: true,
   }),
   output_config: nullable('object', { additionalProperties: true }),

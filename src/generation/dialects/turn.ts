@@ -192,7 +192,7 @@ export class Turn {
 
   private nativeCall(provider: Provider, model: Model): NativeCall | null {
     const { native } = this.request;
-    if (provider.dialects?.[native.dialect] === undefined) return null;
+    if (!speaksDialect(provider, model, native.dialect)) return null;
     const { promptTokens, maxTokens } = this.chat;
     const target = { model, provider, maxTokens: boundAt(model, { promptTokens, maxTokens }) };
     const call = native.body(target);
@@ -219,6 +219,16 @@ export class Turn {
         },
       );
   }
+}
+
+/** Whether a model of a provider speaks a dialect itself. */
+export function speaksDialect(
+  { dialects }: Pick<Provider, 'dialects'>,
+  { upstream, name }: Model,
+  dialect: NativeDialect,
+): boolean {
+  const spoken = dialects?.[dialect];
+  return spoken !== undefined && spoken.speaks?.(upstream?.modelId ?? name) !== false;
 }
 
 function chatOf({ chat }: Provider) {

@@ -18,7 +18,8 @@ const log = new SilentLog();
 const NOBODY = (): void => undefined;
 
 /** What an answer is kept as for a retry with its Idempotency-Key. */
-export const keptAs = ({ prepared }: Pick<MessageWork, 'prepared'>): unknown => bodyKey(prepared.request.body);
+export const keptAs = ({ prepared }: Pick<MessageWork, 'prepared'>): unknown =>
+  bodyKey(prepared.request.body);
 
 export const bodyKey = (body: Fields): unknown => ['message', body];
 

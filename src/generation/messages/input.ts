@@ -47,7 +47,9 @@ const MAKERS = /^(?:server_tool_use|mcp_tool_use|container_upload|compaction|fal
 function isOwnSearch({ type, id, content }: Fields): boolean {
   if (type === 'server_tool_use') return typeof id === 'string' && id.startsWith(OWN_SEARCH_ID);
   if (type !== 'web_search_tool_result') return false;
-  return Array.isArray(content) && content.some((one) => isFields(one) && one['encrypted_content'] === OWN_SEARCH);
+  return (
+    Array.isArray(content) && content.some((one) => isFields(one) && one['encrypted_content'] === OWN_SEARCH)
+  );
 }
 
 /** How ids of our own searches begin. */
@@ -111,7 +113,8 @@ class MessageReader {
     { at, where, others }: { at: string; where: string; others: { block: Fields; at: string }[] },
   ): void {
     const id = nameAt(block['tool_use_id'], `${at}.tool_use_id`, PARAM);
-    if (!this.callIds.has(id)) throw invalid(`${at}: there is no tool_use with the id ${id} before it`, PARAM);
+    if (!this.callIds.has(id))
+      throw invalid(`${at}: there is no tool_use with the id ${id} before it`, PARAM);
     const given = block['content'] == null ? [] : blocksAt(block['content'], `${at}.content`);
     const inner = given.map((one) => ({ ...one }));
     if (Array.isArray(block['content'])) block['content'] = inner;
@@ -131,7 +134,10 @@ class MessageReader {
   /** A block as parts of the user's message that comes next. */
   private take(block: Fields, at: string, parts: Fields[]): void {
     const { source } = block;
-    if (this.options.fileIds && (block['type'] === 'container_upload' || (isFields(source) && source['type'] === 'file'))) {
+    if (
+      this.options.fileIds &&
+      (block['type'] === 'container_upload' || (isFields(source) && source['type'] === 'file'))
+    ) {
       parts.push({ type: 'text', text: `File ${String(block['file_id'] ?? (source as Fields)['file_id'])}` });
       return;
     }
@@ -224,7 +230,8 @@ export function fillMedia({ media }: Translated, messages: readonly unknown[]): 
     if (isFields(image)) fillSource(block, image['url']);
     else if (isFields(file)) fillSource(block, file['file_data']);
     // A maker reads a page or a document better than its words tell it.
-    else if (typeof text === 'string' && !isPublic(block['source'])) block['source'] = { type: 'text', media_type: 'text/plain', data: text };
+    else if (typeof text === 'string' && !isPublic(block['source']))
+      block['source'] = { type: 'text', media_type: 'text/plain', data: text };
   }
 }
 

@@ -4,6 +4,7 @@ import type { CallContext } from '../../metering/call-context.js';
 import type { Fields } from '../dialects/checks.js';
 import { leftOutText } from '../dialects/left-out.js';
 import { textsBefore } from '../dialects/made.js';
+import { speaksDialect } from '../dialects/turn.js';
 import { modelFor } from '../pipeline/checks.js';
 import { bodyKey, completeMessage } from './complete.js';
 import { translate } from './input.js';
@@ -25,7 +26,7 @@ function prepare({ engine, seal }: MessageParts, call: CallContext, body: Fields
   const model = modelFor(body, { models, plan, type: 'chat' });
   const request = readMessageRequest(body);
   const provider = providers.find(model.upstream?.providerId ?? '');
-  const isNative = provider?.dialects?.messages !== undefined;
+  const isNative = provider !== null && speaksDialect(provider, model, 'messages');
   const tools = toolsOf(body, { hasPort: search.provider !== null });
   const leftOut = isNative ? tools.native(provider).leftOut : tools.leftOut;
   checkForced(body, leftOut);

@@ -1,6 +1,15 @@
 import { invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
-import { booleanAt, listAt, numberAt, objectAt, oneOf, optional, textAt, wholeAt } from '../dialects/checks.js';
+import {
+  booleanAt,
+  listAt,
+  numberAt,
+  objectAt,
+  oneOf,
+  optional,
+  textAt,
+  wholeAt,
+} from '../dialects/checks.js';
 import type { Fields } from '../dialects/checks.js';
 
 const MAX_TOKENS = 10_000_000;
@@ -31,7 +40,12 @@ export function readMessageRequest(body: Fields): MessageRequest {
   if (metadata['user_id'] != null) textAt(metadata['user_id'], 'metadata.user_id', 'metadata');
   const thinking = optional(body, 'thinking', objectAt) ?? {};
   const budget = budgetOf(thinking);
-  if (budget !== null && maxTokens !== undefined && budget >= maxTokens && !betas.some((one) => INTERLEAVED.test(one)))
+  if (
+    budget !== null &&
+    maxTokens !== undefined &&
+    budget >= maxTokens &&
+    !betas.some((one) => INTERLEAVED.test(one))
+  )
     throw invalid('max_tokens must be greater than thinking.budget_tokens', 'max_tokens');
   optional(body, 'top_k', (value, at) => wholeAt(value, at, [0, MAX_TOKENS]));
   const stops = optional(body, 'stop_sequences', textsAt) ?? [];
@@ -91,6 +105,7 @@ function formatOf(given: unknown): Fields {
   const format = objectAt(given, 'output_config.format', 'output_config');
   if (format['type'] !== 'json_schema')
     throw invalid('output_config.format.type must be json_schema', 'output_config');
-  if (!isFields(format['schema'])) throw invalid('output_config.format.schema must be an object', 'output_config');
+  if (!isFields(format['schema']))
+    throw invalid('output_config.format.schema must be an object', 'output_config');
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } };
 }

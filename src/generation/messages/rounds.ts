@@ -71,7 +71,12 @@ export function nativeOutputOf({ work, log, model, deliver }: RoundOptions): Nat
   return new NativeOutput({ log, content: work.content, search: searches ? work.search : null, deliver });
 }
 
-const REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' } as const;
+const REASONS = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+} as const;
 
 /** What the end of a chat means for a message. @param choice the one that told it */
 export function endingOf(
@@ -79,10 +84,14 @@ export function endingOf(
   { said, choice, stops }: { said: unknown; choice: Fields; stops: readonly string[] },
 ): Fields {
   const word = REASONS[finishReason(said, hasCalls)];
-  const reason = hasRefused && word === 'end_turn' ? 'refusal' : word === 'tool_use' && !hasCalls ? 'end_turn' : word;
+  const reason =
+    hasRefused && word === 'end_turn' ? 'refusal' : word === 'tool_use' && !hasCalls ? 'end_turn' : word;
   // Some upstreams tell which of the texts it was that ended the answer.
-  const found = [choice['stop_reason'], choice['matched_stop']].find((text) => stops.includes(text as string));
-  if (reason === 'end_turn' && found !== undefined) return { stop_reason: 'stop_sequence', stop_sequence: found };
+  const found = [choice['stop_reason'], choice['matched_stop']].find((text) =>
+    stops.includes(text as string),
+  );
+  if (reason === 'end_turn' && found !== undefined)
+    return { stop_reason: 'stop_sequence', stop_sequence: found };
   return { stop_reason: reason, stop_sequence: null };
 }
 
@@ -96,7 +105,11 @@ export function chatAgain(message: Fields): Added {
   });
   const text = typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : [];
   return {
-    chat: { ...message, role: 'assistant', content: typeof content === 'string' && content !== '' ? content : null },
+    chat: {
+      ...message,
+      role: 'assistant',
+      content: typeof content === 'string' && content !== '' ? content : null,
+    },
     native: [...text, ...native],
   };
 }

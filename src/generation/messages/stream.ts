@@ -159,6 +159,8 @@ export class MessageStream implements AsyncIterableIterator<string, undefined> {
     const { work, log } = this;
     const { model } = found;
     const options = { work, log, model, deliver: (literal: string) => this.meter.deliverJson(literal) };
-    return found.native === null ? new ChatRound(found.chat, options) : new NativeRound(found.native, options);
+    return found.native === null
+      ? new ChatRound(found.chat, options)
+      : new NativeRound(found.native, options);
   }
 }

@@ -103,13 +103,15 @@ function searchName(tools: readonly Tool[]): string {
 }
 
 function chatChoice({ type, tool }: Choice, search: string | null): unknown {
-  if (type === 'tool') return { type: 'function', function: { name: tool?.type === 'custom' ? tool.name : search } };
+  if (type === 'tool')
+    return { type: 'function', function: { name: tool?.type === 'custom' ? tool.name : search } };
   if (type === 'any') return 'required';
   return type === 'none' ? 'none' : undefined;
 }
 
 /** Servers of other makers that the maker would call. */
-const hasServers = (body: Fields): boolean => Array.isArray(body['mcp_servers']) && body['mcp_servers'].length > 0;
+const hasServers = (body: Fields): boolean =>
+  Array.isArray(body['mcp_servers']) && body['mcp_servers'].length > 0;
 
 /**
  * Reads `tools` and `tool_choice` (beyond 11.8).
@@ -160,7 +162,9 @@ function nativeTools(tools: readonly Tool[], { body, search, choice, allowed }: 
       ...(passed.length === 0 ? {} : { tools: passed }),
       ...(given == null || passed.length === 0 ? {} : { tool_choice: given }),
       ...(servers == null ? {} : { mcp_servers: servers }),
-      ...(body['container'] == null || !allowed.includes('code_execution') ? {} : { container: body['container'] }),
+      ...(body['container'] == null || !allowed.includes('code_execution')
+        ? {}
+        : { container: body['container'] }),
     },
     leftOut,
     searches,

@@ -59,6 +59,7 @@ export function laterReport(before: Fields | null, next: unknown): Fields | null
   if (!isFields(next)) return before;
   const told = Object.fromEntries(Object.entries(next).filter(([, value]) => value != null));
   const merged: Fields = { ...before, ...told };
-  for (const name of COUNTS) if (!tokenCount(told[name]) && before?.[name] !== undefined) merged[name] = before[name];
+  for (const name of COUNTS)
+    if (!tokenCount(told[name]) && before?.[name] !== undefined) merged[name] = before[name];
   return merged;
 }

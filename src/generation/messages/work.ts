@@ -80,7 +80,12 @@ export class MessageWork {
       brings: (type) => /^(?:content_block_|message_delta|message_stop)/.test(type),
     };
     const { chat, texts } = chatOf(prepared);
-    const turn = await Turn.admit(parts.engine, call, { chat, texts, optional: ['reasoning_effort'], native });
+    const turn = await Turn.admit(parts.engine, call, {
+      chat,
+      texts,
+      optional: ['reasoning_effort'],
+      native,
+    });
     const { budget } = request;
     if (budget !== null && turn.chat.maxTokens <= budget && turn.chat.request.maxTokens > budget) {
       const { maxTokens } = turn.chat;
@@ -158,12 +163,21 @@ export class MessageWork {
   }
 
   /** Runs the searches of a round; each is two blocks of the answer. @param told of each block */
-  async runSearches(calls: readonly AskedCall[], told: (block: Fields, index: number) => void): Promise<Fields[]> {
+  async runSearches(
+    calls: readonly AskedCall[],
+    told: (block: Fields, index: number) => void,
+  ): Promise<Fields[]> {
     const results: Fields[] = [];
     for (const call of calls) {
       const id = newId(OWN_SEARCH_ID).replace('pst_', 'pst');
       const caller = { type: 'direct' };
-      const asked = { type: 'server_tool_use', id, name: 'web_search', input: inputOf(call.arguments), caller };
+      const asked = {
+        type: 'server_tool_use',
+        id,
+        name: 'web_search',
+        input: inputOf(call.arguments),
+        caller,
+      };
       told(asked, this.content.push(asked) - 1);
       const searched = await this.searches.run(call.arguments);
       const found = { type: 'web_search_tool_result', tool_use_id: id, content: foundOf(searched), caller };
@@ -193,7 +207,10 @@ export class MessageWork {
     const passed = Object.fromEntries(Object.entries(request.body).filter(([name]) => !OURS.has(name)));
     const { fields } = tools.native(provider);
     if (this.more.length > 0 && fields['tool_choice'] !== undefined)
-      fields['tool_choice'] = { type: 'auto', ...(tools.parallel ? {} : { disable_parallel_tool_use: true }) };
+      fields['tool_choice'] = {
+        type: 'auto',
+        ...(tools.parallel ? {} : { disable_parallel_tool_use: true }),
+      };
     const { betas } = request;
     return {
       body: {

@@ -18,7 +18,9 @@ export interface NativeOutputOptions {
 
 /** Longer events are parsed: a pattern that goes over a text character by character needs room for each. */
 const MAX_PLAIN = 8192;
-const DELTA = /"delta":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/u;
+const DELTA = '"delta":';
+/** A text as JSON. */
+const LITERAL = /^"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/u;
 const SEQUENCE = /"sequence_number":(\d+)/;
 
 const BEGUN = new Set(['response.created', 'response.in_progress', 'response.queued']);
@@ -74,7 +76,8 @@ export class NativeOutput {
     const { live } = this;
     if (live === null || name !== live.type || data.length > MAX_PLAIN) return false;
     if (!data.includes(live.itemJson) || !data.includes(live.placeJson)) return false;
-    const delta = DELTA.exec(data)?.[1];
+    const at = data.indexOf(DELTA);
+    const delta = at === -1 ? undefined : LITERAL.exec(data.slice(at + DELTA.length))?.[0];
     const sequence = SEQUENCE.exec(data);
     if (delta === undefined || sequence === null) return false;
     this.options.deliver(delta);

@@ -23,7 +23,7 @@ export const ITEMS = `SELECT previous_id, input, response FROM responses WHERE o
 
 export const DELETE = 'DELETE FROM responses WHERE org_id = $1 AND id = $2 RETURNING id';
 
-/** What the retention forgets at once. */
+/** Expired responses that are forgotten at once. */
 const BATCH = 200;
 
 export const FORGET = {

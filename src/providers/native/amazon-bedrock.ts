@@ -1,6 +1,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import { bedrockClaude } from './bedrock-claude.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { UNKNOWN_TO_MAKERS } from './chat-features.js';
 import {
@@ -109,6 +110,8 @@ export const amazonBedrock: NativeProvider = {
   credentials: credentialsOf,
   probe: null,
   convention: false,
+  dialects: ['messages'],
+  dialectDoor: bedrockClaude,
   outputCap: 'max_tokens',
   types: [],
   package: {

@@ -27,6 +27,22 @@ async function modelOf<T>(
   return model;
 }
 
+/** Dialects that a provider speaks itself, over connections of their own; null: it speaks none. */
+function openDialects(
+  upstream: UpstreamSettings,
+  native: NativeProvider,
+  { secrets, refused }: { secrets: readonly string[]; refused: RefusedFields },
+) {
+  // Of one of the common convention they are opened beside its chat.
+  const names = native.convention ? [] : (native.dialects ?? []);
+  if (names.length === 0) return null;
+  const door = native.dialectDoor?.(upstream);
+  const key = door === undefined ? keyHeaderOf(upstream, native) : {};
+  const { baseUrl, headers, timeouts } = upstream;
+  const transport = new Transport({ baseUrl, headers: { ...key, ...headers }, timeouts, secrets });
+  return { transport, spoken: dialectsOf({ transport, refused, door }, names) };
+}
+
 /** An upstream over its provider package, which is loaded at the first call. */
 export function openSdkUpstream(
   upstream: UpstreamSettings,
@@ -75,21 +91,11 @@ export function openSdkUpstream(
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
   });
-  // Of one of the common convention they are opened beside its chat.
-  const spoken = native.convention ? [] : (native.dialects ?? []);
-  const transport =
-    spoken.length === 0
-      ? null
-      : new Transport({
-          baseUrl: upstream.baseUrl,
-          headers: { ...headers, ...upstream.headers },
-          timeouts: upstream.timeouts,
-          secrets,
-        });
+  const dialects = openDialects(upstream, native, { secrets, refused });
   return {
     id,
     retry,
-    ...(transport === null ? {} : { dialects: dialectsOf({ transport, refused }, spoken) }),
+    ...(dialects === null ? {} : { dialects: dialects.spoken }),
     allowedTools: upstream.allowedTools ?? [],
     ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
     ...(able.has('embedding') ? { embedding: media.embedding } : {}),
@@ -97,7 +103,7 @@ export function openSdkUpstream(
     ...(able.has('tts') ? { tts: media.tts } : {}),
     ...(able.has('stt') ? { stt: media.stt } : {}),
     ...createProviderMedia(own),
-    close: async () => void (await Promise.all([outbound.close(), transport?.close()])),
-    retire: async () => void (await Promise.all([outbound.retire(), transport?.retire()])),
+    close: async () => void (await Promise.all([outbound.close(), dialects?.transport.close()])),
+    retire: async () => void (await Promise.all([outbound.retire(), dialects?.transport.retire()])),
   };
 }

@@ -1,5 +1,5 @@
-import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { SseParser } from '../openai-compatible/sse-parser.js';
+import { PRELUDE_BYTES, SUM_BYTES, wholeMessages } from './amazon-messages.js';
 
 /** Takes events out of a stream that say nothing: makers' packages fail at them, some already at the first. */
 type Filter = TransformStream<Uint8Array, Uint8Array>;
@@ -50,21 +50,8 @@ export function withoutSilentEvents(): Filter {
   });
 }
 
-/** Of a message of `application/vnd.amazon.eventstream`: its length, that of its headers and a check sum before them, one more at its end. */
-const PRELUDE_BYTES = 12;
-const SUM_BYTES = 4;
-const MAX_MESSAGE = 16 * 1024 * 1024;
 /** A header whose value is a string: what is no event is an exception, and says so in its headers. */
 const IS_EVENT = Buffer.from(':message-type\x07\x00\x05event', 'latin1');
-
-/** Its length; null: not all of it has come yet. */
-function messageLength(bytes: Buffer): number | null {
-  if (bytes.length < PRELUDE_BYTES) return null;
-  const length = bytes.readUInt32BE(0);
-  if (length > MAX_MESSAGE || length < PRELUDE_BYTES + SUM_BYTES)
-    throw brokenAnswer('a message of a broken length');
-  return length <= bytes.length ? length : null;
-}
 
 /** Messages are padded with a member `p`; a part of an answer may have nothing in it. */
 function isSilentMessage(message: Buffer): boolean {
@@ -88,12 +75,10 @@ export function withoutSilentMessages(): Filter {
   let pending: Buffer = Buffer.alloc(0);
   return new TransformStream({
     transform(bytes, controller) {
-      pending = pending.length === 0 ? Buffer.from(bytes) : Buffer.concat([pending, bytes]);
-      for (let length = messageLength(pending); length !== null; length = messageLength(pending)) {
-        const message = pending.subarray(0, length);
+      const { messages, rest } = wholeMessages(Buffer.concat([pending, bytes]));
+      pending = rest;
+      for (const message of messages)
         if (!isSilentMessage(message)) controller.enqueue(new Uint8Array(message));
-        pending = pending.subarray(length);
-      }
     },
     flush(controller) {
       // One that broke off is for the package to tell.

@@ -66,7 +66,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   protected abstract onWhole(text: string): boolean;
 
   /** Sends the request and waits for the first event. @throws UpstreamError */
-  async open(transport: Transport, { path, body, headers }: StreamRequest): Promise<this> {
+  async open(transport: Pick<Transport, 'dispatch'>, { path, body, headers }: StreamRequest): Promise<this> {
     if (this.signal.aborted) this.fail(abortedError());
     else transport.dispatch(path, body, { handler: this, headers });
     const first = await this.next();
