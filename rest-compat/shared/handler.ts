@@ -138,12 +138,12 @@ async function handle(
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
   const { call, face, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;
-  const passing = options.guard(endpoint.document.field, rest.context);
+  const passing = options.guard(endpoint.operation.field, rest.context);
   const early = passing && isReadBeside(rest) ? answerOf(options, rest) : null;
   early?.catch(() => undefined);
   if (passing) await passing;
   if (rest.fault !== null) {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw rest.fault;
   }
   const { method, read, dialect } = endpoint.route;
@@ -184,7 +184,7 @@ function isReadBeside({ endpoint, query, fault }: RestRequest): boolean {
 }
 
 /** Answered in one piece, unless its caller asks otherwise. */
-function isWhole({ route, document }: Endpoint): boolean {
+function isWhole({ route, operation }: Endpoint): boolean {
   if (route.raw === 'run' || route.raw === 'run-events') return false;
-  return document.operation.operation !== 'subscription';
+  return operation.kind !== 'subscription';
 }

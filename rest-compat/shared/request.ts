@@ -161,7 +161,7 @@ async function receiveUpload(
   const upload = files.get(field);
   const others = [...files].filter(([name]) => name !== field);
   return {
-    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, upload) : null,
+    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, files) : null,
     // A file of another name is refused as any other unknown or odd parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...twice(field, fields, upload),
@@ -186,18 +186,29 @@ async function receiveForm({ incoming, contentType, field, limit }: Form): Promi
 async function formFingerprint(
   incoming: RequestBody,
   fields: Record<string, unknown>,
-  upload: UploadedFile | undefined,
+  files: ReadonlyMap<string, UploadedFile>,
 ): Promise<Buffer> {
-  if (upload === undefined) return contentOf(fields, null);
-  const hash = createHash('sha256');
-  await incoming.inPieces(upload.bytes, (piece) => void hash.update(piece));
-  return contentOf(fields, { filename: upload.filename, sha256: hash.digest('hex') });
+  const hashed: HashedFile[] = [];
+  for (const [name, { filename, bytes }] of files) {
+    const hash = createHash('sha256');
+    await incoming.inPieces(bytes, (piece) => void hash.update(piece));
+    hashed.push({ name, filename, sha256: hash.digest('hex') });
+  }
+  const [only, ...more] = hashed;
+  if (only === undefined || more.length === 0) return contentOf(fields, only ?? null);
+  return Buffer.from(JSON.stringify({ fields, files: hashed }));
+}
+
+interface HashedFile {
+  name: string;
+  filename: string;
+  sha256: string;
 }
 
 /** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
 function contentOf(
   fields: Record<string, unknown>,
-  upload: { filename: string; sha256: string } | null,
+  upload: Pick<HashedFile, 'filename' | 'sha256'> | null,
 ): Buffer {
   const file = upload ? { filename: upload.filename, sha256: upload.sha256 } : undefined;
   return Buffer.from(JSON.stringify({ fields, file }));
@@ -241,7 +252,7 @@ export async function bindOrRefuse(
     const path = namedModel(options, rest, endpoint.pathVariables(segments));
     return bind(endpoint.parameters, { path, query, lastEventId });
   } catch (fault) {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw fault;
   }
 }
@@ -270,7 +281,7 @@ export async function readDialect(options: RestOptions, rest: RestRequest): Prom
     if (asked === undefined) return;
     rest.asked = asked instanceof Promise ? await asked : asked;
   } catch (fault) {
-    await options.takeSlots(rest.endpoint.document.field, rest);
+    await options.takeSlots(rest.endpoint.operation.field, rest);
     throw fault;
   }
   rest.body = rest.asked.input;

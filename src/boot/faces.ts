@@ -126,9 +126,11 @@ function openRest({ foundation, services }: FaceOptions, { schema, edge, context
       spoolFolder: foundation.files.spoolFolder,
       guard: (field, context) => enterEarly(guardOf(field), context as GraphqlContext),
       takeSlots: (field, request) => takeFieldSlots(services, request, guardOf(field)),
-      completeChat: (call, body) => services.chat.complete(call, body),
-      completeResponse: (call, body) => services.responses.create(call, body),
-      completeMessage: (call, body) => services.messages.create(call, body),
+      write: {
+        createChatCompletion: (call, body) => services.chat.complete(call, body),
+        createResponse: (call, body) => services.responses.create(call, body),
+        createMessage: (call, body) => services.messages.create(call, body),
+      },
       joinRun: (call, runId) =>
         services.runEvents.steps({ principal: call.principal, agentId: null, runId, after: 0 }),
       readFile: async (call, url) => {

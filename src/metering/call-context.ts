@@ -53,7 +53,7 @@ export interface CallContext {
    * and answers with it, without admission and without a new job; runs, agents and the like are found again the same way.
    */
   boundIds?: string[];
-  /** A call for text at /v1 came in this form: what it leaves out has other defaults than at /api/v1 (beyond 11.6). */
+  /** A call at /v1 came in this form: what it leaves out has other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
   dialect?: Dialect;
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;

@@ -76,17 +76,17 @@ async function rowsOf(address: string, path: string, body: object): Promise<Row[
 describe('the same call at /v1 and at /api/v1', () => {
   // What is said of something that is there already costs nothing, nor does a question.
   const charged = conventionsFace.routes.filter(
-    ({ method, path, document }) => method === 'POST' && !path.includes('{') && !document.startsWith('query'),
+    ({ method, path, document }) => method === 'POST' && !path.includes('{') && !document?.startsWith('query'),
   );
 
-  it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamDocument }) => {
+  it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamOperation }) => {
     const sample = SAMPLES[path];
     if (sample === undefined) throw new Error(`${path} needs a sample`);
     const { contract } = sample;
     const expected = await rowsOf('/api/v1', contract.path, contract.body);
     expect(expected).toHaveLength(1);
     expect(await rowsOf('/v1', path, sample.body)).toEqual(expected);
-    if (streamDocument === undefined) return;
+    if (streamOperation === undefined) return;
     expect(await rowsOf('/v1', path, { ...sample.body, stream: true })).toEqual(expected);
   });
 });

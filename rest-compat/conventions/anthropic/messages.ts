@@ -55,9 +55,8 @@ export const messageRoutes: Route[] = [
     tag: 'Messages',
     summary: 'Answer in the form of the Messages convention',
     description: 'With `stream: true` the answer comes as typed Server-Sent Events.',
-    document: `mutation ($input: MessageInput!) { body: createMessage(input: $input) { object } }`,
-    streamDocument: `subscription ($input: MessageInput!) { body: messageStream(input: $input) { event } }`,
-    raw: 'message',
+    operation: 'createMessage',
+    streamOperation: 'messageStream',
     dialect: 'messages',
     read,
     body: {

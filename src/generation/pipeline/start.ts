@@ -42,7 +42,7 @@ export function createStarter(
 
   return async (kind, call, body) => {
     const endpoint = endpointOf(kind.name);
-    const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+    const checked = checkRequest(kind, body, { models, plan: call.principal.plan, dialect: call.dialect });
     const { orgId, plan } = call.principal;
     const isFull = storage.fault(orgId, storageLimitOf(plan));
     isFull.catch(() => undefined);

@@ -64,6 +64,10 @@ export function keepMade(work: ResponseWork, texts: readonly string[]): Promise<
 }
 
 /** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
-export function madeBefore(metering: SettledBefore, call: CallContext, body: Fields): Promise<string[] | null> {
+export function madeBefore(
+  metering: SettledBefore,
+  call: CallContext,
+  body: Fields,
+): Promise<string[] | null> {
   return textsBefore(metering, call, keptAs(body));
 }

@@ -34,8 +34,8 @@ const LISTENING_SHARE = 95;
 export function createSttKind(options: SttKindOptions): GenerationKind<SttInput> {
   return {
     ...STT,
-    parse: (body, model) =>
-      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities),
+    parse: (body, model, dialect) =>
+      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities, dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     measure: async (call, input) => {
       const { durationSeconds } = await measureInputAudio(options, call, wanted(input));

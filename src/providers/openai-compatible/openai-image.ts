@@ -35,12 +35,17 @@ export interface OpenAiImageOptions {
 
 const PATH = '/images/generations';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
-const OPTIONAL = { response_format: ['b64_json'], size: [] };
+const OPTIONAL = { response_format: ['b64_json'], size: [], quality: [] };
 
 /** Models of the convention's maker; of any other the upstream itself says what it cannot do. */
 function capabilitiesOf(modelId: string): ImageCapabilities {
   const own = ALWAYS_BASE64.test(modelId) || /(^|\/)dall-e-/.test(modelId);
-  return { style: !own || modelId.endsWith('dall-e-3'), negativePrompt: !own, seed: !own };
+  return {
+    style: !own || modelId.endsWith('dall-e-3'),
+    negativePrompt: !own,
+    seed: !own,
+    transparent: ALWAYS_BASE64.test(modelId),
+  };
 }
 
 /** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
