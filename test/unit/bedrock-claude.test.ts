@@ -8,7 +8,11 @@ test('requests to Bedrock are signed where there are AWS credentials, and the se
     secretAccessKey: 'wJalrXUtnFEMI',
     sessionToken: 'session',
   };
-  const door = bedrockClaude({ baseUrl: 'https://bedrock.example', apiKey: aws.secretAccessKey, aws } as never);
+  const door = bedrockClaude({
+    baseUrl: 'https://bedrock.example',
+    apiKey: aws.secretAccessKey,
+    aws,
+  } as never);
   const signal = new AbortController().signal;
   const { path, headers, body } = await door.request(
     { body: { model: 'anthropic.claude-x:0', messages: [] }, signal },

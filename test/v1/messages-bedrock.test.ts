@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { amazonEvents } from '../support/amazon-events.js';
-import { chunk } from '../support/fake-upstream.js';
 import { startMessageWorld, TOOL, user, type MessageWorld } from './message-world.js';
 import { nativeMessage, nativeStream, SIGNATURE, textBlock, textOf, thoughtOf } from './native-messages.js';
 

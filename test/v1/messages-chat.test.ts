@@ -1,16 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { chunk, completion, DONE_EVENT, usageChunk } from '../support/fake-upstream.js';
-import {
-  credits,
-  PDF,
-  PNG,
-  startMessageWorld,
-  TOOL,
-  user,
-  type MessageWorld,
-  type Create,
-} from './message-world.js';
+import { PDF, PNG, startMessageWorld, TOOL, user, type MessageWorld, type Create } from './message-world.js';
 import { nativeMessage, SIGNATURE, textBlock } from './native-messages.js';
 
 let world: MessageWorld;

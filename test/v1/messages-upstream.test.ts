@@ -1,4 +1,4 @@
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { completion } from '../support/fake-upstream.js';
 import { credits, PDF, PNG, startMessageWorld, TOOL, user, type MessageWorld } from './message-world.js';

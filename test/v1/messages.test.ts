@@ -327,15 +327,16 @@ describe('a refusal', () => {
   it('of credentials, budget and size is of the class that the client has for it', async () => {
     const stranger = new Anthropic({ apiKey: 'wrong', baseURL: server.origin, maxRetries: 0 });
     expect(await refusal(stranger.messages.create(asked()))).toBeInstanceOf(Anthropic.AuthenticationError);
-    const poor = await server.createOrg({ plan: 'free', credits: 0 } as never);
-    const poorClient = new Anthropic({
-      authToken: poor.key,
-      apiKey: null,
-      baseURL: server.origin,
-      maxRetries: 0,
-    });
-    const broke = await refusal(poorClient.messages.create({ ...asked(), max_tokens: 9_000_000 }));
-    expect([402, 200]).toContain(broke.status);
+    const poor = await server.createOrg({ plan: 'pro_monthly' });
+    await server.cli('quota', 'set', '--org', poor.orgId, '--bucket', 'credits', '--used', '200');
+    const { key: scoped } = await server.createKey(poor.orgId, { scopes: ['tts'] });
+    const of = (authToken: string) =>
+      new Anthropic({ authToken, apiKey: null, baseURL: server.origin, maxRetries: 0 });
+    const broke = await refusal(of(poor.key).messages.create(asked()));
+    expect([broke.status, broke.type]).toEqual([402, 'billing_error']);
+    expect(await refusal(of(scoped).messages.create(asked()))).toBeInstanceOf(
+      Anthropic.PermissionDeniedError,
+    );
   });
 
   it('inside a stream is an event of its own', async () => {

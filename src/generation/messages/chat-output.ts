@@ -15,6 +15,7 @@ const textBlock = (text: string) => ({ type: 'text', text }) as Extract<NewBlock
 interface OpenText {
   kind: 'text' | 'thinking';
   index: number;
+  /** As JSON. */
   pieces: string[];
   /** What each delta's JSON is up to its text. */
   written: string;
@@ -71,7 +72,7 @@ export class ChatOutput {
   plain(literal: string): boolean {
     const { open } = this;
     if (open?.kind !== 'text') return false;
-    open.pieces.push(JSON.parse(literal) as string);
+    open.pieces.push(literal);
     this.options.log.pushWritten(`${open.written}${literal}}}`);
     return true;
   }
@@ -108,7 +109,7 @@ export class ChatOutput {
       this.open = this.begin(kind);
     }
     const { index, pieces } = this.open as OpenText;
-    pieces.push(text);
+    pieces.push(JSON.stringify(text));
     const delta: RawContentBlockDelta =
       kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
     this.options.log.push({ type: 'content_block_delta', index, delta });
@@ -135,7 +136,7 @@ export class ChatOutput {
     if (open === null) return;
     const { log, content } = this.options;
     const { index, kind } = open;
-    const said = open.pieces.join('');
+    const said = (JSON.parse(`[${open.pieces.join()}]`) as string[]).join('');
     if (kind === 'text') content[index] = { ...textBlock(said) };
     else {
       const signature = this.newSeal() ?? '';

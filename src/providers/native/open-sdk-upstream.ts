@@ -43,6 +43,11 @@ function openDialects(
   return { transport, spoken: dialectsOf({ transport, refused, door }, names) };
 }
 
+/** What of all that is made a package can do. */
+function doneOf({ does }: SdkPackage, made: Pick<Provider, SdkPackage['does'][number]>): Partial<Provider> {
+  return Object.fromEntries(does.map((name) => [name, made[name]] as const));
+}
+
 /** An upstream over its provider package, which is loaded at the first call. */
 export function openSdkUpstream(
   upstream: UpstreamSettings,
@@ -72,7 +77,6 @@ export function openSdkUpstream(
     api: createProviderApi(own),
   });
   const load = createSdkLoader(native.package, upstream, held.fetch);
-  const able = new Set(native.package.does);
   const media = createV4Media({
     id,
     native,
@@ -97,11 +101,7 @@ export function openSdkUpstream(
     retry,
     ...(dialects === null ? {} : { dialects: dialects.spoken }),
     allowedTools: upstream.allowedTools ?? [],
-    ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
-    ...(able.has('embedding') ? { embedding: media.embedding } : {}),
-    ...(able.has('image') ? { image: media.image } : {}),
-    ...(able.has('tts') ? { tts: media.tts } : {}),
-    ...(able.has('stt') ? { stt: media.stt } : {}),
+    ...doneOf(native.package, { ...media, chat: withFunctions(chat) }),
     ...createProviderMedia(own),
     close: async () => void (await Promise.all([outbound.close(), dialects?.transport.close()])),
     retire: async () => void (await Promise.all([outbound.retire(), dialects?.transport.retire()])),
