@@ -14,7 +14,9 @@ export interface Dialect {
   /** `POST` is understood. */
   path: string;
   /** Of which model's type the row is. */
-  type: 'chat' | 'embedding';
+  type: 'chat' | 'embedding' | 'image';
+  /** What one small call takes a unit of. */
+  bucket: 'credits' | 'image_generations';
   /** The call's body. */
   body(ask: Ask): Fields;
   /** The field that `text` goes to, for values that it must not take. */
@@ -72,10 +74,19 @@ const chatStream: Dialect['stream'] = {
 
 const chat = {
   type: 'chat',
+  bucket: 'credits',
   body: chatBody,
   textField: 'messages',
   numbers: CHAT_NUMBERS,
   stream: chatStream,
+} as const;
+
+const image = {
+  type: 'image',
+  bucket: 'image_generations',
+  body: ({ model, text }: Ask) => ({ model, prompt: text, size: '256x256', response_format: 'url' }),
+  textField: 'prompt',
+  numbers: { n: NOT_A_COUNT },
 } as const;
 
 /** Every way to call that is charged; a new dialect is a row here. */
@@ -85,6 +96,7 @@ export const DIALECTS: readonly Dialect[] = [
   {
     path: '/v1/completions',
     type: 'chat',
+    bucket: 'credits',
     body: ({ model, text, cap, stream }) => ({
       model,
       prompt: text,
@@ -102,6 +114,7 @@ export const DIALECTS: readonly Dialect[] = [
   {
     path: '/v1/responses',
     type: 'chat',
+    bucket: 'credits',
     body: ({ model, text, cap, stream }) => ({
       model,
       input: text,
@@ -132,6 +145,7 @@ export const DIALECTS: readonly Dialect[] = [
   {
     path: '/api/v1/embeddings',
     type: 'embedding',
+    bucket: 'credits',
     body: ({ model, text }) => ({ model, input: text }),
     textField: 'input',
     numbers: { dimensions: NOT_A_COUNT },
@@ -140,9 +154,12 @@ export const DIALECTS: readonly Dialect[] = [
   {
     path: '/v1/embeddings',
     type: 'embedding',
+    bucket: 'credits',
     body: ({ model, text }) => ({ model, input: text }),
     textField: 'input',
     numbers: { dimensions: NOT_A_COUNT },
     error: openaiError,
   },
+  { path: '/api/v1/images/generations', ...image, error: contractError },
+  { path: '/v1/images/generations', ...image, error: openaiError },
 ];

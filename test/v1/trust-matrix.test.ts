@@ -9,11 +9,11 @@ import { startPenstock, type TestServer } from '../support/server.js';
 import { eventually, inParallel } from '../support/wait.js';
 import { DIALECTS, type Ask, type Dialect } from './dialects.js';
 
-/** The promises of trust.md that belong to a call, each over every dialect at every address. The fault tests hold chat to them at full size. */
+/** The promises (trust 1) that belong to a call, each over every dialect at every address. The fault tests hold chat to them at full size. */
 
 const FREELY = { limit: 100_000, windowSeconds: 60 };
-const CREDITS = 10_000_000;
-/** Credits that are left in the race, and calls that want them; each costs one. */
+const LIMIT = 1_000_000;
+/** Units that are left in the race, and calls that want them; each costs one. */
 const LEFT = 3;
 const CALLS = 24;
 const RETRIES = 12;
@@ -44,10 +44,10 @@ beforeAll(async () => {
       ],
     },
     plans: {
-      endpointLimits: { chat: FREELY },
+      endpointLimits: { chat: FREELY, image: FREELY },
       plans: {
         business_monthly: {
-          limits: { credits: CREDITS },
+          limits: { credits: LIMIT, image_generations: LIMIT },
           rate: { rpm: 100_000, burst: 100_000 },
           streams: { perMinute: 100_000, held: 10_000, heldByOrganization: 10_000 },
         },
@@ -64,7 +64,11 @@ beforeEach(() => {
 });
 
 /** Their prices are not multiplied: an amount is a number of tokens. */
-const SANDBOX = { chat: 'sandbox/chat-basic', embedding: 'sandbox/embedding-basic' };
+const SANDBOX = {
+  chat: 'sandbox/chat-basic',
+  embedding: 'sandbox/embedding-basic',
+  image: 'sandbox/image-basic',
+};
 const FAR = { chat: 'acme/chat', embedding: 'acme/vectors' };
 
 interface Sent {
@@ -121,9 +125,9 @@ async function ledger({ key }: TestOrg): Promise<Row[]> {
 const amountOf = (row: Row | undefined, bucket: string): number =>
   row?.amounts.find((one) => one.bucket === bucket)?.amount ?? 0;
 
-async function usedCredits({ key }: TestOrg): Promise<number> {
-  const { body } = await server.rest<{ quotas: { credits: { used: number } } }>('GET', '/quota', { key });
-  return body.quotas.credits.used;
+async function used({ key }: TestOrg, bucket: string): Promise<number> {
+  const { body } = await server.rest<{ quotas: Record<string, { used: number }> }>('GET', '/quota', { key });
+  return body.quotas[bucket]!.used;
 }
 
 const settled = (org: TestOrg, rows: number): Promise<Row[]> =>
@@ -140,8 +144,8 @@ const streaming = rows.flatMap(({ path, dialect }) =>
   dialect.stream === undefined ? [] : [{ path, dialect, stream: dialect.stream }],
 );
 
-it('has a row for every call of chat and embeddings at each address', () => {
-  const isOf = /\/(?:chat\/completions|completions|responses|messages|embeddings)$/;
+it('has a row for every call of texts, and of images, at each address', () => {
+  const isOf = /\/(?:chat\/completions|completions|responses|messages|embeddings|images\/generations)$/;
   const paths = [contractFace, conventionsFace].flatMap((face) =>
     face.routes
       .filter(({ method, path }) => method === 'POST' && isOf.test(path))
@@ -155,8 +159,8 @@ describe.each(rows)('POST $path', ({ dialect }) => {
 
   it('never costs more than is left, however many calls come at once', async () => {
     const org = await server.createOrg();
-    const used = ['--bucket', 'credits', '--used', String(CREDITS - LEFT)];
-    await server.cli('quota', 'set', '--org', org.orgId, ...used);
+    const nearly = ['--bucket', dialect.bucket, '--used', String(LIMIT - LEFT)];
+    await server.cli('quota', 'set', '--org', org.orgId, ...nearly);
     const answers = await inParallel(Array.from({ length: CALLS }), CALLS, () =>
       call(dialect, { key: org.key, body: dialect.body(small) }),
     );
@@ -164,9 +168,11 @@ describe.each(rows)('POST $path', ({ dialect }) => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(LEFT);
     expect(refused).toHaveLength(CALLS - LEFT);
     for (const { body } of refused) expect(dialect.error(body)?.message).toMatch(/^Quota exceeded for /);
-    expect(await usedCredits(org)).toBe(CREDITS);
+    expect(await used(org, dialect.bucket)).toBe(LIMIT);
     const charged = (await settled(org, LEFT)).filter(({ requestId }) => requestId !== null);
-    expect(charged.map((row) => amountOf(row, 'credits'))).toEqual(Array.from({ length: LEFT }, () => 1));
+    expect(charged.map((row) => amountOf(row, dialect.bucket))).toEqual(
+      Array.from({ length: LEFT }, () => 1),
+    );
   });
 
   it('is charged once for all retries with one Idempotency-Key, which belongs to its organisation', async () => {
@@ -381,7 +387,7 @@ describe.each(streaming)('a stream of POST $path', ({ path, dialect, stream }) =
       expect(amountOf(charged, 'chat_tokens')).toBeLessThan(prompt + CAP);
     }
     const sum = found.reduce((all, one) => all + amountOf(one, 'credits'), 0);
-    expect(await usedCredits(org)).toBe(sum);
+    expect(await used(org, 'credits')).toBe(sum);
   });
 
   it('ends its upstream with its reader', async () => {
