@@ -166,8 +166,9 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
 }
 
 /** An answer in one piece as the stream that was asked for. */
-function oneChunk({ text }: ChatAnswer): ChatChunks {
-  let chunk = chunkOfAnswer(text);
+function oneChunk({ parsed }: ChatAnswer): ChatChunks {
+  const whole = chunkOfAnswer(parsed);
+  let chunk = whole && JSON.stringify(whole);
   return {
     next() {
       const told = chunk;

@@ -1,4 +1,3 @@
-import { parseShallow } from '../../text/stored-json.js';
 import { isFields } from '../convention/said.js';
 import type {
   DialectProvider,
@@ -45,21 +44,14 @@ export const DIALECT_WIRES: Readonly<Record<NativeDialect, DialectWire>> = {
   },
 };
 
-function parseAnswer(bytes: Buffer, wire: DialectWire): NativeAnswer {
-  const text = textOf(bytes).trim();
-  let parsed: unknown;
-  try {
-    parsed = parseShallow(text);
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+function answerOf(bytes: Buffer, parsed: unknown, wire: DialectWire): NativeAnswer {
   if (!isFields(parsed)) throw brokenAnswer('no object');
   if (!wire.isWhole(parsed)) {
     if (parsed['error'] != null)
       throw brokenAnswer(`an error with status 200${kindOfError(parsed['error'])}`);
     throw brokenAnswer('no answer');
   }
-  return { text, parsed };
+  return { text: textOf(bytes).trim(), parsed };
 }
 
 /** Fields that change no answer: an upstream that refuses one gets the request without it. */
@@ -114,7 +106,7 @@ export function createDialectProvider(
             signal: call.signal,
             ...(call.headers === undefined ? {} : { headers: call.headers }),
           })
-          .then((bytes) => parseAnswer(bytes, wire)),
+          .then(async (bytes) => answerOf(bytes, await transport.readAnswer(bytes), wire)),
       ),
     stream: (call): Promise<NativeEvents> =>
       send(call, (body) =>
