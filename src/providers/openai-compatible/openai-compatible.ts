@@ -1,4 +1,5 @@
 import type { Turns } from '../../collections/turns.js';
+import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
 import type {
   ChatAnswer,
@@ -53,7 +54,10 @@ async function parseAnswer(bytes: Buffer, body: ChatBody, transport: Transport):
     const answer = await assembledAnswer(bytes, { names: toolNames(body), turns });
     return { text: String(await writeJson(answer, turns)), parsed: answer };
   }
-  return answerOf(bytes, await transport.readAnswer(bytes));
+  const answer = answerOf(bytes, await transport.readAnswer(bytes));
+  // A text of megabytes was made of the bytes, and is about to be written: not in one go.
+  if (isLongToRead(bytes)) await turns.run(() => true);
+  return answer;
 }
 
 /** @throws UpstreamError */
