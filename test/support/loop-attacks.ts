@@ -161,7 +161,7 @@ function chatAttacks(): Attack[] {
 
 let keys = 0;
 /** As long as pictures may be. */
-const PICTURE = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ${'A'.repeat(32 * MB)}`;
+const PICTURE = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ${'A'.repeat(25 * MB)}`;
 
 /** A file of an agent's knowledge; its text is read after the answer. */
 const knowledge =
@@ -271,7 +271,7 @@ function otherAttacks(): Attack[] {
     },
     {
       field: 'chat under a key',
-      form: 'a picture of 24 MB',
+      form: 'a picture of 19 MB',
       send: (attacker) =>
         rest(
           'POST',

@@ -105,8 +105,9 @@ async function read(parsed: unknown, call: TranscriptionCall, turns: Turns): Pro
     throw brokenAnswer('no transcript');
   const answer = parsed as Fields & { text: string };
   const whole = answer.text.trim();
-  const words = call.words ? await wordsOf(answer['words'], turns) : null;
   const listed = fieldsIn(answer['segments']);
+  checkCount([answer['words'], listed, ...listed.map((segment) => segment['words'])], call);
+  const words = call.words ? await wordsOf(answer['words'], turns) : null;
   const speakers = new Map<string, string>();
   const shares = words === null ? null : await sharesOf(words, listed, turns);
   // Some tell the words of each segment in it.
@@ -127,6 +128,18 @@ async function read(parsed: unknown, call: TranscriptionCall, turns: Turns): Pro
     segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
     language: languageOf(answer['language'], call),
   };
+}
+
+/** More words, or segments, than anybody says in a second, and so many besides. */
+const MAX_A_SECOND = 20;
+const MAX_BESIDES = 3000;
+
+/** @throws UpstreamError for more than the sound can hold: subtitles, and an answer, would be made of all of it */
+function checkCount(lists: unknown[], { durationSeconds }: TranscriptionCall): void {
+  let count = 0;
+  for (const list of lists) if (Array.isArray(list)) count = count + list.length;
+  if (count > 2 * (MAX_BESIDES + MAX_A_SECOND * durationSeconds))
+    throw brokenAnswer('more words than the sound can hold');
 }
 
 function languageOf(said: unknown, call: TranscriptionCall): string {
