@@ -1,5 +1,5 @@
-export { createRestHandlers } from './shared/handler.js';
-export type { RestHandler } from './shared/handler.js';
+export { createRestTables } from './shared/handler.js';
+export type { RestHandler, RestTable } from './shared/handler.js';
 export { contractFace } from './contract/convention.js';
 export { conventionsFace } from './conventions/index.js';
 export type { RestOptions } from './shared/rest.types.js';

@@ -18,6 +18,7 @@ import { ImageResolver } from './image/image.resolver.js';
 import { JobResolver } from './job/job.resolver.js';
 import { KnowledgeResolver } from './knowledge/knowledge.resolver.js';
 import { MemberResolver } from './member/member.resolver.js';
+import { MessageResolver } from './message/message.resolver.js';
 import { ModelResolver } from './model/model.resolver.js';
 import { MusicResolver } from './music/music.resolver.js';
 import { OrganizationResolver, ViewerResolver } from './organization/organization.resolver.js';
@@ -46,6 +47,7 @@ const schemaResolvers: ResolverClass[] = [
   JobResolver,
   KnowledgeResolver,
   MemberResolver,
+  MessageResolver,
   ModelResolver,
   MusicResolver,
   OrganizationResolver,

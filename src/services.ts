@@ -12,7 +12,7 @@ import type { Database } from './database/index.js';
 import type { FileService } from './files/files.types.js';
 import type { Storage } from './files/index.js';
 import type { ChatService, EmbeddingService, GenerationService } from './generation/generation.types.js';
-import type { ResponseService } from './generation/index.js';
+import type { MessageService, ResponseService } from './generation/index.js';
 import type { JobEvents, JobService } from './jobs/jobs.types.js';
 import type { Metering } from './metering/metering.types.js';
 import type { StreamLimits } from './metering/index.js';
@@ -46,6 +46,7 @@ export interface Services {
   jobEvents: JobEvents;
   chat: ChatService;
   responses: ResponseService;
+  messages: MessageService;
   embeddings: EmbeddingService;
   generation: GenerationService;
 }

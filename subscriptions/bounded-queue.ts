@@ -1,4 +1,4 @@
-import { StalledSubscriberError } from './stalled.js';
+import { StalledSubscriberError } from './stalled-subscriber.js';
 
 /**
  * A subscriber's own queue: items wait here until its connection takes them. Full means stalled: the items are dropped and the

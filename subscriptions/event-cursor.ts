@@ -1,5 +1,5 @@
 import type { EventChannel, Sequenced } from './event-channel.js';
-import { StalledSubscriberError } from './stalled.js';
+import { StalledSubscriberError } from './stalled-subscriber.js';
 
 interface Asked<Event> {
   resolve(result: IteratorResult<Event>): void;

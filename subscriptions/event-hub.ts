@@ -4,7 +4,7 @@ import type { Bus, BusSubscription, Topic } from '../src/events/events.types.js'
 import { invalid, notFound } from '../src/contract/errors.js';
 import { EventChannel, RECENT, type Sequenced } from './event-channel.js';
 import { EventCursor } from './event-cursor.js';
-import { ReadTogether } from './read-together.js';
+import { BatchedReads } from './batched-reads.js';
 
 const SWEEP_MS = 2_000;
 
@@ -62,7 +62,7 @@ interface Shared<Event extends Sequenced> {
 export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event extends Sequenced> {
   readonly #channels = new Map<string, Shared<Event>>();
   readonly #cursors = new Set<EventCursor<Event>>();
-  readonly #rows: ReadTogether<Scope, Row>;
+  readonly #rows: BatchedReads<Scope, Row>;
   readonly #watchers: Watcher[] = [];
   #unlisten: () => void = () => {};
   #subscription: BusSubscription | null = null;
@@ -72,7 +72,7 @@ export class EventHub<Scope extends { orgId: string }, Row extends Entity, Event
     private readonly source: EventSource<Scope, Row, Event>,
     private readonly carriers: EventCarriers,
   ) {
-    this.#rows = new ReadTogether((scope, ids) => source.getMany(scope, ids));
+    this.#rows = new BatchedReads((scope, ids) => source.getMany(scope, ids));
   }
 
   async start(): Promise<void> {

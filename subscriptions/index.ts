@@ -1,6 +1,7 @@
 export { ChatSubscriptionResolver } from './chat.resolver.js';
 export { createJobHub, type JobHub, type JobHubDependencies } from './job-events.js';
 export { JobSubscriptionResolver } from './job.resolver.js';
+export { MessageSubscriptionResolver } from './message.resolver.js';
 export { ResponseSubscriptionResolver } from './response.resolver.js';
 export { createRunHub, type RunHub } from './run-events.js';
 export { AgentRunSubscriptionResolver } from './run.resolver.js';
@@ -9,4 +10,4 @@ export { SharedResults } from './server/shared-results.js';
 export { createGraphqlSseHandler, createOperationStream, type GraphqlSseHandler } from './server/sse.js';
 export type { OperationTracer } from './server/connection.js';
 export { createGraphqlWsServer, type GraphqlWsServer } from './server/ws-server.js';
-export { StalledSubscriberError } from './stalled.js';
+export { StalledSubscriberError } from './stalled-subscriber.js';

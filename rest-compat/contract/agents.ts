@@ -212,9 +212,7 @@ export const agentRoutes: Route[] = [
     description:
       'With `Last-Event-ID` exactly the events after it come; without, all of them from the start. The stream ends after the last event.',
     document: `subscription ($id: ID!, $runId: ID!, $after: Int = 0) {
-      body: agentRunSteps(runId: $runId, after: $after, agentId: $id) {
-        sequence type step { ${STEPS.slice(STEPS.indexOf('{') + 1, STEPS.lastIndexOf('}'))} } run { ${RUN} }
-      }
+      body: agentRunSteps(runId: $runId, after: $after, agentId: $id) { sequence }
     }`,
     parameters: { ...ID, ...RUN_ID },
     raw: 'run-events',

@@ -29,6 +29,10 @@ export function generationAnswer(optional: string[]): (body: Record<string, unkn
   };
 }
 
+/** The same document for rows that always wait for the result. */
+export const withoutAsync = (document = ''): string =>
+  document.replace(', $async: Boolean = false', '').replace(', async: $async', '');
+
 /** Escape hatch of speech and transcription: the fields of `data` stand beside the others (contract 2.8, 2.9). */
 export function flatAnswer(body: Record<string, unknown>): RouteAnswer {
   const { body: shown, headers } = generationAnswer([])(body);

@@ -9,8 +9,8 @@ const OPTIONAL = ['url', 'b64_json', 'revised_prompt'];
 
 const answerWithUrls = generationAnswer(OPTIONAL);
 
-/** Files as base64 may be longer together than a string of JavaScript can be, and are copied once instead of read by JSON.stringify. */
-function answerWithFiles(body: Record<string, unknown>): RouteAnswer {
+/** Written without a copy of its files. Files as base64 may be longer together than a string of JavaScript can be, and are copied once instead of read by JSON.stringify. */
+export function answerWithFiles(body: Record<string, unknown>): RouteAnswer {
   const { body: shown, ...answer } = answerWithUrls(body);
   const files: string[] = [];
   const mark = randomUUID();

@@ -5,8 +5,8 @@ import { headerReference } from '../shared/openapi/errors.js';
 import { withOptional } from '../shared/openapi/json-schema.js';
 import { describeFlatGeneration, flatAnswer } from './generation.js';
 
-const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
-const CONTENT_TYPES: Record<string, string> = {
+export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
+export const TEXT_TYPES: Record<string, string> = {
   text: 'text/plain; charset=utf-8',
   srt: 'application/x-subrip; charset=utf-8',
   vtt: 'text/vtt; charset=utf-8',
@@ -26,7 +26,7 @@ interface Answer {
 }
 
 /** What a segment has besides in the chat-completions convention's `verbose_json`: its typed clients refuse one without. Nothing of it is known here. */
-const UNKNOWN = {
+export const UNKNOWN_OF_SEGMENT = {
   seek: 0,
   tokens: [],
   temperature: 0,
@@ -41,7 +41,7 @@ function inConvention(segments: Segment[]): Record<string, unknown> {
   return {
     task: 'transcribe',
     ...(segments.some((segment) => segment.words) ? { words } : {}),
-    segments: segments.map((segment, id) => ({ id, ...UNKNOWN, ...segment })),
+    segments: segments.map((segment, id) => ({ id, ...UNKNOWN_OF_SEGMENT, ...segment })),
   };
 }
 
@@ -54,7 +54,7 @@ function transcriptionAnswer(
   if (data === null) return flatAnswer(body);
   const { content, response_format: format, ...shown } = data;
   if (content !== null) {
-    const type = CONTENT_TYPES[format ?? 'text'] ?? 'text/plain; charset=utf-8';
+    const type = TEXT_TYPES[format ?? 'text'] ?? 'text/plain; charset=utf-8';
     const { headers } = flatAnswer(body);
     return {
       body: Buffer.from(content, 'utf8'),

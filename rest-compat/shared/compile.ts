@@ -9,6 +9,7 @@ import type {
   GraphQLResolveInfo,
   GraphQLSchema,
   OperationDefinitionNode,
+  OperationTypeNode,
   SelectionSetNode,
 } from 'graphql';
 import {
@@ -35,19 +36,25 @@ export interface Variable {
 type Values = Readonly<Record<string, unknown>>;
 type RootField = GraphQLField<unknown, object>;
 
+/** What a row of the table stands for: a root field of the schema. */
+export interface Operation {
+  kind: OperationTypeNode;
+  field: RootField;
+  variables: readonly Variable[];
+  /** Of the field, where a document selects some of its answer. */
+  selection: SelectionSetNode | undefined;
+  /** Starts a subscription: its source events. */
+  subscribe(values: Values, context: object): Promise<AsyncIterable<unknown>>;
+}
+
 /**
  * A stored document, ready to run. Its values are bound (checked, defaults filled in) by the REST layer, so nothing is coerced again, and
  * any error is the answer's error: REST has no partial results. That is what makes it cheaper than an executor for any document; the
  * differential test holds it to graphql-js.
  */
-export interface CompiledOperation {
-  operation: OperationDefinitionNode;
-  field: RootField;
-  variables: readonly Variable[];
+export interface CompiledOperation extends Operation {
   /** Runs a query or mutation. */
   run(values: Values, context: object): unknown;
-  /** Starts a subscription: its source events. */
-  subscribe(values: Values, context: object): Promise<AsyncIterable<unknown>>;
   /** One source event as the document shows it. */
   show(event: unknown, values: Values, context: object): unknown;
 }
@@ -71,9 +78,8 @@ function compileRoot(
   operation: OperationDefinitionNode,
   node: FieldNode,
 ): CompiledOperation {
-  const root = schema.getRootType(operation.operation);
-  const field = root?.getFields()[node.name.value] as RootField | undefined;
-  if (!field) throw new Error(`unknown root field ${node.name.value}`);
+  const kind = operation.operation;
+  const field = rootField(schema, kind, node.name.value);
   const argumentsOf = compileArguments(field.args, node.arguments ?? []);
   const complete = completer(field.type, node.selectionSet, field.name);
   const resolve = (source: unknown, values: Values, context: object) => {
@@ -84,16 +90,41 @@ function compileRoot(
       : finish(complete(value, run), run);
   };
   return {
-    operation,
+    kind,
     field,
     variables: variablesOf(schema, operation),
+    selection: node.selectionSet,
     run: (values, context) => resolve(undefined, values, context),
     show: resolve,
-    async subscribe(values, context) {
-      const events: unknown = await field.subscribe?.(undefined, argumentsOf(values), context, NO_INFO);
-      return events as AsyncIterable<unknown>;
-    },
+    subscribe: (values, context) => eventsOf(field, argumentsOf(values), context),
   };
+}
+
+/** A root field without a document: its arguments are the variables. @throws Error where the schema has no such field */
+export function findOperation(schema: GraphQLSchema, kind: OperationTypeNode, name: string): Operation {
+  const field = rootField(schema, kind, name);
+  return {
+    kind,
+    field,
+    variables: field.args.map(({ name: variable, type, defaultValue }) => ({
+      name: variable,
+      type,
+      defaultValue,
+    })),
+    selection: undefined,
+    subscribe: (values, context) => eventsOf(field, values, context),
+  };
+}
+
+function rootField(schema: GraphQLSchema, kind: OperationTypeNode, name: string): RootField {
+  const field = schema.getRootType(kind)?.getFields()[name] as RootField | undefined;
+  if (!field) throw new Error(`unknown root field ${name}`);
+  return field;
+}
+
+async function eventsOf(field: RootField, args: Values, context: object): Promise<AsyncIterable<unknown>> {
+  const events: unknown = await field.subscribe?.(undefined, args, context, NO_INFO);
+  return events as AsyncIterable<unknown>;
 }
 
 /** Resolvers of this schema do not look at `info`. */

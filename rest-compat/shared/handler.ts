@@ -4,7 +4,7 @@ import {
   rateFor,
   returnIfRefused,
   sendAnswer,
-  sendDressed,
+  sendWithCommonHeaders,
   sendOnce,
   setRate,
   visibleError,
@@ -13,34 +13,93 @@ import type { RequestBody } from '../../src/http/index.js';
 import type { Face } from './convention.types.js';
 import { mountFaces } from './mount.js';
 import type { Endpoint } from './mount.js';
-import { nameSource, readDialect, readRequest, refuseMethod, splitUrl } from './request.js';
+import type { PathValues } from './path-table.js';
+import { nameSource, readDialect, readRequest, splitUrl } from './request.js';
 import { answerOf, answerOrRefuse, errorAnswer, JSON_HEADERS } from './respond.js';
-import type { Call, MountedFace, RestOptions, RestRequest } from './rest.types.js';
+import type { Call, Matched, MountedFace, RestOptions, RestRequest } from './rest.types.js';
+import type { Route } from './route.types.js';
 import { streamNewRun, streamRun } from './run-stream.js';
 import { isStreaming, streamChat, streamOperation } from './streams.js';
 
 /** The one public document below a face's path. */
 const OPENAPI_PATH = '/openapi.json';
 
-/** Serves the addresses of the REST API on plain node:http. Never rejects. */
-export type RestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Answers a request that its path and method lead to. Never rejects. */
+export type RestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  values: PathValues,
+) => Promise<void> | void;
+
+/** A path below the face's, in Express' words (`/jobs/:jobId`). */
+export interface RestPath {
+  pattern: string;
+  methods: ReadonlyMap<Route['method'], RestHandler>;
+  /** For its other methods. */
+  others: RestHandler;
+}
+
+/** An address of the REST API, for a router to mount: of two paths that match the earlier one is meant. */
+export interface RestTable {
+  paths: readonly RestPath[];
+  /** For what is none of them. */
+  unknown: RestHandler;
+}
 
 /**
- * One handler for each face, by its path.
+ * One table for each face, by its path.
  * @throws Error where a stored document no longer fits the schema
  */
-export function createRestHandlers(
+export function createRestTables(
   options: RestOptions,
   faces: readonly Face[],
-): ReadonlyMap<string, RestHandler> {
-  const mounted = mountFaces(options, faces);
-  return new Map(mounted.map((face) => [face.path, (...exchange) => handle(options, face, exchange)]));
+): ReadonlyMap<string, RestTable> {
+  return new Map(mountFaces(options, faces).map((face) => [face.path, createTable(options, face)]));
+}
+
+function createTable(options: RestOptions, face: MountedFace): RestTable {
+  const reach =
+    (matched: Matched): RestHandler =>
+    (request, response) =>
+      handle(options, face, { request, response, matched });
+  const paths = face.paths.map(({ pattern, targets, allow }): RestPath => {
+    const handlers = [...targets].map(([method, target]): [Route['method'], RestHandler] => [
+      method,
+      (request, response, values) =>
+        handle(options, face, { request, response, matched: { target, values } }),
+    ]);
+    return { pattern, methods: new Map(handlers), others: reach({ allow }) };
+  });
+  const description: RestPath = {
+    pattern: OPENAPI_PATH,
+    methods: new Map([['GET', createDescription(options, face)]]),
+    others: reach({ allow: 'GET, HEAD' }),
+  };
+  return { paths: [description, ...paths], unknown: reach(null) };
+}
+
+/** Needs no key. */
+function createDescription({ edge }: RestOptions, face: MountedFace): RestHandler {
+  return (request, response) => {
+    const headers = face.conventionOf(request, OPENAPI_PATH).headers?.(edge.requestId(request));
+    for (const name in headers) response.setHeader(name, headers[name] ?? '');
+    edge.addCommonHeaders(response);
+    setRate(response, edge.addressRate(request));
+    sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
+  };
+}
+
+/** A request on its way to its answer. */
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  matched: Matched;
 }
 
 async function handle(
   options: RestOptions,
   face: MountedFace,
-  [request, response]: Parameters<RestHandler>,
+  { request, response, matched }: Exchange,
 ): Promise<void> {
   const { edge } = options;
   const { path, query } = splitUrl(request.url ?? '/', face.path);
@@ -48,20 +107,14 @@ async function handle(
   const requestId = edge.requestId(request);
   const headers = convention.headers?.(requestId);
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  if (path === OPENAPI_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
-    edge.dress(response);
-    setRate(response, edge.strangerRate(request));
-    return sendAnswer(response, { status: 200, headers: JSON_HEADERS, body: face.openapi });
-  }
   let call: Call | null = null;
   let rest: RestRequest | null = null;
   let incoming: RequestBody | null = null;
   try {
     const opened = edge.open(request, response, convention.readKey);
     call = opened instanceof Promise ? await opened : opened;
-    if (path === OPENAPI_PATH) await refuseMethod(options, call, 'GET, HEAD');
     incoming = edge.body(request, call, convention.bodies);
-    rest = await readRequest(options, { request, call, face, convention, path, query, incoming });
+    rest = await readRequest(options, { request, call, face, convention, matched, path, query, incoming });
     await serve(options, rest, response);
   } catch (cause) {
     const fault = rest === null ? cause : nameSource(cause, rest);
@@ -70,9 +123,9 @@ async function handle(
     discardBody(request);
     if (response.headersSent) response.destroy();
     else {
-      edge.dress(response);
+      edge.addCommonHeaders(response);
       // Without the database the key's window is unknown: the address's stands in for it.
-      setRate(response, (await rateFor(edge, call, fault)) ?? edge.strangerRate(request));
+      setRate(response, (await rateFor(edge, call, fault)) ?? edge.addressRate(request));
       sendAnswer(response, errorAnswer(error, convention, requestId));
     }
   } finally {
@@ -85,12 +138,12 @@ async function handle(
 async function serve(options: RestOptions, rest: RestRequest, response: ServerResponse): Promise<void> {
   const { call, face, endpoint, path, query, fingerprint, idempotencyKey: key } = rest;
   const { edge } = options;
-  const passing = options.guard(endpoint.document.field, rest.context);
+  const passing = options.guard(endpoint.operation.field, rest.context);
   const early = passing && isReadBeside(rest) ? answerOf(options, rest) : null;
   early?.catch(() => undefined);
   if (passing) await passing;
   if (rest.fault !== null) {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw rest.fault;
   }
   const { method, read, dialect } = endpoint.route;
@@ -106,9 +159,9 @@ async function serve(options: RestOptions, rest: RestRequest, response: ServerRe
   if (!streams && !idempotent && isWhole(endpoint)) {
     const answer = await (early ?? answerOf(options, rest));
     const rate = call.rate ?? (await rateFor(edge, call));
-    return sendDressed(response, { requestId: call.requestId, rate }, answer);
+    return sendWithCommonHeaders(response, { requestId: call.requestId, rate }, answer);
   }
-  edge.dress(response);
+  edge.addCommonHeaders(response);
   if (streams) return streamChat({ options, rest, response, idempotent });
   if (idempotent && endpoint.route.raw !== 'run')
     return sendOnce({ edge, response, request: idempotent, answer: () => answerOrRefuse(options, rest) });
@@ -131,7 +184,7 @@ function isReadBeside({ endpoint, query, fault }: RestRequest): boolean {
 }
 
 /** Answered in one piece, unless its caller asks otherwise. */
-function isWhole({ route, document }: Endpoint): boolean {
+function isWhole({ route, operation }: Endpoint): boolean {
   if (route.raw === 'run' || route.raw === 'run-events') return false;
-  return document.operation.operation !== 'subscription';
+  return operation.kind !== 'subscription';
 }

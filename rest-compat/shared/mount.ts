@@ -1,19 +1,24 @@
 import type { GraphQLSchema } from 'graphql';
+import { OperationTypeNode } from 'graphql';
 import type { BoundParameter } from './bind.js';
 import { bindParameter } from './bind.js';
-import type { CompiledOperation } from './compile.js';
-import { compile } from './compile.js';
+import type { CompiledOperation, Operation } from './compile.js';
+import { compile, findOperation } from './compile.js';
 import type { Face } from './convention.types.js';
 import type { MountedFace, RestOptions } from './rest.types.js';
 import type { Route } from './route.types.js';
-import type { PathTable } from './path-table.js';
-import { createPathTable } from './path-table.js';
+import { isKnown, pathsOf } from './path-table.js';
+import type { TablePath } from './path-table.js';
 
-/** A row with its documents compiled. */
+/** A row with its document compiled. */
 export interface Endpoint {
   route: Route;
-  document: CompiledOperation;
-  stream: CompiledOperation | null;
+  /** What the row stands for: its guard is the row's. */
+  operation: Operation;
+  /** Null: the engine writes the answer. */
+  document: CompiledOperation | null;
+  /** The subscription that streams the same call. */
+  stream: Operation | null;
   /** Variables that come from the path or the query. */
   parameters: readonly BoundParameter[];
   pathVariables(segments: Record<string, string>): Record<string, unknown>;
@@ -24,23 +29,37 @@ export const BODY_VARIABLE = 'input';
 
 /** @throws Error where a document no longer fits the schema: a route that lies stops the boot */
 export function mountRoute(schema: GraphQLSchema, route: Route): Endpoint {
-  const document = compile(schema, route.document);
-  const parameters = document.variables
+  const document = route.document === undefined ? null : compile(schema, route.document);
+  const operation = document ?? operationOf(schema, route);
+  const parameters = operation.variables
     .filter((variable) => variable.name !== BODY_VARIABLE)
     .map((variable) => bindParameter(variable, route.parameters?.[variable.name]));
   return {
     route,
+    operation,
     document,
-    stream: route.streamDocument === undefined ? null : compile(schema, route.streamDocument),
+    stream:
+      route.streamOperation === undefined
+        ? null
+        : findOperation(schema, OperationTypeNode.SUBSCRIPTION, route.streamOperation),
     parameters,
     pathVariables: route.pathVariables ?? ((segments) => segments),
   };
 }
 
-function mount(schema: GraphQLSchema, table: readonly Route[]): PathTable<Endpoint> {
-  const paths = createPathTable<Endpoint>();
-  for (const route of table) paths.add(route.method, route.path, mountRoute(schema, route));
-  return paths;
+function operationOf(schema: GraphQLSchema, { operation, path }: Route): Operation {
+  if (operation === undefined) throw new Error(`${path}: neither a document nor an operation`);
+  return findOperation(schema, OperationTypeNode.MUTATION, operation);
+}
+
+/** The document of a row that has one. */
+export function documentOf({ document, route }: Endpoint): CompiledOperation {
+  if (document === null) throw new Error(`${route.path} has no document`);
+  return document;
+}
+
+function mount(schema: GraphQLSchema, table: readonly Route[]): TablePath<Endpoint>[] {
+  return pathsOf(table.map((route) => mountRoute(schema, route)));
 }
 
 /** What base addresses that were put together twice leave before a path (`/v1/v1/messages`). */
@@ -53,11 +72,11 @@ export function mountFaces(options: RestOptions, faces: readonly Face[]): Mounte
     ...face,
     paths,
     openapi: Buffer.from(options.openapi[face.path] ?? ''),
-    elsewhere(method, path) {
+    elsewhere(path) {
       const bare = path.replace(DOUBLED_BASE, '');
       // Its own address first: a path that was doubled was meant for it.
       const ordered = [{ face, paths }, ...mounted.filter((other) => other.face !== face)];
-      const known = ordered.find((other) => other.paths.match(method, bare) !== null);
+      const known = ordered.find((other) => isKnown(other.paths, bare));
       return known === undefined ? null : options.publicUrl + known.face.path + bare;
     },
   }));

@@ -1,102 +1,78 @@
 import type { Route } from './route.types.js';
 
-/** A path that the table knows: what its methods lead to. */
-interface PathEntry<Target> {
-  segments: string[];
-  targets: Map<Route['method'], Target>;
-}
+/** What a router hands over of a path: a value, or the values between slashes of a path's rest. Decoded. */
+export type PathValues = Readonly<Record<string, string | string[]>>;
 
-export interface Match<Target> {
-  target: Target;
-  /** Decoded. */
-  segments: Record<string, string>;
+/** A path that the table knows, with what its methods lead to. */
+export interface TablePath<Target> {
+  /** As rows write it: `/jobs/{jobId}`. */
+  path: string;
+  /** As Express reads it: `/jobs/:jobId`. */
+  pattern: string;
+  targets: ReadonlyMap<Route['method'], Target>;
+  /** Its methods, as the header `Allow` lists them. */
+  allow: string;
 }
-
-/** `unknown`: no such path; `method`: the path has other methods. */
-export type Matched<Target> = Match<Target> | { allow: string } | null;
 
 const isParameter = (segment: string): boolean => segment.startsWith('{');
-const isRest = (segment: string): boolean => segment.endsWith('+}');
 const nameOf = (segment: string): string => segment.replace(/^\{|\+?\}$/g, '');
+/** The name of what follows a path's fixed part: `/models/{provider}/{name+}` is `/models/*rest`. */
+const REST = 'rest';
 
-export interface PathTable<Target> {
-  add(method: Route['method'], path: string, target: Target): void;
-  /** @param path below /api/v1, as sent (percent-encoded) */
-  match(method: string, path: string): Matched<Target>;
-}
-
-export function createPathTable<Target>(): PathTable<Target> {
-  const byPath = new Map<string, PathEntry<Target>>();
-
-  return {
-    add(method, path, target) {
-      const entry = byPath.get(path) ?? { segments: path.slice(1).split('/'), targets: new Map() };
-      byPath.set(path, entry);
-      entry.targets.set(method, target);
-    },
-    match(method, path) {
-      const exact = path.includes('{') ? undefined : byPath.get(path);
-      if (exact) return choose(exact, method, {});
-      const parts = path.slice(1).split('/');
-      for (const entry of byPath.values()) {
-        const segments = matchSegments(entry.segments, parts);
-        if (segments) return choose(entry, method, segments);
-      }
-      return null;
-    },
-  };
-}
-
-function choose<Target>(
-  entry: PathEntry<Target>,
-  method: string,
-  segments: Record<string, string>,
-): Matched<Target> {
-  const target = entry.targets.get(method as Route['method']);
-  if (target !== undefined) return { target, segments };
-  const methods: string[] = [...entry.targets.keys()];
-  // Answered as GET is.
-  if (entry.targets.has('GET')) methods.push('HEAD');
-  return { allow: methods.sort().join(', ') };
-}
-
-function matchSegments(pattern: string[], parts: string[]): Record<string, string> | null {
-  const last = pattern.at(-1) ?? '';
-  if (isRest(last)) return matchRest(pattern, parts);
-  if (pattern.length !== parts.length) return null;
-  const found: Record<string, string> = {};
-  for (const [index, segment] of pattern.entries()) {
-    const part = parts[index] ?? '';
-    if (!isParameter(segment)) {
-      if (segment !== part) return null;
-      continue;
-    }
-    const value = decode(part);
-    if (value === null || value === '') return null;
-    found[nameOf(segment)] = value;
+/** The paths of a table's rows, fixed ones first: of two that match, the earlier one is meant. */
+export function pathsOf<Target extends { route: Route }>(rows: readonly Target[]): TablePath<Target>[] {
+  const byPath = new Map<string, Map<Route['method'], Target>>();
+  for (const row of rows) {
+    const targets = byPath.get(row.route.path) ?? new Map<Route['method'], Target>();
+    byPath.set(row.route.path, targets.set(row.route.method, row));
   }
-  return found;
+  const paths = [...byPath].map(([path, targets]) => ({
+    path,
+    pattern: patternOf(path),
+    targets,
+    allow: allowed([...targets.keys()]),
+  }));
+  const isFixed = ({ path }: { path: string }): boolean => !path.includes('{');
+  return [...paths.filter(isFixed), ...paths.filter((path) => !isFixed(path))];
 }
 
-/** `/models/{provider}/{name+}`: the rest of the path after its fixed part, however its slashes are encoded; the name may be missing. */
-function matchRest(pattern: string[], parts: string[]): Record<string, string> | null {
-  const fixed = pattern.findIndex(isParameter);
-  for (let index = 0; index < fixed; index++) if (pattern[index] !== parts[index]) return null;
-  const value = decode(parts.slice(fixed).join('/'));
-  if (value === null || value === '') return null;
-  const values = value.split('/');
-  const names = pattern.slice(fixed).map(nameOf);
-  const found: Record<string, string> = {};
-  for (const [index, name] of names.entries())
-    found[name] = index === names.length - 1 ? values.slice(index).join('/') : (values[index] ?? '');
-  return found;
+/** HEAD is answered as GET is. */
+function allowed(methods: string[]): string {
+  return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).sort().join(', ');
 }
 
-function decode(text: string): string | null {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
+function patternOf(path: string): string {
+  const segments = path.split('/');
+  if (!path.endsWith('+}')) return segments.map(asParameter).join('/');
+  return [...segments.slice(0, segments.findIndex(isParameter)), `*${REST}`].join('/');
+}
+
+function asParameter(segment: string): string {
+  return isParameter(segment) ? `:${nameOf(segment)}` : segment;
+}
+
+/** The values of a row's parameters. The rest of a path is one, however its slashes are encoded; the last of its names may be missing. */
+export function segmentsOf(path: string, values: PathValues): Record<string, string> {
+  const rest = values[REST];
+  if (!Array.isArray(rest)) return values as Record<string, string>;
+  const parts = rest.join('/').split('/');
+  const names = path.split('/').filter(isParameter).map(nameOf);
+  return Object.fromEntries(
+    names.map((name, at) => [name, at === names.length - 1 ? parts.slice(at).join('/') : (parts[at] ?? '')]),
+  );
+}
+
+/** Whether a path, as sent, is one of the table's: for paths that no router was asked for. */
+export function isKnown(paths: readonly TablePath<unknown>[], sent: string): boolean {
+  const parts = sent.split('/');
+  return paths.some(({ path }) => {
+    const segments = path.split('/');
+    const isOpen = path.endsWith('+}');
+    const fixed = isOpen ? segments.slice(0, segments.findIndex(isParameter)) : segments;
+    const isLongEnough = isOpen ? parts.length > fixed.length : parts.length === fixed.length;
+    return (
+      isLongEnough &&
+      fixed.every((segment, at) => (isParameter(segment) ? parts[at] !== '' : segment === parts[at]))
+    );
+  });
 }

@@ -4,6 +4,7 @@ import { ApiError, fileTooLarge, invalid } from '../../src/contract/errors.js';
 import { isMultipart, parseMultipart, repeated, spoolMultipart } from '../../src/http/index.js';
 import type { MultipartBody, RequestBody, UploadedFile } from '../../src/http/index.js';
 import { bind } from './bind.js';
+import { segmentsOf } from './path-table.js';
 import { BODY_LIMITS } from './route.types.js';
 import type { Route } from './route.types.js';
 import type { Call, Incoming, ReceivedExtra, RestOptions, RestRequest } from './rest.types.js';
@@ -31,20 +32,19 @@ export function splitUrl(url: string, base: string): { path: string; query: stri
  */
 export async function readRequest(
   options: RestOptions,
-  { request, call, face, convention, path, query, incoming }: Incoming,
+  { request, call, face, convention, matched, path, query, incoming }: Incoming,
 ): Promise<RestRequest> {
-  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
-  const matched = face.paths.match(method, path);
   if (matched === null) {
     await options.edge.takeSlot(call);
-    const elsewhere = face.elsewhere(method, path);
+    const elsewhere = face.elsewhere(path);
     throw new ApiError(
       'not_found',
       elsewhere === null ? 'Not found' : `Not found: this path is at ${elsewhere}`,
     );
   }
   if ('allow' in matched) return refuseMethod(options, call, matched.allow);
-  const { target: endpoint, segments } = matched;
+  const { target: endpoint, values } = matched;
+  const segments = segmentsOf(endpoint.route.path, values);
   options.onRoute?.(request, face.path + endpoint.route.path);
   const { route } = endpoint;
   const { 'content-type': contentType = '' } = request.headers;
@@ -161,7 +161,7 @@ async function receiveUpload(
   const upload = files.get(field);
   const others = [...files].filter(([name]) => name !== field);
   return {
-    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, upload) : null,
+    fingerprint: isKeyed(request) ? await formFingerprint(incoming, fields, files) : null,
     // A file of another name is refused as any other unknown or odd parameter.
     body: { ...fields, ...Object.fromEntries(others.map(([name, { bytes }]) => [name, bytes])) },
     ...twice(field, fields, upload),
@@ -186,18 +186,29 @@ async function receiveForm({ incoming, contentType, field, limit }: Form): Promi
 async function formFingerprint(
   incoming: RequestBody,
   fields: Record<string, unknown>,
-  upload: UploadedFile | undefined,
+  files: ReadonlyMap<string, UploadedFile>,
 ): Promise<Buffer> {
-  if (upload === undefined) return contentOf(fields, null);
-  const hash = createHash('sha256');
-  await incoming.inPieces(upload.bytes, (piece) => void hash.update(piece));
-  return contentOf(fields, { filename: upload.filename, sha256: hash.digest('hex') });
+  const hashed: HashedFile[] = [];
+  for (const [name, { filename, bytes }] of files) {
+    const hash = createHash('sha256');
+    await incoming.inPieces(bytes, (piece) => void hash.update(piece));
+    hashed.push({ name, filename, sha256: hash.digest('hex') });
+  }
+  const [only, ...more] = hashed;
+  if (only === undefined || more.length === 0) return contentOf(fields, only ?? null);
+  return Buffer.from(JSON.stringify({ fields, files: hashed }));
+}
+
+interface HashedFile {
+  name: string;
+  filename: string;
+  sha256: string;
 }
 
 /** What makes two forms equal (Idempotency-Key): a retry has another boundary between the same parts. */
 function contentOf(
   fields: Record<string, unknown>,
-  upload: { filename: string; sha256: string } | null,
+  upload: Pick<HashedFile, 'filename' | 'sha256'> | null,
 ): Buffer {
   const file = upload ? { filename: upload.filename, sha256: upload.sha256 } : undefined;
   return Buffer.from(JSON.stringify({ fields, file }));
@@ -241,7 +252,7 @@ export async function bindOrRefuse(
     const path = namedModel(options, rest, endpoint.pathVariables(segments));
     return bind(endpoint.parameters, { path, query, lastEventId });
   } catch (fault) {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw fault;
   }
 }
@@ -270,7 +281,7 @@ export async function readDialect(options: RestOptions, rest: RestRequest): Prom
     if (asked === undefined) return;
     rest.asked = asked instanceof Promise ? await asked : asked;
   } catch (fault) {
-    await options.takeSlots(rest.endpoint.document.field, rest);
+    await options.takeSlots(rest.endpoint.operation.field, rest);
     throw fault;
   }
   rest.body = rest.asked.input;

@@ -2,9 +2,10 @@ import { toApiError } from '../../src/contract/errors.js';
 import type { HttpAnswer } from '../../src/http/index.js';
 import { errorHeaders, visibleError, writeJson } from '../../src/http/index.js';
 import type { Convention } from './convention.types.js';
+import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
-import type { RouteAnswer } from './route.types.js';
+import type { Carried, RouteAnswer } from './route.types.js';
 
 export const JSON_HEADERS: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -24,21 +25,21 @@ export function refusalOf(options: RestOptions, rest: RestRequest, fault: unknow
   return errorAnswer(visibleError(options.edge, fault, requestId), rest.convention, requestId);
 }
 
-/** Runs the row's document; a chat's or a response's answer is written once, not through a document. @throws ApiError */
+/** Runs the row's document, or has the engine write the answer of the row's operation. @throws ApiError */
 export async function answerOf(options: RestOptions, rest: RestRequest): Promise<HttpAnswer> {
   const { endpoint, context, asked } = rest;
-  const { raw } = endpoint.route;
-  if (raw === 'chat' || raw === 'response') {
-    const complete = raw === 'chat' ? options.completeChat : options.completeResponse;
-    const { text } = await complete(rest.call, rest.body ?? {});
+  const { operation } = endpoint.route;
+  if (operation !== undefined) {
+    const { text } = await options.write[operation](rest.call, rest.body ?? {});
     if (asked === undefined) return { status: 200, headers: JSON_HEADERS, body: text };
-    return await written(await asked.whole(text), options.edge);
+    const { body, headers } = await asked.whole(text, carriedFor(options, rest));
+    return await written({ body, headers: { ...headers, ...rest.call.answerHeaders } }, options.edge);
   }
-  const result = await endpoint.document.run(await bindOrRefuse(options, rest), context);
-  if (asked !== undefined) return await written(await asked.whole(result), options.edge);
+  const result = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
+  const { readFile } = carriedFor(options, rest);
+  if (asked !== undefined) return await written(await asked.whole(result, { readFile }), options.edge);
   if (!endpoint.route.respond)
     return { status: 200, headers: JSON_HEADERS, body: await writeJson(result, options.edge.turns) };
-  const readFile = (url: string) => options.readFile(rest.call, url);
   const shown = await endpoint.route.respond(result as Record<string, unknown>, {
     accept: rest.accept,
     asked: rest.body ?? {},
@@ -49,6 +50,10 @@ export async function answerOf(options: RestOptions, rest: RestRequest): Promise
   });
   return await written(shown, options.edge);
 }
+
+export const carriedFor = ({ readFile }: RestOptions, { call }: RestRequest): Carried => ({
+  readFile: (url) => readFile(call, url),
+});
 
 async function written({ body, headers }: RouteAnswer, { turns }: RestOptions['edge']): Promise<HttpAnswer> {
   return {

@@ -4,8 +4,8 @@ import type { ApiError } from '../../src/contract/errors.js';
 import type { HttpEdge, RequestBody, SpooledFile, UploadedFile } from '../../src/http/index.js';
 import type { Convention, Face } from './convention.types.js';
 import type { Endpoint } from './mount.js';
-import type { DialectCall } from './route.types.js';
-import type { PathTable } from './path-table.js';
+import type { DialectCall, WrittenOperation } from './route.types.js';
+import type { PathValues, TablePath } from './path-table.js';
 
 /** One call, as the edge opened it. */
 export type Call = Awaited<ReturnType<HttpEdge['open']>>;
@@ -38,10 +38,8 @@ export interface RestOptions {
   guard(field: GraphQLField<unknown, object>, context: object): void | Promise<void>;
   /** Steps 4 and 5 of a root field, for faults that are told before it runs: every window's slot, then the plan. @throws ApiError rate_limited, plan_required, model_tier_not_allowed */
   takeSlots(field: GraphQLField<unknown, object>, request: Pick<RestRequest, 'call' | 'body'>): Promise<void>;
-  /** Escape hatch of chat: the completion's JSON text, which no document rewrites. */
-  completeChat(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
-  /** The same of responses: the object's JSON text. */
-  completeResponse(call: Call, body: Record<string, unknown>): Promise<{ text: string }>;
+  /** Who writes the JSON text of an operation's answer. */
+  write: Record<WrittenOperation, (call: Call, body: Record<string, unknown>) => Promise<{ text: string }>>;
   /** Escape hatch of speech: a stored file's bytes by its signed URL. */
   readFile(call: Call, url: string): Promise<Buffer>;
   /** Escape hatch of runs: the events of a run from its start. */
@@ -60,16 +58,20 @@ export interface RestOptions {
 
 /** An address with its rows compiled. */
 export interface MountedFace extends Face {
-  paths: PathTable<Endpoint>;
+  paths: readonly TablePath<Endpoint>[];
   openapi: Buffer;
   /** Where a path that this address does not know is known: the whole address, or null. */
-  elsewhere(method: string, path: string): string | null;
+  elsewhere(path: string): string | null;
 }
+
+/** Where a request's path leads: to a row, to others of its methods, or nowhere. */
+export type Matched = { target: Endpoint; values: PathValues } | { allow: string } | null;
 
 /** A request as it came, its caller known. */
 export interface Incoming {
   request: IncomingMessage;
   call: Call;
+  matched: Matched;
   face: MountedFace;
   convention: Convention;
   /** Below the face's path, percent-encoded. */

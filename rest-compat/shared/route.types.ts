@@ -51,8 +51,8 @@ export interface ReadRequest {
 }
 
 /**
- * Turns the source events of a stream (of `raw: 'chat'`: the chunks' JSON texts) into the events of a dialect, one object for each stream. Each
- * method gives whole events with their blank lines, or '' for nothing.
+ * Turns the source events of a `streamOperation` (JSON texts) into the events of a dialect, one object for each stream. Each method gives
+ * whole events with their blank lines, or '' for nothing.
  */
 export interface EventWriter {
   event(source: string): string;
@@ -62,21 +62,31 @@ export interface EventWriter {
   fault(error: ApiError): string;
 }
 
+/** What is at hand where an answer is written. */
+export interface Carried {
+  /** The bytes of a file of the caller's organisation by its signed URL. */
+  readFile(url: string): Promise<Buffer>;
+}
+
 /** A body of another dialect, as the row's resolver takes it, and how its answer is written. */
 export interface DialectCall {
   /** In the place of the variable `input`. */
   input: Record<string, unknown>;
   streams: boolean;
-  /** The whole answer, from the document's (of `raw: 'chat'`: the completion's JSON text). */
-  whole(answer: unknown): RouteAnswer | Promise<RouteAnswer>;
+  /** The whole answer, from the document's, or from the JSON text that the engine wrote. */
+  whole(answer: unknown, carried: Carried): RouteAnswer | Promise<RouteAnswer>;
+  /** Where the row has no subscription that streams: the events of its answer, each as it is written. */
+  told?(answer: unknown, carried: Carried): AsyncIterable<string>;
   /** Absent: the source events as `data:` lines, and `data: [DONE]`. */
   events?(): EventWriter;
 }
 
 /**
- * One row of the table: a REST endpoint as a stored GraphQL document. Its operation has one root field, aliased `body`; variables carry
- * the REST names, aliases the REST spelling of the answer.
+ * Operations whose answers the engine writes as JSON texts in the contract's spelling, once: a document would parse a text to write it again.
  */
+export type WrittenOperation = 'createChatCompletion' | 'createResponse' | 'createMessage';
+
+/** One row of the table: a REST endpoint as a stored GraphQL document, or as an operation whose answer the engine writes. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the face's path, `{name}` for a segment; the last may be `{name+}`: the rest of the path, slashes included. */
@@ -85,7 +95,15 @@ export interface Route {
   tag: string;
   summary: string;
   description?: string;
-  document: string;
+  /**
+   * Its operation has one root field, aliased `body`; variables carry the REST names, aliases the REST spelling of the answer. A row has
+   * either this or `operation`.
+   */
+  document?: string;
+  /** Escape hatch: the mutation that the row stands for. Its guard is the row's; its type describes the answer. */
+  operation?: WrittenOperation;
+  /** The subscription that streams the same call (`stream: true`). Its source events are JSON texts, and are written as they are. */
+  streamOperation?: string;
   /** By REST name: path and query parameters. */
   parameters?: Record<string, ParameterHint>;
   /** For paths whose segments are not variables one by one. */
@@ -128,9 +146,7 @@ export interface Route {
    * Escape hatch: answers that are not made by executing the document alone. `run`: the mutation starts a run, whose events are streamed;
    * `run-events`: the source events are shown as contract 6.2 has them.
    */
-  raw?: 'chat' | 'response' | 'run' | 'run-events';
-  /** The document that streams the same call as Server-Sent Events (`stream: true`). */
-  streamDocument?: string;
+  raw?: 'run' | 'run-events';
   /** Content types of further forms of the answer, bytes or text. */
   alsoAnswers?: readonly string[];
   /** Headers of the answer that only this row has. */
@@ -139,8 +155,12 @@ export interface Route {
   beside?: true;
   /** Name of the answer's schema in the description. */
   schemaName: string;
-  /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document. */
+  /** The answer's schema where `respond` or `read` rewrites the answer: from that of the document, or of the operation's type. */
   describe?(schema: JsonSchema): JsonSchema;
+  /** Of an event that `told` writes: its `data`. */
+  toldSchema?: JsonSchema;
+  /** The answer is never JSON, but of the types of `alsoAnswers`. */
+  bytesOnly?: true;
   /** The same of an event's `data`. */
   describeEvent?(schema: JsonSchema): JsonSchema;
 }

@@ -8,6 +8,7 @@ import {
   setRate,
   SSE_HEADERS,
 } from '../../src/http/index.js';
+import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
 import { refusalOf } from './respond.js';
 import type { StreamedEvent } from './rest.types.js';
@@ -19,7 +20,7 @@ import type { Streaming } from './streams.js';
 export async function streamRun(work: Streaming): Promise<void> {
   const { options, rest } = work;
   const values = await bindOrRefuse(options, rest);
-  const events = await rest.endpoint.document.subscribe(values, rest.context);
+  const events = await documentOf(rest.endpoint).subscribe(values, rest.context);
   await carryRun(work, events as AsyncIterable<StreamedEvent>);
 }
 
@@ -45,7 +46,7 @@ export async function streamNewRun(
 
 async function start({ options, rest }: Streaming): Promise<string> {
   const values = await bindOrRefuse(options, rest);
-  const run = (await rest.endpoint.document.run(values, rest.context)) as { id: string };
+  const run = (await documentOf(rest.endpoint).run(values, rest.context)) as { id: string };
   return run.id;
 }
 

@@ -11,8 +11,9 @@ import {
   SSE_HEADERS,
   visibleError,
 } from '../../src/http/index.js';
+import { documentOf } from './mount.js';
 import { bindOrRefuse } from './request.js';
-import { refusalOf } from './respond.js';
+import { carriedFor, refusalOf } from './respond.js';
 import type { RestOptions, RestRequest } from './rest.types.js';
 import type { EventWriter } from './route.types.js';
 import { opened } from './late-stream.js';
@@ -33,8 +34,8 @@ export interface Streaming {
  */
 export function isStreaming(options: RestOptions, rest: RestRequest): boolean | Promise<boolean> {
   const { endpoint, body, query, asked } = rest;
-  if (endpoint.stream === null) return false;
   if (asked !== undefined) return asked.streams;
+  if (endpoint.stream === null) return false;
   return query === '' ? body?.['stream'] === true : isStreamingByQuery(options, rest);
 }
 
@@ -42,14 +43,14 @@ async function isStreamingByQuery(options: RestOptions, rest: RestRequest): Prom
   const { endpoint, body, query } = rest;
   const asked = new URLSearchParams(query).get('stream');
   if (asked !== null && asked !== 'true' && asked !== 'false') {
-    await options.takeSlots(endpoint.document.field, rest);
+    await options.takeSlots(endpoint.operation.field, rest);
     throw invalid('stream must be true or false', 'stream');
   }
   return body?.['stream'] === true || asked === 'true';
 }
 
 /**
- * Chat as it comes: the source events of the stream document are the chunks' JSON texts, written as they are (no execution for a token).
+ * Chat as it comes: the source events are the chunks' JSON texts, written as they are (no execution for a token).
  * With an Idempotency-Key the stream goes on without its reader, so that a retry can join or replay it.
  */
 export async function streamChat(work: Streaming & { idempotent: IdempotentRequest | null }): Promise<void> {
@@ -78,16 +79,24 @@ async function carryRecorded(work: Streaming, run: IdempotentRun): Promise<void>
     setRate(response, await rateFor(options.edge, rest.call, fault));
     return sendAnswer(response, answer);
   }
-  const head = { status: 200, headers: { ...SSE_HEADERS } };
+  const head = { status: 200, headers: { ...SSE_HEADERS, ...rest.call.answerHeaders } };
   const lost = rest.convention.errorEvent(TOO_LARGE, rest.call.requestId);
   const whole = await carryChat(work, run.record({ ...head, lost }), events);
   // An answer that broke off is none that a retry should get again.
   await (whole ? run.finish(head) : run.abandon(500));
 }
 
-function chatEvents({ rest }: Streaming): Promise<OpenedStream> {
-  if (rest.endpoint.stream === null) throw new Error('the row has no stream document');
-  return opened(rest.endpoint.stream.subscribe({}, rest.context), rest.call);
+function chatEvents({ options, rest }: Streaming): Promise<OpenedStream> {
+  const { endpoint, context, call } = rest;
+  return opened(endpoint.stream?.subscribe({}, context) ?? toldEvents(options, rest), call);
+}
+
+/** The events of an answer that its document gives whole. */
+async function toldEvents(options: RestOptions, rest: RestRequest): Promise<AsyncIterable<string>> {
+  const { endpoint, context, asked } = rest;
+  if (asked?.told === undefined) throw new Error('the row has no stream');
+  const answer = await documentOf(endpoint).run(await bindOrRefuse(options, rest), context);
+  return asked.told(answer, carriedFor(options, rest));
 }
 
 async function carryChat(
@@ -98,7 +107,8 @@ async function carryChat(
   const { options, rest, response } = work;
   const { events, isLate } = started ?? (await chatEvents(work));
   setRate(response, await rateFor(options.edge, rest.call));
-  const writer = rest.asked?.events?.() ?? chunkWriter(rest);
+  for (const [name, value] of Object.entries(rest.call.answerHeaders ?? {})) response.setHeader(name, value);
+  const writer = rest.asked?.events?.() ?? (rest.asked?.told ? toldWriter(rest) : chunkWriter(rest));
   return carry({
     response,
     events,
@@ -123,6 +133,15 @@ function chunkWriter({ convention, call }: RestRequest): EventWriter {
   };
 }
 
+/** Events that are written already. */
+function toldWriter({ convention, call }: RestRequest): EventWriter {
+  return {
+    event: (text) => text,
+    ending: () => '',
+    fault: (error) => convention.errorEvent(error, call.requestId),
+  };
+}
+
 /** The event that ends a stream of the contract's own events. */
 export function failureEvent({ options, rest }: Pick<Streaming, 'options' | 'rest'>, fault: unknown): string {
   const { requestId } = rest.call;
@@ -131,7 +150,7 @@ export function failureEvent({ options, rest }: Pick<Streaming, 'options' | 'res
 
 /** A subscription's row: each event as the document shows it, its sequence as `id:`. */
 export async function streamOperation({ options, rest, response }: Streaming): Promise<void> {
-  const { document } = rest.endpoint;
+  const document = documentOf(rest.endpoint);
   const values = await bindOrRefuse(options, rest);
   const events = await document.subscribe(values, rest.context);
   setRate(response, await rateFor(options.edge, rest.call));

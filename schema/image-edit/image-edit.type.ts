@@ -6,6 +6,13 @@ export class EditedImage {
   @Field(() => String, { description: 'A signed URL of the file.' })
   url!: string;
 
+  @Field(() => String, {
+    name: 'b64Json',
+    nullable: true,
+    description: 'The file as base64; null if only a URL was requested.',
+  })
+  b64Json!: string | null;
+
   @Field(() => Int, { description: 'Pixels.' })
   width!: number;
 

@@ -22,7 +22,8 @@ export class StorageReport {
   fileBytes!: number;
 
   @Field(() => Float, {
-    description: 'The number of answers that are stored for an Idempotency-Key, for 24 hours.',
+    description:
+      'The number of stored responses, and of answers that are stored for an Idempotency-Key, for 24 hours.',
   })
   answers!: number;
 

@@ -1,41 +1,16 @@
-import type { Bucket, LimitedEndpoint, MemberRole, PlanCode, Scope, Tier } from '../contract/words.js';
+import type { Bucket, MemberRole, PlanCode, Scope } from '../contract/words.js';
+import type { PlanData, PlansData } from './plans.js';
 
-/** What a plan allows; data that `PLANS_FILE` can override (decisions 2, contract 8). Amounts in whole units. */
-export interface Plan {
+/** What a plan allows: the contract's, as `PLANS_FILE` overrides it. */
+export interface Plan extends Omit<PlanData, 'limits'> {
   code: PlanCode;
-  /** `Free`, `Pro Monthly` … */
-  name: string;
   kind: 'free' | 'recurring';
   /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. `chat_tokens` is always credits × 1000. */
   limits: Record<Bucket, number>;
-  /** One sliding window for each key: at most `burst` requests in any `burst / rpm` minutes. */
-  rate: { rpm: number; burst: number };
-  tiers: { general: Tier[]; media: Tier[] };
-  /** Null: agents are not available. */
-  agents: {
-    maxAgents: number;
-    maxTools: number;
-    maxIterations: number;
-    maxKnowledgeFiles: number;
-    maxKnowledgeFileMb: number;
-  } | null;
-  /** Null: webhooks are not available. */
-  webhooks: { max: number; customHeaders: boolean } | null;
-  maxPendingJobs: number;
-  /**
-   * Of subscriptions, event streams and long polls, counted by each process: `perMinute` are opened by one key, `held` open at once (a WebSocket
-   * is one), and `heldByOrganization` by all keys of an organisation.
-   */
-  streams: { perMinute: number; held: number; heldByOrganization: number };
-  /** How many megabytes of requests a process reads and holds at once for one key. */
-  bodies: { heldMb: number };
-  /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */
-  storage: { maxMb: number };
 }
 
-export interface PlanCatalogue {
+export interface PlanCatalogue extends Omit<PlansData, 'plans'> {
   plans: Record<PlanCode, Plan>;
-  endpointLimits: Record<LimitedEndpoint, { limit: number; windowSeconds: number }>;
 }
 
 /** Who calls: one valid key, its organisation and the plan whose limits hold now. */
@@ -50,7 +25,7 @@ export interface Principal {
   /** The plan whose limits hold: `subscribedPlan`, or Free where the subscription ended. */
   plan: Plan;
   entitled: boolean;
-  /** Grows with each change of the organisation's plan; admission refuses a stale one (the caller reloads and retries). */
+  /** Increases with each change of the organisation's plan. Admission refuses an old version; the key is then read again and the call repeated. */
   orgVersion: number;
   /** ISO 8601 or null. */
   expiresAt: string | null;
@@ -58,7 +33,7 @@ export interface Principal {
   person?: { sessionId: string; role: MemberRole };
 }
 
-/** What a signed-in browser brings: its cookie, and which of the person's organisations it looks at (null: the first). */
+/** The credentials of a signed-in browser: its cookie, and the organisation that it has selected (null: the person's first one). */
 export interface SessionCredential {
   token: string;
   orgId: string | null;
@@ -68,12 +43,12 @@ export interface SessionCredential {
 export interface Authenticator {
   /**
    * @param authorization the header's value; several values are refused.
-   * @param session looked at where there is no such header
+   * @param session used if there is no such header
    * @throws ApiError unauthorized `Invalid or missing API key`, `API key has expired` or `Session has ended`; not_found for a session's
    * organisation that is not the person's
    */
   authenticate(authorization: string | string[] | undefined, session?: SessionCredential): Promise<Principal>;
-  /** The same, at once where the key is known: throws at once, too. */
+  /** As `authenticate`, but synchronous where the key is cached: then it also throws synchronously. */
   recognize(
     authorization: string | string[] | undefined,
     session?: SessionCredential,

@@ -1,45 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
 import { ConfigError } from '../config/index.js';
-import { CHARGED_BUCKETS, LIMITED_ENDPOINTS, PLAN_CODES, TIERS } from '../contract/words.js';
 import type { PlanCatalogue } from './access.types.js';
-import { DEFAULT_PLANS, toCatalogue } from './plans.js';
-
-const count = z.int().min(1).max(1_000_000_000);
-const limit = z.int().min(-1).max(1_000_000_000);
-const tiers = z.array(z.enum(TIERS));
-
-const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>
-  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>);
-
-const AgentLimits = z.strictObject({
-  maxAgents: limit.min(0),
-  maxTools: limit.min(0),
-  maxIterations: count,
-  maxKnowledgeFiles: limit.min(0),
-  maxKnowledgeFileMb: count,
-});
-
-const PlanSchema = z.strictObject({
-  name: z.string().min(1),
-  limits: shapeOf(CHARGED_BUCKETS, limit),
-  rate: z.strictObject({ rpm: count, burst: count }),
-  tiers: z.strictObject({ general: tiers, media: tiers }),
-  agents: AgentLimits.nullable(),
-  webhooks: z.strictObject({ max: limit.min(0), customHeaders: z.boolean() }).nullable(),
-  maxPendingJobs: count,
-  streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
-  bodies: z.strictObject({ heldMb: count }),
-  storage: z.strictObject({ maxMb: limit }),
-});
-
-const PlansSchema = z.strictObject({
-  plans: shapeOf(PLAN_CODES, PlanSchema),
-  endpointLimits: shapeOf(
-    LIMITED_ENDPOINTS,
-    z.strictObject({ limit: count, windowSeconds: count.max(86_400 * 31) }),
-  ),
-});
+import { DEFAULT_PLANS, PlansSchema, toCatalogue } from './plans.js';
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -56,7 +18,7 @@ function merge(base: unknown, over: unknown): unknown {
 
 async function readJson(file: string): Promise<unknown> {
   try {
-    // Editors on Windows put a mark at the beginning.
+    // Editors on Windows write a byte order mark at the beginning.
     return JSON.parse((await readFile(file, 'utf8')).replace(/^\uFEFF/, ''));
   } catch (error) {
     throw new ConfigError([`PLANS_FILE: ${file}: ${(error as Error).message}`]);
@@ -81,7 +43,7 @@ export async function loadPlans(file: string | null): Promise<PlanCatalogue> {
   );
 }
 
-/** A catalogue that can be exchanged as a whole while others hold it. */
+/** A catalogue whose contents can be replaced while other objects hold a reference to it. */
 export interface LivePlanCatalogue extends PlanCatalogue {
   /** Reads the file again. @throws ConfigError, and keeps the old plans */
   reload(): Promise<void>;

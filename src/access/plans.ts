@@ -1,35 +1,96 @@
+import { z } from 'zod';
 import { BUCKET_ROWS } from '../contract/buckets.js';
-import { BUCKETS, LIMITED_KINDS } from '../contract/words.js';
-import type { ChargedBucket, PlanCode, Tier } from '../contract/words.js';
+import {
+  BUCKETS,
+  CHARGED_BUCKETS,
+  LIMITED_ENDPOINTS,
+  LIMITED_KINDS,
+  PLAN_CODES,
+  TIERS,
+} from '../contract/words.js';
+import type { ChargedBucket, PlanCode } from '../contract/words.js';
 import type { Plan, PlanCatalogue } from './access.types.js';
 
+const count = z.int().min(1).max(1_000_000_000);
+const limit = z.int().min(-1).max(1_000_000_000);
+const most = limit.min(0);
+const tiers = z.array(z.enum(TIERS));
+
+const shapeOf = <Key extends string, Value extends z.ZodType>(keys: readonly Key[], value: Value) =>
+  z.strictObject(Object.fromEntries(keys.map((key) => [key, value])) as Record<Key, Value>);
+
+/** What `PLANS_FILE` says of a plan (decisions 2, contract 8). Amounts in whole units. */
+const PlanSchema = z.strictObject({
+  /** `Free`, `Pro Monthly` … */
+  name: z.string().min(1),
+  /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. */
+  limits: shapeOf(CHARGED_BUCKETS, limit),
+  /** One sliding window for each key: at most `burst` requests in any `burst / rpm` minutes. */
+  rate: z.strictObject({ rpm: count, burst: count }),
+  tiers: z.strictObject({ general: tiers, media: tiers }),
+  /** Null: agents are not available. */
+  agents: z
+    .strictObject({
+      maxAgents: most,
+      maxTools: most,
+      maxIterations: count,
+      maxKnowledgeFiles: most,
+      maxKnowledgeFileMb: count,
+    })
+    .nullable(),
+  /** Null: webhooks are not available. */
+  webhooks: z.strictObject({ max: most, customHeaders: z.boolean() }).nullable(),
+  maxPendingJobs: count,
+  /**
+   * Of subscriptions, event streams and long polls, counted by each process: `perMinute` are opened by one key, `held` open at once (a WebSocket
+   * is one), and `heldByOrganization` by all keys of an organisation.
+   */
+  streams: z.strictObject({ perMinute: count, held: count, heldByOrganization: count }),
+  /** How many megabytes of requests a process reads and holds at once for one key. */
+  bodies: z.strictObject({ heldMb: count }),
+  /** Of all that is stored for the organisation: files and kept answers. MB are 2^20 bytes; -1 is unlimited. */
+  storage: z.strictObject({ maxMb: limit }),
+});
+
+/** Plans as `PLANS_FILE` spells them. */
+export const PlansSchema = z.strictObject({
+  plans: shapeOf(PLAN_CODES, PlanSchema),
+  endpointLimits: shapeOf(
+    LIMITED_ENDPOINTS,
+    z.strictObject({ limit: count, windowSeconds: count.max(86_400 * 31) }),
+  ),
+});
+
 /** A plan without what follows from its other values. */
-export interface PlanData extends Omit<Plan, 'code' | 'kind' | 'limits'> {
-  limits: Record<ChargedBucket, number>;
-}
-
-/** Plans as `PLANS_FILE` spells them (decisions 2). */
-export interface PlansData {
-  plans: Record<PlanCode, PlanData>;
-  endpointLimits: PlanCatalogue['endpointLimits'];
-}
-
-const ALL_GENERAL: Tier[] = ['basic', 'standard', 'powerful'];
-const ALL_MEDIA: Tier[] = ['fast', 'standard', 'premium'];
+export type PlanData = z.infer<typeof PlanSchema>;
+export type PlansData = z.infer<typeof PlansSchema>;
 
 /** What the buckets' rows give to a plan. */
-const limitsOf = (plan: PlanCode): PlanData['limits'] =>
+const limitsOf = (plan: PlanCode): Record<ChargedBucket, number> =>
   Object.fromEntries(
     BUCKET_ROWS.flatMap(({ name, allowance }) => (allowance === null ? [] : [[name, allowance[plan]]])),
-  ) as PlanData['limits'];
+  ) as Record<ChargedBucket, number>;
 
-/** Two hundred watchers of a few things each survive three restarts in a minute (beyond 14.6). */
-const STREAMS: PlanData['streams'] = { perMinute: 1200, held: 2000, heldByOrganization: 6000 };
+/** What all plans have in common. */
+const ALL = {
+  // Two hundred watchers of a few things each survive three restarts in a minute (beyond 14.6).
+  streams: { perMinute: 1200, held: 2000, heldByOrganization: 6000 },
+} satisfies Partial<PlanData>;
+
+/** What all plans but Free have in common. */
+const PAID = { ...ALL, bodies: { heldMb: 256 }, storage: { maxMb: 10_240 } } satisfies Partial<PlanData>;
+
+/** What the plans with all tiers have in common. */
+const LARGE = {
+  ...PAID,
+  tiers: { general: ['basic', 'standard', 'powerful'], media: ['fast', 'standard', 'premium'] },
+} satisfies Partial<PlanData>;
 
 /** Contract 8.1 to 8.3 and 8.5, decisions 3, 4 and 6. */
 export const DEFAULT_PLANS: PlansData = {
   plans: {
     free: {
+      ...ALL,
       name: 'Free',
       limits: limitsOf('free'),
       rate: { rpm: 30, burst: 30 },
@@ -37,11 +98,11 @@ export const DEFAULT_PLANS: PlansData = {
       agents: null,
       webhooks: null,
       maxPendingJobs: 10,
-      streams: STREAMS,
       bodies: { heldMb: 128 },
       storage: { maxMb: 1024 },
     },
     pro_monthly: {
+      ...PAID,
       name: 'Pro Monthly',
       limits: limitsOf('pro_monthly'),
       rate: { rpm: 60, burst: 120 },
@@ -49,15 +110,12 @@ export const DEFAULT_PLANS: PlansData = {
       agents: { maxAgents: 5, maxTools: 4, maxIterations: 10, maxKnowledgeFiles: 5, maxKnowledgeFileMb: 10 },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 100,
-      streams: STREAMS,
-      bodies: { heldMb: 256 },
-      storage: { maxMb: 10_240 },
     },
     business_monthly: {
+      ...LARGE,
       name: 'Business Monthly',
       limits: limitsOf('business_monthly'),
       rate: { rpm: 120, burst: 300 },
-      tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
         maxAgents: 20,
         maxTools: 7,
@@ -67,15 +125,12 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 500,
-      streams: STREAMS,
-      bodies: { heldMb: 256 },
-      storage: { maxMb: 10_240 },
     },
     cli_pro: {
+      ...LARGE,
       name: 'CLI Pro',
       limits: limitsOf('cli_pro'),
       rate: { rpm: 120, burst: 300 },
-      tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
         maxAgents: 10,
         maxTools: 7,
@@ -85,15 +140,12 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 5, customHeaders: true },
       maxPendingJobs: 500,
-      streams: STREAMS,
-      bodies: { heldMb: 256 },
-      storage: { maxMb: 10_240 },
     },
     cli_team: {
+      ...LARGE,
       name: 'CLI Team',
       limits: limitsOf('cli_team'),
       rate: { rpm: 300, burst: 600 },
-      tiers: { general: ALL_GENERAL, media: ALL_MEDIA },
       agents: {
         maxAgents: 50,
         maxTools: 7,
@@ -103,14 +155,11 @@ export const DEFAULT_PLANS: PlansData = {
       },
       webhooks: { max: 20, customHeaders: true },
       maxPendingJobs: 1000,
-      streams: STREAMS,
-      bodies: { heldMb: 256 },
-      storage: { maxMb: 10_240 },
     },
   },
   endpointLimits: Object.fromEntries(
     LIMITED_KINDS.map(({ name, window }) => [name, window]),
-  ) as PlanCatalogue['endpointLimits'],
+  ) as PlansData['endpointLimits'],
 };
 
 function toPlan(code: PlanCode, data: PlanData): Plan {
@@ -132,7 +181,7 @@ export function allowanceOf(plan: Plan): number[] {
   return BUCKETS.map((bucket) => (plan.limits[bucket] === -1 ? -1 : plan.limits[bucket] * 100));
 }
 
-/** What an organisation may have stored in all, in bytes; -1 is unlimited. */
+/** The storage limit of an organisation, in bytes; -1 is unlimited. */
 export function storageLimitOf({ storage: { maxMb } }: Plan): number {
   return maxMb === -1 ? -1 : maxMb * 1_048_576;
 }

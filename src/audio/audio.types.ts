@@ -1,5 +1,8 @@
 /** Containers that speech is made in (contract 4.6); music takes the first two. */
-export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'aac';
+export type ContractFormat = 'mp3' | 'wav' | 'opus' | 'aac';
+
+/** The same with those of /v1 (beyond 11.11); `pcm` is 24 kHz, 16 bit, mono, without a head. */
+export type AudioFormat = ContractFormat | 'flac' | 'pcm';
 
 /** Facts about a file, from its content. */
 export interface AudioFacts {

@@ -52,6 +52,7 @@ export async function openAgents(options: AgentsOptions): Promise<Agents> {
     knowledge,
     imaging,
     models,
+    providers,
     upstreams: createUpstreams({ models, providers, logger }),
     caller,
     work,

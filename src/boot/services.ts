@@ -14,6 +14,7 @@ import {
   createEmbeddingService,
   createGenerationService,
   createJobKinds,
+  createMessageService,
   createResponseService,
   createResponseStore,
   jobHandlersOf,
@@ -40,7 +41,7 @@ export interface Composition {
   services: Services;
   handlers: JobHandler[];
   hub: JobHub;
-  /** Answers those who wait for a job with what it is now. */
+  /** Ends all long polls: each is answered with the job's current state. */
   endPolls(): void;
   agents: Agents;
   egress: Egress;
@@ -67,6 +68,7 @@ export async function compose(
   const agents = await openAgents({ ...reach, knowledge, memory: memories });
   const secrets = secretBoxOf(foundation);
   const engine = createChatEngine({ ...shared, search, documents: knowledge });
+  const seal = createCarriedSeal(signingOf(foundation));
   const services: Services = {
     ...agents.services,
     ...accessServices(foundation),
@@ -89,8 +91,9 @@ export async function compose(
     responses: createResponseService({
       engine,
       store: createResponseStore({ database, storage }),
-      seal: createCarriedSeal(signingOf(foundation)),
+      seal,
     }),
+    messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
@@ -108,7 +111,7 @@ function accessServices({ database, plans }: Foundation) {
   };
 }
 
-/** What reaches beyond this installation. */
+/** Services that connect to other hosts. */
 function openOutside({ config, egress, files }: Foundation, closers: Closers) {
   const search = createSearch(config);
   closers.add('the search provider', () => search.close());

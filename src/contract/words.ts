@@ -93,6 +93,6 @@ export interface ClientInfo {
   traceparent?: string;
 }
 
-/** Forms of a call for text at /v1 (beyond 11.6 to 11.8). */
-export const DIALECTS = ['chat', 'completions', 'responses', 'messages'] as const;
+/** Forms of a call at /v1: for text (beyond 11.6 to 11.8), and for pictures and sound (beyond 11.10, 11.11). */
+export const DIALECTS = ['chat', 'completions', 'responses', 'messages', 'media'] as const;
 export type Dialect = (typeof DIALECTS)[number];

@@ -10,6 +10,7 @@ const TYPES: Record<string, string> = {
   ogg: 'audio/ogg',
   aac: 'audio/aac',
   flac: 'audio/flac',
+  pcm: 'audio/pcm',
   m4a: 'audio/mp4',
   mp4: 'video/mp4',
   webm: 'video/webm',
@@ -34,6 +35,7 @@ const EXTENSIONS: Record<string, string> = {
   'audio/ogg': 'ogg',
   'audio/aac': 'aac',
   'audio/flac': 'flac',
+  'audio/pcm': 'pcm',
   'audio/mp4': 'm4a',
   'video/mp4': 'mp4',
   'video/webm': 'webm',
@@ -50,7 +52,7 @@ export function extensionOf(contentType: string | null): string {
 const ascii = (bytes: Uint8Array, start: number, length: number) =>
   Buffer.from(bytes.subarray(start, start + length)).toString('latin1');
 
-/** Judges a file by its first bytes, never by a name or a header. Null where unknown. */
+/** Detects a file's type by its first bytes, never by a name or a header. Null if unknown. */
 export function detectContentType(bytes: Uint8Array): string | null {
   if (ascii(bytes, 0, 8) === '\x89PNG\r\n\x1a\n') return 'image/png';
   if (ascii(bytes, 0, 3) === '\xff\xd8\xff') return 'image/jpeg';

@@ -7,7 +7,7 @@ import type { ProviderRegistry } from '../providers/index.js';
 import type { Video } from '../video/index.js';
 import type { Upstreams } from './pipeline/upstreams.js';
 import type { SpokenTexts } from './tts/spoken-texts.queries.js';
-import type { Amounts, Bucket, Tool } from '../contract/words.js';
+import type { Amounts, Bucket, Dialect, Tool } from '../contract/words.js';
 import type { Job, JobContext, JobOutcome } from '../jobs/jobs.types.js';
 import type { Model } from '../models/models.types.js';
 import type { KindDescriptor, KindJob } from './kind.types.js';
@@ -38,8 +38,8 @@ export interface Estimate {
 export interface GenerationKind<Input> extends KindDescriptor {
   name: Tool;
   job: KindJob;
-  /** Checks the request (REST names) without effect; fills defaults; unknown fields are 400 `Unknown parameter: <name>`. @throws ApiError */
-  parse(body: Record<string, unknown>, model: Model): Input;
+  /** Checks the request (REST names; more of them in the dialect `media`) without effect; fills defaults; unknown fields are 400 `Unknown parameter: <name>`. @throws ApiError */
+  parse(body: Record<string, unknown>, model: Model, dialect?: Dialect): Input;
   /** Fetches and stores files given by URL or base64 (after plan checks, before the price). */
   prepare?(
     call: CallContext,

@@ -7,7 +7,7 @@ import type { Sharp } from 'sharp';
 import { cutOut, finishEdit, maskOf } from './upstream-edit.js';
 import { answerTasks } from '../processes/index.js';
 import { UnreadableImageError } from './imaging.types.js';
-import type { ImagingTask } from './imaging.types.js';
+import type { ImagingTask, PictureFormat } from './imaging.types.js';
 import { MAX_PICTURE_PIXELS } from './operations.js';
 import { readPhotosOnly } from './photos.js';
 import { readMark, withMark } from './mark.js';
@@ -44,6 +44,8 @@ async function perform(request: ImagingTask): Promise<Output> {
       );
     case 'inspect':
       return await inspect(request);
+    case 'encode':
+      return await encode(request);
     case 'cutOut':
       return await cutOut(request);
     case 'maskOf':
@@ -73,6 +75,17 @@ const marked = (madeFor: string | null, drawn: Drawn): Drawn =>
 
 async function raster(image: Sharp, change: (image: Sharp) => Sharp): Promise<Drawn> {
   const { data, info } = await change(image).png(PNG).toBuffer({ resolveWithObject: true });
+  return { bytes: data, width: info.width, height: info.height };
+}
+
+async function encode({ bytes, format, quality }: PictureFormat & { bytes: Uint8Array }): Promise<Drawn> {
+  const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' }).autoOrient();
+  const written = {
+    png: () => picture.png(PNG),
+    jpeg: () => picture.flatten({ background: 'white' }).jpeg({ quality }),
+    webp: () => picture.webp({ quality }),
+  }[format]();
+  const { data, info } = await written.toBuffer({ resolveWithObject: true });
   return { bytes: data, width: info.width, height: info.height };
 }
 

@@ -45,6 +45,7 @@ export function createImaging({ config }: { config: { dataDir: string } }): Imag
       const { width, height } = await run(readers, { kind: 'inspect', bytes, maxPixels }, signal);
       return { width, height };
     },
+    encode: async (bytes, format, signal) => await run(photos, { kind: 'encode', bytes, ...format }, signal),
     cutOut: async (task, signal) => await run(photos, { kind: 'cutOut', ...task }, signal),
     maskOf: async (bytes, signal) => await run(photos, { kind: 'maskOf', bytes }, signal),
     finishEdit: async (task, signal) => await run(photos, { kind: 'finishEdit', ...task }, signal),

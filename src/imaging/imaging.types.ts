@@ -4,9 +4,17 @@ export type ImagingTask =
   | { kind: 'fit'; bytes: Uint8Array; width: number; height: number }
   /** Reads the size from the header. If it is within the limit, the picture is also decoded once. */
   | { kind: 'inspect'; bytes: Uint8Array; maxPixels: number }
+  | ({ kind: 'encode'; bytes: Uint8Array } & PictureFormat)
   | ({ kind: 'cutOut' } & CutOut)
   | { kind: 'maskOf'; bytes: Uint8Array }
   | ({ kind: 'finishEdit' } & FinishEdit);
+
+/** What a picture is written as. */
+export interface PictureFormat {
+  format: 'png' | 'jpeg' | 'webp';
+  /** 1 to 100; PNG loses nothing. */
+  quality: number;
+}
 
 /** A picture with a hole: transparent where the mask is white, and in the borders put around it. */
 export interface CutOut {
@@ -30,7 +38,7 @@ export interface FinishEdit {
 }
 
 export interface RasterImage {
-  /** PNG. */
+  /** PNG, where nothing else was asked for. */
   bytes: Buffer;
   width: number;
   height: number;
@@ -74,6 +82,8 @@ export interface Imaging {
     bytes: Uint8Array,
     options: { maxPixels: number; signal?: AbortSignal },
   ): Promise<{ width: number; height: number }>;
+  /** The same picture in another format; JPEG has white in the place of transparency. @throws UnreadableImageError */
+  encode(bytes: Uint8Array, format: PictureFormat, signal?: AbortSignal): Promise<EditedImage>;
   /** Cuts the mask out of a picture, as PNG. @throws UnreadableImageError */
   cutOut(task: CutOut, signal?: AbortSignal): Promise<RasterImage>;
   /** The hole of a {@link CutOut} as white on black, PNG. @throws UnreadableImageError */

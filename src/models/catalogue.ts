@@ -7,8 +7,8 @@ import type {
   ProviderSettings,
 } from '../providers/index.js';
 import { KIND, MODEL_TYPES } from '../contract/words.js';
-import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
-import { knownRows, sandboxRows, standardMultiplier } from './model-rows.js';
+import type { KindDescriptor, ModelType } from '../contract/words.js';
+import { knownRows, sandboxId, sandboxRows, standardMultiplier } from './model-rows.js';
 import type { ModelRow } from './model-rows.js';
 import { createAliases } from './aliases.js';
 import type { Aliases } from './aliases.js';
@@ -20,7 +20,6 @@ const DEFAULT_MUSIC_SECONDS = 47;
 const OTHER_SECONDS = 60;
 const SANDBOX_CREATED = Date.parse('2026-01-01') / 1000;
 
-const sandboxId = (type: ModelType, tier: Tier): string => `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
 const hundredths = (value: number): number => Math.round(value * 100);
 
 function baseModel(row: ModelRow, created: number): Model {
@@ -30,7 +29,7 @@ function baseModel(row: ModelRow, created: number): Model {
     id: row.id,
     provider,
     name: row.name ?? row.id.slice(slash + 1),
-    ownedBy: provider === SANDBOX_ID ? 'penstock' : provider,
+    ownedBy: row.ownedBy ?? provider,
     created,
     type: row.type,
     tier: row.tier,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KIND, MODEL_TYPES, TIER_RANGES, TIERS, tiersOf } from '../contract/words.js';
 import type { KindDescriptor, ModelType, Tier } from '../contract/words.js';
+import { SANDBOX_ID } from '../providers/index.js';
 import media from './media.json' with { type: 'json' };
 import upstream from './upstream.json' with { type: 'json' };
 
@@ -12,6 +13,8 @@ export interface ModelRow {
   /** As written: 1.5. */
   multiplier: number;
   name?: string | undefined;
+  /** Default: what the id begins with. */
+  ownedBy?: string | undefined;
   contextWindow?: number | undefined;
   maxOutputTokens?: number | undefined;
   modalities?: KindDescriptor['modalities'] | undefined;
@@ -53,13 +56,17 @@ export function knownRows(): { rows: ModelRow[]; created: number } {
   return { rows, created: Date.parse(upstream.updated) / 1000 };
 }
 
+export const sandboxId = (type: ModelType, tier: Tier): string =>
+  `${SANDBOX_ID}/${type.replace('_', '-')}-${tier}`;
+
 /** The sandbox: a model of every type in every tier, at the standard prices. */
 export function sandboxRows(): ModelRow[] {
   return MODEL_TYPES.flatMap((type) => {
     const { contextWindow, maxOutputTokens, maxDurationSeconds, modalities }: KindDescriptor['sandbox'] =
       KIND[type].sandbox;
     return tiersOf(type).map((tier) => ({
-      id: `sandbox/${type.replace('_', '-')}-${tier}`,
+      id: sandboxId(type, tier),
+      ownedBy: 'penstock',
       type,
       tier,
       multiplier: standardMultiplier(type, tier),

@@ -39,6 +39,8 @@ export interface NativeEvents {
 
 /** An upstream that speaks a dialect itself. */
 export interface DialectProvider {
+  /** Whether a model does, by the upstream's name for it; absent: all of its models do. */
+  speaks?(modelId: string): boolean;
   /** @throws UpstreamError */
   complete(call: NativeCall): Promise<NativeAnswer>;
   /** The promise resolves when the first event is there. @throws UpstreamError */

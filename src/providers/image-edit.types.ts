@@ -64,6 +64,8 @@ export interface ImageEditCall {
   /** The result should have a transparent background. */
   transparent: boolean;
   strength: number;
+  /** How well it is to be made, for models that have a dial for it. */
+  quality?: string;
   modelInputs: Readonly<Record<string, string | number | boolean>>;
   signal: AbortSignal;
   /** Where models whose work is ordered note their orders. */

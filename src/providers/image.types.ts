@@ -1,7 +1,7 @@
 import type { ImageModelV4, ImageModelV4CallOptions } from '@ai-sdk/provider';
 import type { OrderLog, Ordering } from './order.types.js';
 
-/** An image call beyond the specification's words. */
+/** An image call beyond the specification's words. `providerOptions.penstock` holds what was checked; what the model has no dial for does nothing. */
 export type ImageCallOptions = ImageModelV4CallOptions & {
   /** 0 to 100, from models that know it. */
   onProgress?: (percent: number) => void;
@@ -14,6 +14,8 @@ export interface ImageCapabilities {
   style: boolean;
   negativePrompt: boolean;
   seed: boolean;
+  /** Whether it makes pictures with a transparent background. Absent: no. */
+  transparent?: boolean;
 }
 
 export type ImageModel = Omit<ImageModelV4, 'doGenerate'> &

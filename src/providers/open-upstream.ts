@@ -1,5 +1,4 @@
 import type { Egress } from '../egress/index.js';
-import type { NativeDialect } from './dialect.types.js';
 import type { NativeProvider } from './native/native-provider.types.js';
 import { nativeProvider } from './native/registry.js';
 import { openSdkUpstream } from './native/open-sdk-upstream.js';
@@ -13,7 +12,7 @@ import { createOpenAiCompatibleEmbedding } from './openai-compatible/openai-embe
 import { createOpenAiCompatibleImageEditor } from './openai-compatible/openai-image-edit.js';
 import { createOpenAiCompatibleImage } from './openai-compatible/openai-image.js';
 import { createOpenAiCompatibleSpeech } from './openai-compatible/openai-speech.js';
-import { createDialectProvider } from './openai-compatible/dialect-upstream.js';
+import { dialectsOf } from './openai-compatible/dialect-upstream.js';
 import { RefusedFields } from './openai-compatible/optional-fields.js';
 import { createOpenAiCompatibleTranscription } from './openai-compatible/openai-transcription.js';
 import { Transport } from './openai-compatible/transport.js';
@@ -62,15 +61,6 @@ export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefi
         );
   if (made !== null && native?.convention === false) return made;
   return openConvention(upstream, native, { egress, secrets, made, refused });
-}
-
-function dialectsOf(
-  { transport, refused }: { transport: Transport; refused: RefusedFields },
-  spoken: readonly NativeDialect[],
-): Provider['dialects'] {
-  return Object.fromEntries(
-    spoken.map((dialect) => [dialect, createDialectProvider(transport, dialect, refused)] as const),
-  );
 }
 
 /** An upstream of the common convention; the pictures of one that has a package besides are the package's. */

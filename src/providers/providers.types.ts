@@ -99,6 +99,11 @@ export interface Provider {
   takesTokenIds?: boolean;
   image_edit?(modelId: string): ImageEditor | PixelEditor;
   /**
+   * Its models follow rules and say so: what stands in for a service that is not configured may be shown to them. A real model would take it
+   * for the service's.
+   */
+  takesStandIns?: boolean;
+  /**
    * Runs a job's work after the delay that its request asks of this provider. Meanwhile the job holds neither a worker's slot nor files.
    * Absent: no request asks for any.
    */

@@ -15,6 +15,8 @@ export type SpeechCallOptions = SpeechModelV4CallOptions & {
 export interface TtsCapabilities {
   /** Names of its voices; null: any name is passed on. */
   voices: readonly string[] | null;
+  /** Of the convention's names those that it takes beside its own. Absent: all of them are its own. */
+  presets?: readonly string[];
   /** Whether any other name can be one of its voices. Absent: yes. */
   isVoice?(name: string): boolean;
   /** Whether it imitates a voice from a sample. */

@@ -45,6 +45,7 @@ export function createSandbox({
   return {
     id: SANDBOX_ID,
     retry: { retries: 0, backoffMs: 0 },
+    takesStandIns: true,
     chat: createSandboxChat({ tokenizer, eyes: createSandboxEyes({ pictures, egress }), rules: toolRules }),
     embedding: (modelId) => createSandboxEmbedding(modelId, tokenizer),
     image: createSandboxImage(imaging),

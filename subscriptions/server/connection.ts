@@ -38,7 +38,7 @@ import {
   type OperationArgs,
 } from './connection-operation.js';
 import type { OperationEngine } from './operation.types.js';
-import { StalledSubscriberError } from '../stalled.js';
+import { StalledSubscriberError } from '../stalled-subscriber.js';
 import type { SharedResults } from './shared-results.js';
 
 /** Close codes that are ours beside the protocol's (trust 2). */

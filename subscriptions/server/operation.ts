@@ -12,7 +12,7 @@ import { ApiError } from '../../src/contract/errors.js';
 import type { Holding } from '../../src/http/index.js';
 import { writeJson } from '../../src/text/write-json.js';
 import type { CallContext } from '../../src/metering/call-context.js';
-import { StalledSubscriberError } from '../stalled.js';
+import { StalledSubscriberError } from '../stalled-subscriber.js';
 import type { OperationEngine, OperationRequest, OperationSink } from './operation.types.js';
 import { SharedScope } from './shared-results.js';
 import type { SharedResults, Written } from './shared-results.js';

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import { writeFault, type BareFault } from '../../src/http/index.js';
+import { writeFault, type FaultResponse } from '../../src/http/index.js';
 import type { RateState } from '../../src/metering/metering.types.js';
 import type { ClientInfo } from '../../src/contract/words.js';
 import { Connection, GOING_AWAY, type ConnectionDependencies } from './connection.js';
@@ -25,7 +25,7 @@ export interface GraphqlWsDependencies extends Omit<
   sessionOf(request: IncomingMessage): string | undefined;
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
-  strangerRate(request: IncomingMessage): RateState;
+  addressRate(request: IncomingMessage): RateState;
   /** Counts a connection that waits for its key; `drop` is called where too many wait. */
   awaitKey(request: IncomingMessage, stream: Duplex, drop: () => void): void;
   /** Its key is good: it waits no more. */
@@ -61,7 +61,7 @@ const SETTINGS: ServerOptions = {
 export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): GraphqlWsServer {
   const server = new WebSocketServer(SETTINGS);
   server.on('wsClientError', ({ message }: Error, socket: Duplex, request: IncomingMessage) => {
-    const rate = dependencies.strangerRate(request);
+    const rate = dependencies.addressRate(request);
     writeFault(socket, { status: 400, error: message, rate, headers: SPOKEN_VERSIONS });
   });
   const turn = new Turn();
@@ -90,7 +90,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
   return {
     handleUpgrade(request, socket, head) {
       const refusal = refusalOf(request, dependencies);
-      if (refusal) return writeFault(socket, { ...refusal, rate: dependencies.strangerRate(request) });
+      if (refusal) return writeFault(socket, { ...refusal, rate: dependencies.addressRate(request) });
       server.handleUpgrade(request, socket, head, (webSocket) => accept(webSocket, socket, request));
     },
     get connections() {
@@ -116,7 +116,7 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
  * A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. The address's
  * window is none of the upgrade's business: browsers bring their key after it, and a good one is not shut out by its neighbours' bad ones.
  */
-function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): BareFault | null {
+function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): FaultResponse | null {
   const { origin, cookie } = request.headers;
   const isForeign =
     origin !== undefined && cookie !== undefined && !dependencies.allowsOrigin(origin, request);

@@ -92,6 +92,7 @@ describe.each(WAYS)('an answer that is %s', (way) => {
     ],
     ['message.usage', { message: { usage: usage() } }, [20, 7, 27]],
     ['x_groq.usage', { x_groq: { id: 'r', usage: usage() } }, [20, 7, 27]],
+    ['x_other.usage', { x_other: { usage: usage() } }, [20, 7, 27]],
     ['x_groq.usage and usage', { x_groq: { usage: usage() }, usage: usage() }, [20, 7, 27]],
     ['input_tokens', { usage: { input_tokens: 20, output_tokens: 7 } }, [20, 7, 27]],
     [

@@ -5,10 +5,13 @@ import { buildPenstockSchema } from '../../schema/index.js';
 import { subscriptionResolvers } from '../../src/boot/subscription-resolvers.js';
 import { startPenstock, type TestServer } from '../support/server.js';
 
+const FACES = [contractFace, conventionsFace];
+
 const schema = buildPenstockSchema({ resolvers: subscriptionResolvers });
 
-/** `query jobs`, `subscription chatCompletion` … of a stored document. */
-function operationOf(document: string): string {
+/** `query jobs`, `mutation createChatCompletion` … that a row stands for. */
+function operationOf({ document, operation: written }: (typeof FACES)[number]['routes'][number]): string {
+  if (document === undefined) return `mutation ${written}`;
   const [operation] = parse(document).definitions;
   if (operation?.kind !== 'OperationDefinition') throw new Error('an operation');
   const [field] = operation.selectionSet.selections;
@@ -40,8 +43,6 @@ const GRAPHQL_ONLY = new Set([
   'subscription jobUpdates',
 ]);
 
-const FACES = [contractFace, conventionsFace];
-
 describe('REST, its description and GraphQL', () => {
   it.each(FACES)(
     'cover each other at $path: every row is described with its operation, and nothing else is',
@@ -50,9 +51,9 @@ describe('REST, its description and GraphQL', () => {
         string,
         Record<string, { 'x-graphql': string }>
       >;
-      const rows = face.routes.map(({ method, path, document }) => [
-        `${method} ${path.replace('+}', '}')}`,
-        operationOf(document),
+      const rows = face.routes.map((route) => [
+        `${route.method} ${route.path.replace('+}', '}')}`,
+        operationOf(route),
       ]);
       const entries = Object.entries(described).flatMap(([path, item]) =>
         Object.entries(item).map(([method, operation]) => [
@@ -67,8 +68,8 @@ describe('REST, its description and GraphQL', () => {
   it('have the same operations: what only GraphQL has is listed', () => {
     const operationsOf = ({ routes }: (typeof FACES)[number]) =>
       routes.flatMap((route) => [
-        operationOf(route.document),
-        ...(route.streamDocument ? [operationOf(route.streamDocument)] : []),
+        operationOf(route),
+        ...(route.streamOperation ? [`subscription ${route.streamOperation}`] : []),
       ]);
     const roots = [
       ['query', schema.getQueryType()],

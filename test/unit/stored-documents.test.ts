@@ -68,10 +68,9 @@ describe.each([
   ['with null wherever it may be', true],
 ])('an answer %s', (_what, nulls) => {
   const schema = plainSchema(nulls);
-  const documents = routes.flatMap((route) => [
-    [route.operationId, route.document] as const,
-    ...(route.streamDocument ? [[`${route.operationId}, streamed`, route.streamDocument] as const] : []),
-  ]);
+  const documents = routes.flatMap(({ operationId, document }) =>
+    document === undefined ? [] : [[operationId, document] as const],
+  );
 
   it.each(documents)('of the stored document of %s is that of graphql-js', async (_operationId, document) => {
     const compiled = compile(schema, document);
@@ -84,9 +83,7 @@ describe.each([
     });
     expect(expected.errors).toBeUndefined();
     const answer =
-      compiled.operation.operation === 'subscription'
-        ? await compiled.show({}, values, {})
-        : await compiled.run(values, {});
+      compiled.kind === 'subscription' ? await compiled.show({}, values, {}) : await compiled.run(values, {});
     expect(JSON.stringify(answer)).toBe(JSON.stringify(expected.data?.['body']));
   });
 });

@@ -1,91 +1,31 @@
-import OpenAI from 'openai';
-import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import type OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   chunk,
   completion,
   DONE_EVENT,
   event,
-  startFakeUpstream,
   usageChunk,
   type FakeUpstream,
 } from '../support/fake-upstream.js';
-import { startPenstock, type TestServer } from '../support/server.js';
 import { nativeEvents, nativeResponse } from './native-responses.js';
+import { credits, eventsOf, startResponses, type ResponsesSetup } from './responses-setup.js';
 
-let server: TestServer;
+let setup: ResponsesSetup;
 let upstream: FakeUpstream;
-let search: FakeUpstream;
-let org: Awaited<ReturnType<TestServer['createOrg']>>;
 let client: OpenAI;
 
 beforeAll(async () => {
-  upstream = await startFakeUpstream();
-  search = await startFakeUpstream();
-  search.always({
-    body: { results: [{ title: 'Tide', url: 'https://tide.example/', content: 'High at noon.' }] },
-  });
-  const model = (id: string, upstreamId: string) => ({ id, type: 'chat', tier: 'basic', upstreamId });
-  const provider = {
-    kind: 'openai-compatible',
-    baseUrl: upstream.baseUrl,
-    apiKey: 'k',
-    retry: { retries: 0 },
-  };
-  server = await startPenstock({
-    providers: {
-      providers: [
-        { id: 'acme', ...provider, models: [model('acme/chat', 'm')] },
-        { id: 'nat', ...provider, dialects: ['responses'], models: [model('nat/chat', 'n')] },
-        {
-          id: 'open',
-          ...provider,
-          dialects: ['responses'],
-          allowedTools: ['file_search', 'web_search', 'file_ids'],
-          models: [model('open/chat', 'o')],
-        },
-        { id: 'oai', ...provider, kind: 'openai', models: [model('oai/chat', 'g')] },
-      ],
-      fallbacks: { 'nat/chat': ['acme/chat'] },
-    },
-    env: { SEARXNG_URL: search.baseUrl.replace('/v1', '') },
-    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
-  });
-  org = await server.createOrg({ plan: 'business_monthly' });
-  client = new OpenAI({ apiKey: org.key, baseURL: `${server.origin}/v1`, maxRetries: 0 });
+  setup = await startResponses();
+  ({ upstream, client } = setup);
 });
-afterAll(async () => {
-  await server?.close();
-  await upstream?.close();
-  await search?.close();
-});
+afterAll(() => setup?.close());
 beforeEach(() => {
   upstream.requests.length = 0;
-  search.requests.length = 0;
+  setup.search.requests.length = 0;
 });
 
 const sent = () => upstream.requests.at(-1)!;
-
-async function eventsOf(asked: Promise<AsyncIterable<ResponseStreamEvent>>): Promise<ResponseStreamEvent[]> {
-  const events: ResponseStreamEvent[] = [];
-  for await (const one of await asked) events.push(one);
-  return events;
-}
-
-interface Row {
-  operation: string;
-  state: string;
-  amounts: { bucket: string; amount: number }[];
-}
-
-async function ledger(): Promise<Row[]> {
-  const query = `{ usageRecords(first: 50) { nodes { operation state amounts { bucket amount } } } }`;
-  const { data } = await server.graphql<{ usageRecords: { nodes: Row[] } }>(query, { key: org.key });
-  return data!.usageRecords.nodes;
-}
-
-const credits = (row: Row | undefined): number | undefined =>
-  row?.amounts.find(({ bucket }) => bucket === 'credits')?.amount;
 
 describe('an upstream that speaks the dialect', () => {
   it.each(['nat/chat', 'oai/chat'])('gets the request as it came, ours aside: %s', async (model) => {
@@ -240,15 +180,15 @@ describe('an upstream that speaks the dialect', () => {
   });
 
   it('is aborted with its caller, who pays for the prompt and what was delivered', async () => {
-    const before = (await ledger()).length;
+    const before = (await setup.ledger()).length;
     const [opening, ...rest] = nativeEvents(['one two three '.repeat(100), 'never']);
     upstream.queue({ chunks: [opening!, ...rest.slice(0, 4)], then: 'hang' });
     const stream = await client.responses.create({ model: 'nat/chat', input: 'Hello', stream: true });
     for await (const one of stream) if (one.type === 'response.output_text.delta') break;
     stream.controller.abort();
     await sent().hungUp;
-    await expect.poll(async () => (await ledger())[0]?.state).toBe('settled');
-    const rows = await ledger();
+    await expect.poll(async () => (await setup.ledger())[0]?.state).toBe('settled');
+    const rows = await setup.ledger();
     expect(rows.length).toBe(before + 1);
     expect(credits(rows[0])).toBe(1);
   });
@@ -423,165 +363,4 @@ describe('an upstream that speaks chat', () => {
       { type: 'custom_tool_call', call_id: 'c1', name: 'run', input: 'ls -l' },
     ]);
   });
-});
-
-describe('web search on the search port', () => {
-  const calls = {
-    id: 'call_s',
-    type: 'function',
-    function: { name: 'web_search', arguments: '{"query":"tide"}' },
-  };
-  const tools = [{ type: 'web_search' as const }];
-
-  it.each([false, true])(
-    'is a round inside the same answer of a chat, priced once (stream: %s)',
-    async (stream) => {
-      const before = (await ledger()).length;
-      const message = { role: 'assistant', content: null, tool_calls: [calls] };
-      if (stream)
-        upstream.queue(
-          {
-            chunks: [
-              chunk({ tool_calls: [{ ...calls, index: 0 }] }),
-              chunk({}, { finish_reason: 'tool_calls' }),
-              usageChunk(1000, 10),
-              DONE_EVENT,
-            ],
-          },
-          {
-            chunks: [
-              chunk({ content: 'At noon.' }),
-              chunk({}, { finish_reason: 'stop' }),
-              usageChunk(2000, 90),
-              DONE_EVENT,
-            ],
-          },
-        );
-      else
-        upstream.queue(
-          {
-            body: completion('', {
-              choices: [{ index: 0, message, finish_reason: 'tool_calls' }],
-              usage: { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 },
-            }),
-          },
-          {
-            body: completion('At noon.', {
-              usage: { prompt_tokens: 2000, completion_tokens: 90, total_tokens: 2090 },
-            }),
-          },
-        );
-      const asked = { model: 'acme/chat', input: 'When is high tide?', tools };
-      const answer = stream
-        ? await client.responses.stream(asked).finalResponse()
-        : await client.responses.create(asked);
-      expect(answer).toMatchObject({
-        output: [
-          { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'tide' } },
-          { type: 'message', content: [{ text: 'At noon.' }] },
-        ],
-        usage: { input_tokens: 3000, output_tokens: 100, total_tokens: 3100 },
-        credits_used: 9,
-        metadata: {},
-      });
-      expect(search.requests).toHaveLength(1);
-      const told = (sent().body['messages'] as { role: string; content: string }[]).at(-1)!;
-      expect(told.role).toBe('tool');
-      expect(told.content).toContain('High at noon.');
-      const rows = (await ledger()).slice(0, (await ledger()).length - before);
-      const charged = rows.filter(({ state }) => state === 'settled');
-      expect(charged.map((row) => [row.operation, credits(row)]).sort()).toEqual([
-        ['agent_tool', 5],
-        ['chat', 4],
-      ]);
-      expect(rows.every(({ state }) => state !== 'reserved')).toBe(true);
-    },
-  );
-
-  it.each([false, true])('is one at an upstream of the dialect too (stream: %s)', async (stream) => {
-    const call = {
-      type: 'function_call',
-      id: 'fc_up',
-      call_id: 'call_n',
-      name: 'web_search',
-      arguments: '{"query":"tide"}',
-      status: 'completed',
-    };
-    const first = { ...nativeResponse(''), output: [call] };
-    if (stream)
-      upstream.queue(
-        {
-          chunks: [
-            event({ type: 'response.created', response: { ...first, output: [] } }),
-            event({ type: 'response.output_item.added', output_index: 0, item: { ...call, arguments: '' } }),
-            event({
-              type: 'response.function_call_arguments.delta',
-              item_id: 'fc_up',
-              output_index: 0,
-              delta: call.arguments,
-            }),
-            event({ type: 'response.output_item.done', output_index: 0, item: call }),
-            event({ type: 'response.completed', response: first }),
-          ],
-        },
-        { chunks: nativeEvents(['At noon.']) },
-      );
-    else upstream.queue({ body: first }, { body: nativeResponse('At noon.') });
-    const asked = { model: 'nat/chat', input: 'When is high tide?', tools };
-    const answer = stream
-      ? await client.responses.stream(asked).finalResponse()
-      : await client.responses.create(asked);
-    expect(answer.output).toMatchObject([
-      { type: 'web_search_call', status: 'completed' },
-      { type: 'message', content: [{ text: 'At noon.' }] },
-    ]);
-    expect(answer.usage).toMatchObject({ input_tokens: 20, output_tokens: 10 });
-    expect(upstream.requests[0]!.body['tools']).toMatchObject([{ type: 'function', name: 'web_search' }]);
-    expect(sent().body['input']).toMatchObject([
-      { role: 'user' },
-      { type: 'function_call', call_id: 'call_n' },
-      { type: 'function_call_output', call_id: 'call_n', output: expect.stringContaining('High at noon.') },
-    ]);
-  });
-
-  it('ends after five searches, however often the model asks', async () => {
-    const message = { role: 'assistant', content: null, tool_calls: [calls] };
-    upstream.always({
-      body: completion('', { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }),
-    });
-    try {
-      await client.responses.create({ model: 'acme/chat', input: 'Search for ever', tools });
-    } finally {
-      upstream.always({ body: completion('Hello') });
-    }
-    expect(search.requests).toHaveLength(5);
-  });
-});
-
-describe('a call with an Idempotency-Key', () => {
-  it.each([false, true])(
-    'is made and charged once, and answered again as it was (stream: %s)',
-    async (stream) => {
-      const before = (await ledger()).length;
-      upstream.queue(stream ? { chunks: nativeEvents(['Hi']) } : { body: nativeResponse('Hi') });
-      const body = JSON.stringify({ model: 'nat/chat', input: 'Hello', stream });
-      const ask = async (): Promise<string> => {
-        const answer = await server.raw('/v1/responses', {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${org.key}`,
-            'content-type': 'application/json',
-            'idempotency-key': `responses-${stream}`,
-          },
-          body,
-        });
-        expect(answer.statusCode).toBe(200);
-        return answer.body.text();
-      };
-      const first = await ask();
-      expect(await ask()).toBe(first);
-      expect(upstream.requests).toHaveLength(1);
-      expect((await ledger()).length).toBe(before + 1);
-    },
-  );
 });

@@ -110,6 +110,27 @@ describe('a response, as the official client asks for it', () => {
     expect(Person.safeParse(answer.output_parsed).success).toBe(true);
   });
 
+  it('reads the words of files, and tells alternatives to its tokens where it is asked for them', async () => {
+    const file = { filename: 'a.txt', file_data: Buffer.from('word '.repeat(200)).toString('base64') };
+    const asked = (content: OpenAI.Responses.ResponseInputMessageContentList) =>
+      client.responses.create({
+        model,
+        input: [{ role: 'user', content }],
+        include: ['message.output_text.logprobs'],
+        top_logprobs: 2,
+        max_output_tokens: 5,
+      });
+    const text = { type: 'input_text' as const, text: input };
+    const bare = await asked([text]);
+    const filed = await asked([{ type: 'input_file', ...file }, text]);
+    expect(filed.usage!.input_tokens).toBeGreaterThan(bare.usage!.input_tokens + 150);
+    const [message] = bare.output;
+    const [part] = message?.type === 'message' ? message.content : [];
+    const logprobs = part?.type === 'output_text' ? part.logprobs : [];
+    expect(logprobs).toHaveLength(5);
+    expect(logprobs?.[0]?.top_logprobs).toHaveLength(2);
+  });
+
   it('loops over tools to its end, streamed and not', async () => {
     const tools: OpenAI.Responses.FunctionTool[] = [
       {
@@ -227,6 +248,16 @@ describe('a stored response', () => {
     expect(referred).toMatchObject({ status: 400, param: 'input' });
     const unstored = await client.responses.create({ model, input, store: false });
     expect((await refusal(client.responses.retrieve(unstored.id))).status).toBe(404);
+  });
+
+  it('is read with whatever clients ask for besides, but not yet as a stream', async () => {
+    const made = await client.responses.create({ model, input });
+    const include = ['reasoning.encrypted_content' as const];
+    expect((await client.responses.retrieve(made.id, { include })).id).toBe(made.id);
+    const joined = await at(server, '/v1')('GET', `/responses/${made.id}?stream=true&starting_after=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(joined).toMatchObject({ status: 400, body: { error: { param: 'stream' } } });
   });
 
   it('counts as storage until it is deleted', async () => {

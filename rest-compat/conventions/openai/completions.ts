@@ -3,7 +3,6 @@ import type { Completion, CompletionChoice } from 'openai/resources/completions'
 import { invalid } from '../../../src/contract/errors.js';
 import type { DialectCall, EventWriter, JsonSchema, Route } from '../../shared/route.types.js';
 import { BODY_LIMITS } from '../../shared/route.types.js';
-import { chatRoutes } from '../../contract/chat.js';
 import { OPENAI } from './convention.js';
 
 type Body = Record<string, unknown>;
@@ -153,26 +152,27 @@ function describeCompletion(schema: JsonSchema): JsonSchema {
   };
 }
 
-export const completionRoutes: Route[] = chatRoutes.map(({ document, streamDocument, raw }) => ({
-  method: 'POST',
-  path: '/completions',
-  operationId: 'createCompletion',
-  tag: 'Chat',
-  summary: 'Go on with a text',
-  description:
-    'The older form of a chat: one message of the user. `echo`, `logprobs`, `suffix` and `best_of` over 1 are refused.',
-  document,
-  ...(streamDocument === undefined ? {} : { streamDocument }),
-  ...(raw === undefined ? {} : { raw }),
-  dialect: 'completions',
-  read,
-  body: {
-    limitBytes: BODY_LIMITS.large,
-    open: true,
-    schema: BODY_SCHEMA,
-    example: { prompt: 'Once upon a time', max_tokens: 50 },
+export const completionRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/completions',
+    operationId: 'createCompletion',
+    tag: 'Chat',
+    summary: 'Go on with a text',
+    description:
+      'The older form of a chat: one message of the user. `echo`, `logprobs`, `suffix` and `best_of` over 1 are refused.',
+    operation: 'createChatCompletion',
+    streamOperation: 'chatCompletion',
+    dialect: 'completions',
+    read,
+    body: {
+      limitBytes: BODY_LIMITS.large,
+      open: true,
+      schema: BODY_SCHEMA,
+      example: { prompt: 'Once upon a time', max_tokens: 50 },
+    },
+    describe: describeCompletion,
+    describeEvent: describeCompletion,
+    schemaName: 'Completion',
   },
-  describe: describeCompletion,
-  describeEvent: describeCompletion,
-  schemaName: 'Completion',
-}));
+];

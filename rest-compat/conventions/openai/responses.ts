@@ -82,9 +82,8 @@ export const responseRoutes: Route[] = [
     summary: 'Answer in the form of the Responses convention',
     description:
       'With `stream: true` the answer comes as typed Server-Sent Events. Stored unless `store` is false. `background` is not supported yet.',
-    document: `mutation ($input: ResponseInput!) { body: createResponse(input: $input) { object } }`,
-    streamDocument: `subscription ($input: ResponseInput!) { body: responseStream(input: $input) { event } }`,
-    raw: 'response',
+    operation: 'createResponse',
+    streamOperation: 'responseStream',
     dialect: 'responses',
     read,
     body: {

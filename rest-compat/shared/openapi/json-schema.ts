@@ -54,7 +54,10 @@ function leaf(type: unknown): JsonSchema {
   return { ...schema };
 }
 
-/** The schema of what a selection of a stored document answers, its aliases as property names. */
+/**
+ * The schema of what a selection of a stored document answers, its aliases as property names. Without a selection: of the whole type, in the
+ * contract's spelling.
+ */
 export function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | undefined): JsonSchema {
   if (isNonNullType(type)) return strict(type.ofType, set);
   return nullable(strict(type, set));
@@ -62,12 +65,15 @@ export function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | un
 
 function strict(type: GraphQLOutputType, set: SelectionSetNode | undefined): JsonSchema {
   if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType, set) };
-  if (!isObjectType(type) || !set) return leaf(type);
+  if (!isObjectType(type)) return leaf(type);
   const properties: Record<string, JsonSchema> = {};
-  for (const node of set.selections) {
+  for (const node of set?.selections ?? []) {
     if (node.kind !== Kind.FIELD) continue;
     properties[node.alias?.value ?? node.name.value] = fieldSchema(type, node.name.value, node.selectionSet);
   }
+  if (!set)
+    for (const name of Object.keys(type.getFields()))
+      properties[snake(name)] = fieldSchema(type, name, undefined);
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 

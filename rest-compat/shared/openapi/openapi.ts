@@ -1,4 +1,5 @@
 import type { GraphQLSchema } from 'graphql';
+import type { Operation } from '../compile.js';
 import type { Endpoint } from '../mount.js';
 import { BODY_VARIABLE, mountRoute } from '../mount.js';
 import type { Convention, Face } from '../convention.types.js';
@@ -76,9 +77,10 @@ function namedSchemas(endpoints: Endpoint[]): Record<string, JsonSchema> {
   const named = new Map<string, JsonSchema>();
   for (const endpoint of endpoints) {
     const { schemaName } = endpoint.route;
-    const chunk = endpoint.stream && chunkSchema(endpoint.route, endpoint.stream);
+    const { toldSchema, bytesOnly } = endpoint.route;
+    const chunk = toldSchema ?? (endpoint.stream && chunkSchema(endpoint.route, endpoint.stream));
     for (const [name, schema] of [
-      ...withForms(schemaName, answerSchema(endpoint)),
+      ...(bytesOnly ? [] : withForms(schemaName, answerSchema(endpoint))),
       ...(chunk ? [[`${schemaName}Chunk`, chunk] as const] : []),
     ]) {
       if (JSON.stringify(named.get(name) ?? schema) !== JSON.stringify(schema))
@@ -123,24 +125,20 @@ function refer(value: unknown, names: Map<string, string>, own?: string): JsonSc
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, refer(item, names)]));
 }
 
-function documentSchema({ field, operation }: Endpoint['document']): JsonSchema {
-  const [node] = operation.selectionSet.selections;
-  if (node?.kind !== 'Field') throw new Error('a stored document has one root field');
-  return outputSchema(field.type, node.selectionSet);
-}
+const schemaOf = ({ field, selection }: Operation): JsonSchema => outputSchema(field.type, selection);
 
-function chunkSchema({ describeEvent }: Route, stream: Endpoint['document']): JsonSchema {
-  const schema = withOptional(documentSchema(stream), CHUNK_OPTIONAL);
+function chunkSchema({ describeEvent }: Route, stream: Operation): JsonSchema {
+  const schema = withOptional(schemaOf(stream), CHUNK_OPTIONAL);
   return describeEvent ? describeEvent(schema) : schema;
 }
 
-function answerSchema({ route, document }: Endpoint): JsonSchema {
-  const schema = documentSchema(document);
+function answerSchema({ route, operation }: Endpoint): JsonSchema {
+  const schema = schemaOf(operation);
   return route.describe ? route.describe(schema) : schema;
 }
 
 function operationOf(endpoint: Endpoint, convention: Convention): JsonSchema {
-  const { route, document } = endpoint;
+  const { route, operation } = endpoint;
   const { operationId, summary, description, tag } = route;
   const parameters = parametersOf(endpoint);
   return {
@@ -148,7 +146,7 @@ function operationOf(endpoint: Endpoint, convention: Convention): JsonSchema {
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
-    'x-graphql': `${document.operation.operation} ${document.field.name}`,
+    'x-graphql': `${operation.kind} ${operation.field.name}`,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...((route.body ?? route.upload) ? { requestBody: requestBodyOf(endpoint) } : {}),
     responses: {
@@ -168,22 +166,22 @@ function errorStatuses({ route }: Endpoint): number[] {
   return [400, 401, 403, ...ofPath, ...ofWork, ...ofBody, ...ofPost, 429, 500, 503].sort((a, b) => a - b);
 }
 
-function parametersOf({ route, document }: Endpoint): JsonSchema[] {
+function parametersOf({ route, operation }: Endpoint): JsonSchema[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\+?\}/g)].map(([, name = '']) => name);
-  const inQuery = document.variables.map(({ name }) => name).filter((name) => !inPath.includes(name));
+  const inQuery = operation.variables.map(({ name }) => name).filter((name) => !inPath.includes(name));
   const declared = Object.keys(route.parameters ?? {}).filter(
     (name) => !inPath.includes(name) && !inQuery.includes(name),
   );
   const ofTable = [...inPath, ...inQuery, ...declared]
     .filter((name) => name !== BODY_VARIABLE && name !== 'after' && !(route.pathVariables && name === 'id'))
-    .map((name) => parameterOf({ route, document }, name, inPath.includes(name) ? 'path' : 'query'));
-  return [...ofTable, ...headersOf({ route, document })];
+    .map((name) => parameterOf({ route, operation }, name, inPath.includes(name) ? 'path' : 'query'));
+  return [...ofTable, ...headersOf(operation)];
 }
 
-type Described = Pick<Endpoint, 'route' | 'document'>;
+type Described = Pick<Endpoint, 'route' | 'operation'>;
 
-function parameterOf({ route, document }: Described, name: string, place: 'path' | 'query'): JsonSchema {
-  const variable = document.variables.find((candidate) => candidate.name === name);
+function parameterOf({ route, operation }: Described, name: string, place: 'path' | 'query'): JsonSchema {
+  const variable = operation.variables.find((candidate) => candidate.name === name);
   const { description, example, ...limits } = route.parameters?.[name] ?? { description: '' };
   const fallback = { type: place === 'path' ? 'string' : 'boolean' };
   const schema = variable ? parameterSchema(variable.type, variable.defaultValue) : fallback;
@@ -197,14 +195,14 @@ function parameterOf({ route, document }: Described, name: string, place: 'path'
   };
 }
 
-function headersOf({ document }: Described): JsonSchema[] {
+function headersOf({ kind }: Operation): JsonSchema[] {
   const header = (name: string, description: string, schema: JsonSchema) => ({
     name,
     in: 'header',
     description,
     schema,
   });
-  if (document.operation.operation !== 'subscription') return [];
+  if (kind !== 'subscription') return [];
   return [
     header('Last-Event-ID', 'The `id:` of the last event that you have.', {
       type: 'integer',
@@ -243,8 +241,8 @@ function formProperties(json: JsonSchema | null): JsonSchema {
 /** Unknown fields are refused, unless they say nothing. */
 const NULL: JsonSchema = { type: 'null' };
 
-function bodyOf({ route, document }: Endpoint): JsonSchema {
-  const input = document.variables.find(({ name }) => name === BODY_VARIABLE);
+function bodyOf({ route, operation }: Endpoint): JsonSchema {
+  const input = operation.variables.find(({ name }) => name === BODY_VARIABLE);
   if (!input || !route.body)
     throw new Error(`${route.path}: a body stands in the place of the variable ${BODY_VARIABLE}`);
   if (route.body.schema) return jsonBody(route.body.schema, route.body);
@@ -260,7 +258,7 @@ function jsonBody(schema: JsonSchema, { optional, example }: NonNullable<Route['
 
 function successOf(endpoint: Endpoint, convention: Convention): JsonSchema {
   const { route } = endpoint;
-  const isGeneration = route.document.includes('job { id status');
+  const isGeneration = route.document?.includes('job { id status') === true;
   return {
     description: isEventStream(endpoint) ? 'The events as they come.' : 'The answer.',
     headers: {
@@ -273,8 +271,8 @@ function successOf(endpoint: Endpoint, convention: Convention): JsonSchema {
   };
 }
 
-function isEventStream({ route, document }: Endpoint): boolean {
-  return document.operation.operation === 'subscription' || route.raw === 'run';
+function isEventStream({ route, operation }: Endpoint): boolean {
+  return operation.kind === 'subscription' || route.raw === 'run';
 }
 
 function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {
@@ -283,14 +281,16 @@ function contentOf(endpoint: Endpoint, fault: JsonSchema): JsonSchema {
   if (isEventStream(endpoint)) return { [EVENT_STREAM]: { schema: eventSchema([answer, fault], BY_ID) } };
   const chunk = reference(`${route.schemaName}Chunk`);
   return {
-    'application/json': { schema: answer },
+    ...(route.bytesOnly ? {} : { 'application/json': { schema: answer } }),
     ...(stream ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], UNTIL_DONE) } } : {}),
+    ...(route.toldSchema ? { [EVENT_STREAM]: { schema: eventSchema([chunk, fault], BY_TYPE) } } : {}),
     ...Object.fromEntries((route.alsoAnswers ?? []).map((type) => [type, { schema: plainSchema(type) }])),
   };
 }
 
 const EVENT_STREAM = 'text/event-stream';
 const BY_ID = 'Its `id:` is what `Last-Event-ID` takes.';
+const BY_TYPE = 'Its `event:` is the `type` of its data.';
 const UNTIL_DONE = '`data: [DONE]` ends the stream.';
 
 const plainSchema = (type: string): JsonSchema =>

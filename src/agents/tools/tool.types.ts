@@ -3,6 +3,7 @@ import type { FileService, InputFetcher } from '../../files/index.js';
 import type { Upstreams } from '../../generation/index.js';
 import type { Imaging } from '../../imaging/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
+import type { ProviderRegistry } from '../../providers/index.js';
 import type { Search } from '../../search/index.js';
 import type { KnowledgeService } from '../agents.types.js';
 import type { ModelCaller } from '../model/model-caller.js';
@@ -20,6 +21,7 @@ export interface ToolParts {
   knowledge: Pick<KnowledgeService, 'extract'>;
   imaging: Imaging;
   models: ModelCatalogue;
+  providers: Pick<ProviderRegistry, 'find'>;
   /** Asks models and their fallbacks. */
   upstreams: Upstreams;
   /** Asks chat models in the name of a run. */

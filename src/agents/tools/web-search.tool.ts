@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { SANDBOX_ID } from '../../providers/index.js';
 import type { ToolRules } from '../../providers/index.js';
 import { SearchError, WEB_SEARCH_CREDITS } from '../../search/index.js';
 import { hasSeries } from '../../text/numbers-in-text.js';
@@ -51,10 +50,10 @@ export const webSearch = defineTool({
     limit: z.int().min(1).max(10).default(5).describe('How many results'),
   }),
   sandbox: RULES,
-  async run({ query, limit }, context, { search }) {
+  async run({ query, limit }, context, { search, providers }) {
     if (search.provider === null) {
-      // A real model would take what the sandbox has for what the web says.
-      if (context.model.upstream?.providerId === SANDBOX_ID) return await fromMaterial(query, limit, context);
+      const provider = providers.find(context.model.upstream?.providerId ?? '');
+      if (provider?.takesStandIns) return await fromMaterial(query, limit, context);
       throw new ToolError('Web search is not configured on this installation');
     }
     try {

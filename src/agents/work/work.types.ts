@@ -28,10 +28,9 @@ export interface ChartDrawing {
 }
 
 export type WorkReply =
-  | { id: number; page: ReadablePage }
-  | { id: number; chart: ChartDrawing }
-  | { id: number; pdf: Uint8Array }
+  | { page: ReadablePage }
+  | { chart: ChartDrawing }
+  | { pdf: Uint8Array }
   /** Cannot be done as it was asked for. */
-  | { id: number; refused: string }
-  | { id: number; failed: string };
-export type WorkRequest = WorkTask & { id: number };
+  | { refused: string }
+  | { failed: string };

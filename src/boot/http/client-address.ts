@@ -1,8 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { BlockList, isIP } from 'node:net';
+import { all, compile } from 'proxy-addr';
 
-/** A request, or a connection on which none was understood. */
+/** A request, or a connection on which no request could be parsed. */
 export interface Addressed {
   socket: Duplex;
   headers: IncomingHttpHeaders;
@@ -16,48 +17,39 @@ export type ClientAddress = (request: Addressed) => string;
  * no proxy of ours is the client. IPv6 clients count by their /64 network, of which a client owns every address.
  */
 export function createClientAddress(trustProxy: string[]): ClientAddress {
-  const isTrusted = proxiesOf(trustProxy);
+  const isTrusted = createProxyTrust(trustProxy);
   return (request) => {
-    let address = plain(remoteAddressOf(request.socket));
-    if (trustProxy.length === 0) return network(address);
-    const header = request.headers['x-forwarded-for'];
-    const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
-    while (isIP(address) !== 0 && isTrusted(address)) {
-      const hop = plain(withoutPort(hops.pop()?.trim() ?? ''));
-      if (isIP(hop) === 0) break;
-      address = hop;
-    }
-    return network(address);
+    const remote = plain(remoteAddressOf(request.socket));
+    if (trustProxy.length === 0 || isIP(remote) === 0) return network(remote);
+    const hops = all(request as IncomingMessage, isTrusted).map((hop) => plain(withoutPort(hop)));
+    // An entry that is not an IP address was passed on unchecked by a proxy; it is ignored.
+    return network(hops.findLast((hop) => isIP(hop) !== 0) ?? remote);
   };
 }
 
-/** The address at the other end of a connection on which nothing was asked yet; null for a proxy of ours. */
+/** The peer address of a connection before its first request; null for a trusted proxy. */
 export function createPeerAddress(trustProxy: string[]): (socket: Duplex) => string | null {
-  const isTrusted = proxiesOf(trustProxy);
+  const isTrusted = createProxyTrust(trustProxy);
   return (socket) => {
     const address = plain(remoteAddressOf(socket));
-    return isIP(address) !== 0 && isTrusted(address) ? null : network(address);
+    return isTrusted(address) ? null : network(address);
   };
 }
 
-function proxiesOf(trustProxy: string[]): (address: string) => boolean {
-  const trusted = proxyList(trustProxy);
-  return (address) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+/** Whether an address is that of a trusted proxy; the same rule as Express's `trust proxy`. */
+export function createProxyTrust(trustProxy: string[]): (address: string) => boolean {
+  const isTrusted = compile(trustProxy.flatMap((cidr) => EVERYTHING[cidr] ?? [cidr]));
+  return (address) => isTrusted(withoutPort(address), 0);
 }
+
+/** proxy-addr takes no range of every address. */
+const EVERYTHING: Record<string, string[]> = {
+  '0.0.0.0/0': ['0.0.0.0/1', '128.0.0.0/1'],
+  '::/0': ['::/1', '8000::/1'],
+};
 
 function remoteAddressOf(socket: Duplex): string {
   return 'remoteAddress' in socket && typeof socket.remoteAddress === 'string' ? socket.remoteAddress : '';
-}
-
-function proxyList(cidrs: string[]): BlockList {
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (bits === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(bits), family);
-  }
-  return list;
 }
 
 /** Some proxies name the client's port too: `203.0.113.9:51000`, `[2001:db8::1]:51000`. */
@@ -65,7 +57,7 @@ function withoutPort(hop: string): string {
   return /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? /^\[([^\]]+)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? hop;
 }
 
-/** An IPv4 address in IPv6 clothes is the IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to its IPv4 address. */
 function plain(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }

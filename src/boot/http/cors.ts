@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import cors from 'cors';
+import type { CorsOptions, CorsRequest } from 'cors';
+import type { RequestHandler } from 'express';
 
 const EXPOSED = [
   'X-RateLimit-Limit',
@@ -20,46 +22,34 @@ const ALLOWED_HEADERS = [
   'X-Request-Id',
   'X-Service-Client',
   'X-Client-Name',
-];
+].join(', ');
 const METHODS = 'GET, POST, PATCH, PUT, DELETE, OPTIONS';
-const MAX_AGE_SECONDS = '600';
+const MAX_AGE_SECONDS = 600;
 
 /** Cross-origin requests of browsers, for the operator's `CORS_ORIGINS` only (decisions 4). */
 export interface Cors {
   allows(origin: string): boolean;
-  /** Sets the headers; true where the request was a preflight and has been answered. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Sets the headers, and answers preflights of allowed origins. Null where there are none. */
+  handler: RequestHandler | null;
 }
 
 export function createCors(origins: string[]): Cors {
   const all = origins.includes('*');
   const allows = (origin: string) => all || origins.includes(origin);
-  return {
-    allows,
-    handle(request, response) {
-      const { origin } = request.headers;
-      if (origins.length === 0) return false;
-      // Also where no origin is named: what a browser keeps of a file for an <img> must not be what a script of an allowed page gets.
-      if (!all) response.setHeader('Vary', 'Origin');
-      const answered = all ? '*' : origin;
-      if (answered === undefined || !allows(answered)) return false;
-      response.setHeader('Access-Control-Allow-Origin', answered);
-      response.setHeader('Access-Control-Expose-Headers', EXPOSED);
-      if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return false;
-      preflight(request, response);
-      return true;
-    },
+  if (origins.length === 0) return { allows, handler: null };
+  const optionsOf = ({ method, headers }: CorsRequest): CorsOptions => {
+    const asked = headers['access-control-request-headers'];
+    const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+    const isAllowed = all || (headers.origin !== undefined && allows(headers.origin));
+    return {
+      origin: all ? '*' : origins,
+      methods: METHODS,
+      // SDKs send headers of their own (their version, for example), so every requested header is allowed. The key still decides.
+      allowedHeaders: asked ?? ALLOWED_HEADERS,
+      exposedHeaders: EXPOSED,
+      maxAge: MAX_AGE_SECONDS,
+      preflightContinue: !isPreflight || !isAllowed,
+    };
   };
-}
-
-/** Clients send headers of their own (SDK version and the like): what they ask for is allowed, the key still decides. */
-function preflight(request: IncomingMessage, response: ServerResponse): void {
-  const asked = request.headers['access-control-request-headers'];
-  response.writeHead(204, {
-    'Access-Control-Allow-Methods': METHODS,
-    'Access-Control-Allow-Headers': asked ?? ALLOWED_HEADERS.join(', '),
-    'Access-Control-Max-Age': MAX_AGE_SECONDS,
-    'Content-Length': '0',
-  });
-  response.end();
+  return { allows, handler: cors((request, tell) => tell(null, optionsOf(request))) };
 }

@@ -1,17 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express, type Request, type Response } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import type { RestTable } from '../../../rest-compat/index.js';
 import type { FileHandler } from '../../files/index.js';
 import { eventStreamPreference, sendAnswer, setRate } from '../../http/index.js';
 import type { RateState } from '../../metering/metering.types.js';
 import type { Metrics } from '../../telemetry/index.js';
-import { mountPages } from '../pages/index.js';
+import { createPages, type Pages } from '../pages/index.js';
 import type { AccessLog } from './access-log.js';
-import type { Addressed } from './client-address.js';
+import { createProxyTrust, type Addressed } from './client-address.js';
 import type { Cors } from './cors.js';
 import type { Health } from './health.js';
-import { dress, requestIdOf } from './http-edge.js';
+import { addCommonHeaders, requestIdOf } from './http-edge.js';
 import { observed } from './observed-request.js';
-import type { Route } from './odd-requests.js';
+import type { Route } from './protocol-events.js';
 
 /** Never rejects. */
 export type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -22,104 +23,169 @@ export interface RouterOptions {
   health: Health;
   metrics: Pick<Metrics, 'render' | 'contentType'>;
   files: FileHandler;
-  /** What callers are told; as https it is the only way here. */
+  /** The address that callers are given; if it begins with https, answers have HSTS. */
   publicUrl: string;
+  trustProxy: string[];
   /** Null where the process serves no API (`ROLE=worker`). */
   api: ApiFaces | null;
 }
 
 export interface ApiFaces {
-  /** By the path of the address: `/api/v1` and `/v1`. */
-  rest: ReadonlyMap<string, Handler>;
+  /** REST tables by their base path: `/api/v1` and `/v1`. */
+  rest: ReadonlyMap<string, RestTable>;
   graphql: Handler;
   graphqlSse: Handler;
   signIn: Handler;
-  /** The address's window, for what needs no key: pages and preflights carry the three headers too (decisions 4). */
-  strangerRate(request: Addressed): RateState;
+  /** The rate window of the client's address: pages and preflights, which need no key, have the three rate headers too (decisions 4). */
+  addressRate(request: Addressed): RateState;
 }
 
-/** Where a request goes. The REST API and files come before Express, which costs as much as they do themselves. */
+/** Express routes every request: first the middleware that each request needs, then the routes by frequency. URLs are normalised before. */
 export function createRouter(options: RouterOptions): Route {
-  const { accessLog, cors, health, metrics, files, publicUrl, api } = options;
-  const app = createApp(api, publicUrl);
-  const isSecure = publicUrl.startsWith('https:');
+  const { api, cors, files, publicUrl } = options;
+  const app = createApp(options);
+  app.use(entrance(options));
+  mountProbes(app, options);
+  app.use(accountOf(options));
+  if (cors.handler) app.use(cors.handler);
+  app.route(/^\/files\//).all((request, response) => files(request, response));
+  if (api) {
+    const pages = createPages(publicUrl);
+    mountGraphql(app, api, pages);
+    app.route(/^\/auth\//).all((request, response) => api.signIn(request, response));
+    for (const [base, table] of api.rest) mountRest(app, base, table);
+    app.use(pages.router);
+  }
   return (request, response) => {
-    // A proxy's absolute form names the same resource.
-    if (request.url?.startsWith('http')) request.url = request.url.replace(ORIGIN, '') || '/';
-    request.url = plainBase(request.url ?? '/');
-    const path = pathOf(request.url);
-    observed(request).requestId = requestIdOf(request);
-    if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
-    const [address = ''] = REST_ADDRESS.exec(path) ?? [];
-    const isRest = address !== '';
-    // REST tells them with its own headers; a preflight never comes there.
-    if (!isRest || request.method === 'OPTIONS') dress(response);
-    if (path === '/healthz') return health.live(response);
-    if (path === '/readyz') return void health.ready(response);
-    if (path === '/metrics') return void sendMetrics(metrics, response);
-    accessLog.watch(request, response);
-    if (api && isKeyless(request, path)) setRate(response, api.strangerRate(request));
-    if (cors.handle(request, response)) return;
-    const rest = isRest ? api?.rest.get(address) : undefined;
-    if (rest) return void rest(request, response);
-    if (isRest) dress(response);
-    if (api && path.startsWith('/auth/')) return void api.signIn(request, response);
-    if (path.startsWith('/files/')) return void files(request, response);
-    app(request as Request, response as Response, (error?: unknown) => answerUnrouted(response, error));
+    request.url = plainUrl(request.url ?? '/');
+    app(request as Request, response as Response, (error?: unknown) => {
+      const table = isUndecodable(error) ? restOf(api, request) : undefined;
+      // A REST path that cannot be decoded is an unknown path (404).
+      if (table) void table.unknown(request, response, {});
+      else answerUnrouted(response, error);
+    });
   };
 }
 
-/** Addresses that were put together of parts have doubled slashes before and within the API's path. */
-function plainBase(url: string): string {
-  if (url.startsWith('/api/v1') || url.startsWith('/v1')) return url;
-  return url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
+function createApp({ trustProxy }: RouterOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('trust proxy', createProxyTrust(trustProxy));
+  return app;
 }
 
-const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
-/** The addresses of the REST API. */
-const REST_ADDRESS = /^\/(?:api\/)?v1(?=\/|$)/;
-/** A year. Other hosts of the domain are their owners' own affair. */
+/** One year. Without includeSubDomains: other hosts of the domain may have other owners. */
 const HSTS = 'max-age=31536000';
 
-const ORIGIN = /^https?:\/\/[^/?#]*/i;
-
-/** What the API may answer before it asks for a key: a browser's preflight, and GraphiQL. */
-function isKeyless(request: IncomingMessage, path: string): boolean {
-  return path === '/graphql' || (request.method === 'OPTIONS' && REST_ADDRESS.test(path));
+/** What every answer carries. */
+function entrance({ publicUrl, api }: RouterOptions): RequestHandler {
+  const isSecure = publicUrl.startsWith('https:');
+  return (request, response, next) => {
+    observed(request).requestId = requestIdOf(request);
+    if (isSecure) response.setHeader('Strict-Transport-Security', HSTS);
+    // REST answers set these headers themselves; a preflight never reaches REST.
+    if (api === null || request.method === 'OPTIONS' || !isRest(request.url)) addCommonHeaders(response);
+    next();
+  };
 }
 
-async function sendMetrics(metrics: RouterOptions['metrics'], response: ServerResponse): Promise<void> {
-  const text = await metrics.render();
-  response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' });
-  response.end(text);
+/** Probes and scrapes come every few seconds, of any method, and are not logged. */
+function mountProbes(app: Express, { health, metrics }: RouterOptions): void {
+  app.route('/healthz').all((_request, response) => health.live(response));
+  app.route('/readyz').all((_request, response) => health.ready(response));
+  app.route('/metrics').all(async (_request, response) => {
+    const text = await metrics.render();
+    response.writeHead(200, { 'content-type': metrics.contentType, 'cache-control': 'no-store' });
+    response.end(text);
+  });
 }
 
-/** What no route of Express took, or what it refused itself (a path that cannot be decoded): its own page would show the stack. */
+/** Writes the access log, and sets the rate headers of requests that need no key. */
+function accountOf({ accessLog, api }: RouterOptions): RequestHandler {
+  return (request, response, next) => {
+    accessLog.watch(request, response);
+    if (api && isKeyless(request)) setRate(response, api.addressRate(request));
+    next();
+  };
+}
+
+/** Requests to the API that need no key: a browser's preflight, and GraphiQL. */
+function isKeyless({ url, method }: IncomingMessage): boolean {
+  return pathOf(url ?? '') === '/graphql' || (method === 'OPTIONS' && isRest(url ?? ''));
+}
+
+/** Case-insensitive and with an optional slash at its end, as for all pages. */
+const GRAPHQL = /^\/graphql\/?$/i;
+
+function mountGraphql(app: Express, { graphql, graphqlSse }: ApiFaces, { graphiql }: Pages): void {
+  app
+    .route(GRAPHQL)
+    .get(graphiql)
+    .all((request, response) => {
+      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
+      return isStream ? graphqlSse(request, response) : graphql(request, response);
+    });
+}
+
+/** Each row is a route. The key is checked before a caller learns that a path does not exist (decisions 1). */
+function mountRest(app: Express, base: string, { paths, unknown }: RestTable): void {
+  for (const { pattern, methods, others } of paths) {
+    const route = app.route(base + pattern);
+    for (const [method, handler] of methods) {
+      route[METHOD_NAMES[method]]((request: Request, response: Response) =>
+        handler(request, response, request.params),
+      );
+    }
+    route.all((request, response) => others(request, response, request.params));
+  }
+  app.route([base, `${base}/*rest`]).all((request, response) => unknown(request, response, {}));
+}
+
+const METHOD_NAMES = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete', PUT: 'put' } as const;
+
+/** Answers what no route handled, or what Express refused (a path that cannot be decoded). Express's own error page would show the stack. */
 function answerUnrouted(response: ServerResponse, error?: unknown): void {
   if (response.headersSent) return void response.destroy();
-  const isRefusal = typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
   const [status, message, code] =
     error === undefined
       ? ([404, 'Not found', 'not_found'] as const)
-      : isRefusal
+      : isUndecodable(error)
         ? ([400, 'Bad request', 'invalid_request'] as const)
         : ([500, 'Internal server error', 'server_error'] as const);
   const body = JSON.stringify({ error: message, code });
   sendAnswer(response, { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body });
 }
 
-function createApp(api: RouterOptions['api'], publicUrl: string): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  if (api) {
-    mountPages(app, publicUrl);
-    app.all('/graphql', (request, response) => {
-      const isStream = eventStreamPreference(request.headers.accept) === 'preferred';
-      return isStream ? api.graphqlSse(request, response) : api.graphql(request, response);
-    });
-  }
-  return app;
+function isUndecodable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === 400;
+}
+
+function restOf(api: ApiFaces | null, { url = '' }: IncomingMessage): RestTable | undefined {
+  return [...(api?.rest ?? [])].find(([base]) => url.startsWith(`${base}/`))?.[1];
+}
+
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+/** The base paths of the REST APIs, with the doubled slashes that clients make when they join URLs. */
+const REST_BASE = /^\/{1,64}(api\/{1,64})?v1(?=[/?]|$)/;
+const REST_PATH = /^\/(?:api\/)?v1(?=[/?]|$)/;
+
+function isRest(url: string): boolean {
+  return REST_PATH.test(url);
+}
+
+/** Normalises a URL: the absolute form that proxies send (RFC 9112, 3.2.2), and, for REST, doubled slashes and a slash at the end. */
+function plainUrl(given: string): string {
+  const url = given.startsWith('http') ? given.replace(ORIGIN, '') || '/' : given;
+  const based = isRest(url)
+    ? url
+    : url.replace(REST_BASE, (_, api: string | undefined) => (api === undefined ? '/v1' : '/api/v1'));
+  if (!isRest(based)) return based;
+  const path = pathOf(based);
+  if (!path.includes('//') && !path.endsWith('/')) return based;
+  return `/${path.split('/').filter(Boolean).join('/')}${based.slice(path.length)}`;
 }
 
 function pathOf(url: string): string {

@@ -51,6 +51,8 @@ export interface ChatAdmission {
     body: Record<string, unknown>,
     more?: readonly string[],
   ): CheckedChat | Promise<CheckedChat>;
+  /** Tokens of a prompt, however long it is. Files that have to be fetched are not counted. @throws ApiError of step 5 or 6 */
+  count(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<number>;
   /**
    * @param more texts that count as part of the prompt besides: what of another dialect has no place in a chat
    * @throws ApiError in the order of decisions 1
@@ -136,6 +138,19 @@ function checkChat(
   return reader instanceof Promise ? reader.then(read) : read(reader);
 }
 
+async function countTokens(
+  options: ChatAdmissionOptions,
+  { call, body, more }: { call: CallContext; body: Body; more: readonly string[] },
+): Promise<number> {
+  const { models, tokenizer } = options;
+  const model = modelFor(body, { models, plan: call.principal.plan, type: 'chat' });
+  const readImage = await createImageReader(call.principal.orgId, body['messages'], options);
+  const further = FurtherParts.of(call, model);
+  const request = readChatRequest(body, { readImage, further, defaultTokens: 1 });
+  request.texts.push(...more);
+  return await countPrompt(request, { ...model, contextWindow: null }, tokenizer);
+}
+
 async function withFiles(
   options: ChatAdmissionOptions,
   call: CallContext,
@@ -162,6 +177,10 @@ class Admissions implements ChatAdmission {
     more: readonly string[] = [],
   ): CheckedChat | Promise<CheckedChat> {
     return checkChat(this.options, { call, body, more });
+  }
+
+  count(call: CallContext, body: Record<string, unknown>, more: readonly string[] = []): Promise<number> {
+    return countTokens(this.options, { call, body, more });
   }
 
   admit(call: CallContext, body: Record<string, unknown>, more?: readonly string[]): Promise<AdmittedChat> {

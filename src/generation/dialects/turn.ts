@@ -4,6 +4,7 @@ import { runForOrg } from '../../processes/index.js';
 import { brokenAnswer, kindOfError, typeOfEvent, UpstreamError } from '../../providers/index.js';
 import type {
   ChatAnswer,
+  ChatCall,
   NativeAnswer,
   NativeCall,
   NativeDialect,
@@ -45,6 +46,8 @@ export interface TurnRequest {
   chat: Fields;
   /** Texts that only the native form holds: they are counted too. */
   texts?: readonly string[];
+  /** Fields of the chat that are left out where its upstream refuses them. */
+  optional?: readonly string[];
   native: NativeForm;
 }
 
@@ -137,7 +140,7 @@ export class Turn {
         const native = await provider.dialects?.[this.request.native.dialect]?.complete(call);
         if (native !== undefined) return { model, native, chat: null };
       }
-      const chat = await chatOf(provider).complete(upstreamCall(this, model));
+      const chat = await chatOf(provider).complete(this.chatCall(model));
       return { model, native: null, chat };
     });
   }
@@ -148,7 +151,7 @@ export class Turn {
       const call = this.nativeCall(provider, model);
       if (call !== null)
         return { model, native: await openEvents(provider, this.request.native, call), chat: null };
-      return { model, native: null, chat: await openAnswer(chatOf(provider), upstreamCall(this, model)) };
+      return { model, native: null, chat: await openAnswer(chatOf(provider), this.chatCall(model)) };
     });
   }
 
@@ -189,11 +192,17 @@ export class Turn {
 
   private nativeCall(provider: Provider, model: Model): NativeCall | null {
     const { native } = this.request;
-    if (provider.dialects?.[native.dialect] === undefined) return null;
+    if (!speaksDialect(provider, model, native.dialect)) return null;
     const { promptTokens, maxTokens } = this.chat;
     const target = { model, provider, maxTokens: boundAt(model, { promptTokens, maxTokens }) };
     const call = native.body(target);
     return call && { ...call, signal: this.caller };
+  }
+
+  private chatCall(model: Model): ChatCall {
+    const { optional } = this.request;
+    const call = upstreamCall(this, model);
+    return optional === undefined ? call : { ...call, optional };
   }
 
   private routed<R extends { model: Model }>(
@@ -210,6 +219,16 @@ export class Turn {
         },
       );
   }
+}
+
+/** Whether a model of a provider speaks a dialect itself. */
+export function speaksDialect(
+  { dialects }: Pick<Provider, 'dialects'>,
+  { upstream, name }: Model,
+  dialect: NativeDialect,
+): boolean {
+  const spoken = dialects?.[dialect];
+  return spoken !== undefined && spoken.speaks?.(upstream?.modelId ?? name) !== false;
 }
 
 function chatOf({ chat }: Provider) {

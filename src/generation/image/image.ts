@@ -1,7 +1,7 @@
 import type { Imaging, RasterImage } from '../../imaging/index.js';
 import { fileReference } from '../../files/index.js';
-import type { FileService, StoredFile } from '../../files/index.js';
-import type { Job, JobContext, JobOutcome } from '../../jobs/jobs.types.js';
+import type { StoredFile } from '../../files/index.js';
+import type { JobContext, JobOutcome } from '../../jobs/jobs.types.js';
 import type { Model } from '../../models/models.types.js';
 import { engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
@@ -13,7 +13,8 @@ import { makeImages } from './upstream.js';
 import type { ImagesMade } from './upstream.js';
 import { easeProgress } from '../pipeline/progress.js';
 import { createWithdrawal } from '../pipeline/orders.js';
-import { NO_TOKENS } from '../pipeline/charges.js';
+import { NO_TOKENS } from '../pipeline/unit-price.js';
+import { formatOf, withBytes } from '../pipeline/picture-answer.js';
 
 export type ImageKindOptions = Pick<
   JobKindOptions,
@@ -35,8 +36,8 @@ interface ImageItem {
 export function createImageKind(options: ImageKindOptions): GenerationKind<ImageInput> {
   return {
     ...IMAGE,
-    parse: (body, model) => {
-      const input = parseImageInput(body);
+    parse: (body, model, dialect) => {
+      const input = parseImageInput(body, dialect);
       checkImageInput(input, { model, can: engineOf(options.providers, 'image', model)?.capabilities });
       return input;
     },
@@ -45,8 +46,7 @@ export function createImageKind(options: ImageKindOptions): GenerationKind<Image
     withdraw: createWithdrawal(options.providers, 'image'),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageInput, model }),
-    present: async (job, data) =>
-      job.inputParams['response_format'] === 'b64_json' ? await withBytes(options.files, job, data) : data,
+    present: async (job, data) => await withBytes(options.files, job, data),
     usage: (charged, remaining, job) => ({
       credits_used: (charged.credits ?? 0) / 100,
       credits_breakdown: { base: job.result?.['base_credits'] ?? 0 },
@@ -72,7 +72,7 @@ async function run(
       onProgress: progress.report,
       check: (target, can) => checkImageInput(input, { model: target, can }),
       finish: (bytes, exactPng) =>
-        toExactSize(options.imaging, { bytes, input, exactPng, signal: context.signal }),
+        inForm(options.imaging, { bytes, input, exactPng, signal: context.signal }),
     });
   } finally {
     progress.stop();
@@ -103,6 +103,8 @@ function callOf(input: ImageInput) {
         // The convention's own default is not sent: some upstreams refuse the field.
         ...(input.style === 'vivid' ? {} : { style: input.style }),
         ...(input.negative_prompt === undefined ? {} : { negative_prompt: input.negative_prompt }),
+        ...(input.quality === undefined ? {} : { quality: input.quality }),
+        ...(input.background === undefined ? {} : { background: input.background, output_format: 'png' }),
       },
     },
   };
@@ -126,7 +128,7 @@ async function storeAll(
       const file = await options.files.save({
         orgId: job.orgId,
         bytes,
-        contentType: 'image/png',
+        contentType: `image/${input.output_format ?? 'png'}`,
         width,
         height,
         jobId: job.id,
@@ -159,6 +161,13 @@ interface Sizing {
   signal: AbortSignal;
 }
 
+/** In the size and the format that were asked for. */
+async function inForm(imaging: Imaging, sizing: Sizing): Promise<RasterImage> {
+  const sized = await toExactSize(imaging, sizing);
+  const format = formatOf(sizing.input, 'png');
+  return format === null ? sized : await imaging.encode(sized.bytes, format, sizing.signal);
+}
+
 /** An upstream's image is always read and written anew: its size may deviate, and it may be no image at all. */
 async function toExactSize(
   imaging: Imaging,
@@ -168,14 +177,4 @@ async function toExactSize(
   if (exactPng && base.width === result.width)
     return { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), ...base };
   return await asUpstreamMade('image', () => imaging.fit(bytes, result, signal));
-}
-
-/** `response_format: b64_json`: the bytes in the place of the URL. */
-async function withBytes(files: FileService, job: Job, data: unknown): Promise<unknown> {
-  const shown: unknown[] = [];
-  for (const { url, ...facts } of data as ImageItem[]) {
-    const [id = ''] = url.$file.split('.');
-    shown.push({ b64_json: (await files.read(job.orgId, id)).toString('base64'), ...facts });
-  }
-  return shown;
 }

@@ -1,8 +1,10 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { ImageCapabilities } from '../../providers/index.js';
-import type { Amounts } from '../../contract/words.js';
+import type { Amounts, Dialect } from '../../contract/words.js';
 import { Params } from '../pipeline/params.js';
+import { PICTURE_NAMES, readPictureWishes } from '../pipeline/picture-answer.js';
+import type { PictureWishes } from '../pipeline/picture-answer.js';
 
 const SIZES = ['512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'] as const;
 const STYLES = ['vivid', 'natural'] as const;
@@ -11,13 +13,12 @@ const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 const MAX_PROMPT = 32_000;
 
 /** A checked request of contract 4.2, defaults filled in; also the job's inputParams (then with `model`). */
-export interface ImageInput {
+export interface ImageInput extends PictureWishes {
   prompt: string;
   size: (typeof SIZES)[number];
   n: number;
   style: (typeof STYLES)[number];
   upscale: (typeof UPSCALES)[number];
-  response_format: (typeof RESPONSE_FORMATS)[number];
   negative_prompt?: string;
   /** Absent: random. */
   seed?: number;
@@ -35,7 +36,9 @@ const NAMES: ReadonlySet<string> = new Set([
   'seed',
 ]);
 
-/** Of a model that says nothing: all is passed on. */
+const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, ...PICTURE_NAMES]);
+
+/** Of a model that says nothing: all is passed on but what would cost and could not be seen. */
 const ALL: ImageCapabilities = { style: true, negativePrompt: true, seed: true };
 
 /**
@@ -43,7 +46,7 @@ const ALL: ImageCapabilities = { style: true, negativePrompt: true, seed: true }
  * @throws ApiError invalid_request
  */
 export function checkImageInput(
-  { style, negative_prompt: negative, seed }: ImageInput,
+  { style, negative_prompt: negative, seed, background }: ImageInput,
   { model, can = ALL }: { model: Pick<Model, 'id'>; can?: ImageCapabilities | undefined },
 ): void {
   const refuse = (what: string, param: string) =>
@@ -51,12 +54,14 @@ export function checkImageInput(
   if (style !== 'vivid' && !can.style) throw refuse(`style ${style}`, 'style');
   if (negative !== undefined && !can.negativePrompt) throw refuse('negative_prompt', 'negative_prompt');
   if (seed !== undefined && !can.seed) throw refuse('seed', 'seed');
+  if (background !== undefined && can.transparent !== true)
+    throw refuse(`background ${background}`, 'background');
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
-export function parseImageInput(body: Record<string, unknown>): ImageInput {
+export function parseImageInput(body: Record<string, unknown>, dialect?: Dialect): ImageInput {
   const params = new Params(body);
-  params.allowOnly(NAMES);
+  params.allowOnly(dialect === 'media' ? NAMES_AT_V1 : NAMES);
   const negativePrompt = params.text('negative_prompt', MAX_PROMPT);
   const seed = params.integer('seed', { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
   return {
@@ -66,6 +71,7 @@ export function parseImageInput(body: Record<string, unknown>): ImageInput {
     style: params.choice('style', STYLES, 'vivid'),
     upscale: params.choice('upscale', UPSCALES, 'none'),
     response_format: params.choice('response_format', RESPONSE_FORMATS, 'url'),
+    ...readPictureWishes(params, dialect),
     ...(negativePrompt ? { negative_prompt: negativePrompt } : {}),
     ...(seed === undefined ? {} : { seed }),
   };

@@ -15,9 +15,11 @@ import type { ImageEditInput } from './input.js';
 import { IMAGE_EDIT } from './kind.js';
 import { editUpstream } from './upstream.js';
 import { createWithdrawal, engineName, orderLogOf } from '../pipeline/orders.js';
-import { NO_TOKENS, priceOfUnits } from '../pipeline/charges.js';
+import { NO_TOKENS, priceOfUnits } from '../pipeline/unit-price.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { callUpstream } from '../pipeline/upstreams.js';
+import type { OutputFormat } from '../pipeline/picture-answer.js';
+import { formatOf, withBytes } from '../pipeline/picture-answer.js';
 
 export type ImageEditKindOptions = Pick<
   JobKindOptions,
@@ -30,6 +32,7 @@ const MAX_IMAGE_MB = 20;
 const MAX_RESULT_PIXELS = 67_200_000;
 /** Of results in that format: all but those with transparency. */
 const MAX_JPEG_SIDE = 65_535;
+const MAX_WEBP_SIDE = 16_383;
 /** What makes a result larger than its image. */
 const ENLARGERS: Partial<Record<string, string>> = { outpainting: 'expand_pixels', superResolution: 'scale' };
 const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
@@ -38,10 +41,12 @@ const FORMATS = ['image/jpeg', 'image/png', 'image/webp'];
 export function createImageEditKind(options: ImageEditKindOptions): GenerationKind<ImageEditInput> {
   return {
     ...IMAGE_EDIT,
-    parse: (body, model) => parseImageEditInput(body, model, capabilitiesOf(options.providers, model)),
+    parse: (body, model, dialect) =>
+      parseImageEditInput(body, model, capabilitiesOf(options.providers, model), dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (_, model) => priceOfUnits(1, model),
-    inputParams: (input, model) => ({ model: model.id, ...input }),
+    inputParams: ({ holed: _, ...input }, model) => ({ model: model.id, ...input }),
+    present: async (job, data) => await withBytes(options.files, job, data),
     run: async (context, params, model) =>
       await run(options, context, { input: params as unknown as ImageEditInput, model }),
     withdraw: createWithdrawal(options.providers, 'image_edit'),
@@ -99,13 +104,15 @@ async function fetchImage(
 
 /** How large the result will be. @throws ApiError where that is more than can be made */
 function checkResult(
-  { operation, direction, expand_pixels: expand = 0, scale = 1 }: ImageEditInput,
+  { operation, direction, expand_pixels: expand = 0, scale = 1, output_format: format }: ImageEditInput,
   image: Given,
 ): void {
   const both = direction === 'all' ? 2 : 1;
   const across = direction === 'left' || direction === 'right' || direction === 'all' ? expand * both : 0;
   const down = direction === 'top' || direction === 'bottom' || direction === 'all' ? expand * both : 0;
   const [width, height] = [image.width * scale + across, image.height * scale + down];
+  if (format === 'webp' && Math.max(width, height) > MAX_WEBP_SIDE)
+    throw invalid(`output_format webp has at most ${MAX_WEBP_SIDE} pixels a side`, 'output_format');
   const tooLong = operation !== 'backgroundRemoval' && Math.max(width, height) > MAX_JPEG_SIDE;
   if (tooLong || width * height > MAX_RESULT_PIXELS)
     throw invalid(`The result would be too large`, ENLARGERS[operation] ?? 'image');
@@ -126,12 +133,13 @@ async function prepare(
       : null;
   if (mask !== null && (mask.width !== image.width || mask.height !== image.height))
     throw invalid('mask must have the same dimensions as the image', 'mask');
+  const area = mask !== null && input.holed ? await areaOf(options, call, mask) : mask;
   const { orgId, plan } = call.principal;
   const limitBytes = storageLimitOf(plan);
   const store = async ({ bytes, contentType, width, height }: Given): Promise<StoredFile> =>
     await options.files.save({ orgId, bytes, contentType, width, height, jobId, limitBytes });
   const storedImage = await store(image);
-  const storedMask = mask === null ? null : await store(mask);
+  const storedMask = area === null ? null : await store(area);
   return {
     input: {
       ...input,
@@ -140,6 +148,20 @@ async function prepare(
     },
     fileIds: [storedImage.id, ...(storedMask === null ? [] : [storedMask.id])],
   };
+}
+
+/** A mask of the convention, transparent where the image is to be edited, as the contract's, which is white there. */
+async function areaOf(
+  { imaging }: ImageEditKindOptions,
+  { signal }: CallContext,
+  { bytes }: Given,
+): Promise<Given> {
+  try {
+    return { ...(await imaging.maskOf(bytes, signal)), contentType: 'image/png' };
+  } catch (error) {
+    if (error instanceof UnreadableImageError) throw invalid('mask cannot be read', 'mask');
+    throw error;
+  }
 }
 
 interface Work {
@@ -152,8 +174,8 @@ async function run(options: ImageEditKindOptions, context: JobContext, work: Wor
   const { value: made, model } = await editImage(options, context, work);
   progress(90);
   signal.throwIfAborted();
-  const { bytes, width, height } = made;
-  const contentType = work.input.operation === 'backgroundRemoval' ? 'image/png' : 'image/jpeg';
+  const { bytes, width, height, format } = await inForm(options, made, work.input, signal);
+  const contentType = `image/${format}`;
   const file = await options.files.save({
     orgId: job.orgId,
     bytes,
@@ -170,6 +192,24 @@ async function run(options: ImageEditKindOptions, context: JobContext, work: Wor
     outputFileId: file.id,
     fileIds: [file.id],
   };
+}
+
+/** In the size and the format that were asked for, where any were. */
+// oxlint-disable-next-line max-params -- what was made, and what of
+async function inForm(
+  { imaging }: ImageEditKindOptions,
+  made: EditedImage,
+  input: ImageEditInput,
+  signal: AbortSignal,
+): Promise<EditedImage & { format: OutputFormat }> {
+  const usual = input.operation === 'backgroundRemoval' ? 'png' : 'jpeg';
+  const [width, height] = input.size?.split('x').map(Number) ?? [];
+  const isSized =
+    width === undefined || height === undefined || (width === made.width && height === made.height);
+  const sized = isSized ? made : await imaging.fit(made.bytes, { width, height }, signal);
+  const written = formatOf({ output_format: usual, ...input }, isSized ? usual : 'png');
+  const format = input.output_format ?? usual;
+  return { ...(written === null ? sized : await imaging.encode(sized.bytes, written, signal)), format };
 }
 
 async function readReference(files: FileService, orgId: string, reference: unknown): Promise<Buffer> {

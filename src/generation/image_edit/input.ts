@@ -3,8 +3,11 @@ import { EDIT_OPERATIONS } from '../../imaging/index.js';
 import type { EditOperation } from '../../imaging/index.js';
 import type { Model } from '../../models/models.types.js';
 import type { ImageEditCapabilities } from '../../providers/index.js';
+import type { Dialect } from '../../contract/words.js';
 import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
 import type { ModelInputs } from '../pipeline/params.js';
+import { PICTURE_NAMES, readPictureWishes } from '../pipeline/picture-answer.js';
+import type { PictureWishes } from '../pipeline/picture-answer.js';
 
 const DIRECTIONS = ['left', 'right', 'top', 'bottom', 'all'] as const;
 const MAX_TEXT = 32_000;
@@ -14,7 +17,7 @@ const MAX_EXPAND = 2048;
 export type ImageReference = string | { $file: string };
 
 /** A checked request of contract 4.3, defaults filled in; also the job's inputParams (then with `model`, and files as files). */
-export interface ImageEditInput {
+export interface ImageEditInput extends PictureWishes {
   image: ImageReference;
   operation: EditOperation;
   strength: number;
@@ -25,6 +28,10 @@ export interface ImageEditInput {
   new_background?: string;
   scale?: number;
   model_inputs?: ModelInputs;
+  /** What the result is brought to; absent: what the operation makes of the image. */
+  size?: `${number}x${number}`;
+  /** The mask's transparent pixels are the area to edit, as the convention has it; not in a job's inputParams. */
+  holed?: true;
 }
 
 type Extra = 'mask' | 'prompt' | 'direction' | 'expand_pixels' | 'new_background' | 'scale';
@@ -50,6 +57,31 @@ const NAMES: ReadonlySet<string> = new Set([
   'model_inputs',
   ...ALL_EXTRAS,
 ]);
+
+const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, ...PICTURE_NAMES, 'size']);
+const MAX_SIDE = 4096;
+const SIZE = /^[1-9]\d{1,3}x[1-9]\d{1,3}$/;
+
+/** What the convention's callers may say besides. */
+function readWishes(
+  params: Params,
+  operation: EditOperation,
+  dialect: Dialect | undefined,
+): PictureWishes & Pick<ImageEditInput, 'size' | 'holed'> {
+  if (dialect !== 'media') return {};
+  const { background, ...wishes } = readPictureWishes(params, dialect);
+  const isCutOut = operation === 'backgroundRemoval';
+  if (background !== undefined && !isCutOut)
+    throw invalid(`background ${background} needs the operation backgroundRemoval`, 'background');
+  if (wishes.output_format === 'jpeg' && isCutOut)
+    throw invalid('output_format jpeg has no transparency', 'output_format');
+  const size = params.text('size', 20) ?? 'auto';
+  const fits = SIZE.test(size) && size.split('x').every((side) => Number(side) <= MAX_SIDE);
+  if (size !== 'auto' && !fits)
+    throw invalid(`size must be auto or <width>x<height>, each at most ${MAX_SIDE}`, 'size');
+  const asked = size === 'auto' ? {} : { size: size as `${number}x${number}` };
+  return { ...wishes, ...asked, ...(params.raw('mask') === undefined ? {} : { holed: true as const }) };
+}
 
 function readOperation(params: Params): EditOperation {
   const value = params.raw('operation');
@@ -108,15 +140,17 @@ export function checkImageEditInput(
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
+// oxlint-disable-next-line max-params -- as the kind's own
 export function parseImageEditInput(
   body: Record<string, unknown>,
   model: Model,
   can: ImageEditCapabilities,
+  dialect?: Dialect,
 ): ImageEditInput {
   const params = new Params(body);
   const image = params.requiredText('image', MAX_FILE_TEXT);
   const operation = readOperation(params);
-  params.allowOnly(NAMES);
+  params.allowOnly(dialect === 'media' ? NAMES_AT_V1 : NAMES);
   const strength = params.number('strength', { min: 0, max: 1, message: 'strength must be between 0 and 1' });
   const extras = readExtras(params, operation);
   const inputs = readModelInputs(params, can.modelInputs);
@@ -126,6 +160,7 @@ export function parseImageEditInput(
     strength: strength ?? USUAL_STRENGTH,
     ...extras,
     ...(inputs === undefined ? {} : { model_inputs: inputs }),
+    ...readWishes(params, operation, dialect),
   };
   checkImageEditInput(input, { model, can });
   return input;

@@ -42,7 +42,7 @@ export async function editUpstream(
 ): Promise<EditedImage> {
   if (editor === undefined)
     throw new UpstreamError('The provider does not edit images', { status: null, retryable: false });
-  const { operation, scale = 1, strength, model_inputs: modelInputs = {} } = input;
+  const { operation, scale = 1, strength, quality, model_inputs: modelInputs = {} } = input;
   const words = input.prompt ?? input.new_background ?? '';
   const cutOut = { image, borders: bordersOf(input) };
   const whole = await imaging.cutOut(cutOut, signal);
@@ -64,6 +64,7 @@ export async function editUpstream(
     scale,
     transparent,
     strength,
+    ...(quality === undefined ? {} : { quality }),
     modelInputs,
     signal,
     orders,

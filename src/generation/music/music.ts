@@ -12,7 +12,7 @@ import { createWithdrawal } from '../pipeline/orders.js';
 import type { Answered } from '../pipeline/upstreams.js';
 import { inFormat, storeSound } from '../pipeline/sound-output.js';
 import type { SoundInFormat } from '../pipeline/sound-output.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type MusicKindOptions = Pick<
   JobKindOptions,

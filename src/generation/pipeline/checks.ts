@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.js';
 import { availableModel } from '../../models/index.js';
 import type { Model, ModelCatalogue } from '../../models/models.types.js';
 import { KIND } from '../../contract/words.js';
-import type { ModelType } from '../../contract/words.js';
+import type { Dialect, ModelType } from '../../contract/words.js';
 import type { GenerationKind } from '../generation.types.js';
 
 /** Whether a plan opens a model's tier (decisions 3): edits, speech and transcription have tiers of their own. */
@@ -33,11 +33,11 @@ export type Checked<Input> = { ok: true; model: Model; input: Input } | { ok: fa
 export function checkRequest<Input>(
   kind: GenerationKind<Input>,
   body: Record<string, unknown>,
-  context: { models: ModelCatalogue; plan: Plan },
+  context: { models: ModelCatalogue; plan: Plan; dialect?: Dialect | undefined },
 ): Checked<Input> {
   try {
     const model = modelFor(body, { ...context, type: kind.name });
-    return { ok: true, model, input: kind.parse(body, model) };
+    return { ok: true, model, input: kind.parse(body, model, context.dialect) };
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, fault: error };
     throw error;

@@ -10,6 +10,8 @@ const CONTENT_TYPES: Record<AudioFormat, string> = {
   wav: 'audio/wav',
   opus: 'audio/ogg',
   aac: 'audio/aac',
+  flac: 'audio/flac',
+  pcm: 'audio/pcm',
 };
 
 /** Speech or music as a provider made it. */

@@ -42,7 +42,7 @@ export function createStarter(
 
   return async (kind, call, body) => {
     const endpoint = endpointOf(kind.name);
-    const checked = checkRequest(kind, body, { models, plan: call.principal.plan });
+    const checked = checkRequest(kind, body, { models, plan: call.principal.plan, dialect: call.dialect });
     const { orgId, plan } = call.principal;
     const isFull = storage.fault(orgId, storageLimitOf(plan));
     isFull.catch(() => undefined);
@@ -197,7 +197,7 @@ async function removeInputs(
   call: CallContext,
   { kind, jobId }: Draft,
 ): Promise<void> {
-  if (kind.prepare !== undefined) await files.removeUnneeded(call.principal.orgId, jobId);
+  if (kind.prepare !== undefined) await files.removeFilesOfFailedWork(call.principal.orgId, jobId);
 }
 
 /** Reads what a call gives, in the turns of its organisation and within the time that its caller waits. @throws ApiError */

@@ -1,7 +1,7 @@
 import type { ResponseCustomToolCall, ResponseFunctionToolCall } from 'openai/resources/responses/responses';
 import { newId } from '../../contract/ids.js';
 import { isFields } from '../../providers/index.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 

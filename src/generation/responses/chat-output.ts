@@ -5,7 +5,7 @@ import type {
 } from 'openai/resources/responses/responses';
 import { isFields } from '../../providers/index.js';
 import type { Carried } from '../carried-seal.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import { OpenCalls } from './calls.js';
 import type { AskedCall } from './calls.js';
 import type { EventLog } from './events.js';

@@ -1,8 +1,10 @@
-import type { MadeAnswers } from '../../metering/call-context.js';
+import type { CallContext } from '../../metering/call-context.js';
 import type { Model } from '../../models/models.types.js';
 import { tokenRate } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
+import { keepTexts, textsBefore } from '../dialects/made.js';
+import type { SettledBefore } from '../dialects/made.js';
 import { adoptedResponse, begunResponse, endedResponse } from './object.js';
 import type { Ended, ResponseObject } from './object.js';
 import type { ResponseWork } from './work.js';
@@ -57,19 +59,15 @@ export async function save(work: ResponseWork, response: ResponseObject): Promis
 const keptAs = (body: Fields): unknown => ['response', body];
 
 /** Keeps an answer for a retry with the call's Idempotency-Key, before its charge. @throws ApiError conflict: it must not be charged */
-export async function keepMade(work: ResponseWork, texts: readonly string[]): Promise<void> {
-  const { madeAnswers } = work.turn.call;
-  const { operationId } = work.turn.chat;
-  await madeAnswers?.keep(keptAs(work.prepared.request.body), { operationId, value: texts });
+export function keepMade(work: ResponseWork, texts: readonly string[]): Promise<void> {
+  return keepTexts(work.turn, keptAs(work.prepared.request.body), texts);
 }
 
 /** The texts that an earlier request with the call's key was charged for and did not live to give; null: there are none. */
-export async function madeBefore(
-  metering: { settledBefore(operationId: string): Promise<unknown> },
-  { madeAnswers }: { madeAnswers?: MadeAnswers },
+export function madeBefore(
+  metering: SettledBefore,
+  call: CallContext,
   body: Fields,
 ): Promise<string[] | null> {
-  const earlier = (await madeAnswers?.take(keptAs(body))) ?? null;
-  if (earlier === null || (await metering.settledBefore(earlier.operationId)) === null) return null;
-  return earlier.value as string[];
+  return textsBefore(metering, call, keptAs(body));
 }

@@ -1,5 +1,5 @@
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 
 type WithoutSequence<E> = E extends unknown ? Omit<E, 'sequence_number'> : never;
 

@@ -2,8 +2,8 @@ import { invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
 import { withCarried } from '../carried-seal.js';
 import type { Carried } from '../carried-seal.js';
-import { listAt, nameAt, objectAt, textAt } from './checks.js';
-import type { Fields } from './checks.js';
+import { listAt, nameAt, objectAt, textAt } from '../dialects/checks.js';
+import type { Fields } from '../dialects/checks.js';
 
 /** An item of the input and where its request has it, which messages name; earlier turns have no place. */
 export interface InputItem {

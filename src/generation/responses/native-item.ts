@@ -1,7 +1,7 @@
 import { parseShallow } from '../../text/stored-json.js';
 import { brokenAnswer, isFields } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { itemId } from './request.js';
 

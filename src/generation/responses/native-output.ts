@@ -1,7 +1,7 @@
 import { brokenAnswer, isFields, kindOfError, typeOfEvent, WHOLE } from '../../providers/index.js';
 import type { NativeEvent } from '../../providers/index.js';
 import type { AskedCall } from './calls.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { NativeItem, parsedEvent } from './native-item.js';
 import { writeWhole } from './native-whole.js';
@@ -18,7 +18,9 @@ export interface NativeOutputOptions {
 
 /** Longer events are parsed: a pattern that goes over a text character by character needs room for each. */
 const MAX_PLAIN = 8192;
-const DELTA = /"delta":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/u;
+const DELTA = '"delta":';
+/** A text as JSON. */
+const LITERAL = /^"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/u;
 const SEQUENCE = /"sequence_number":(\d+)/;
 
 const BEGUN = new Set(['response.created', 'response.in_progress', 'response.queued']);
@@ -58,7 +60,8 @@ export class NativeOutput {
     if (event.name === WHOLE) return this.end(parsed);
     const type = typeof parsed['type'] === 'string' ? parsed['type'] : typeOfEvent(event);
     if (type === 'error' || event.name === 'error') throw failed(parsed['error'] ?? parsed);
-    if (BEGUN.has(type)) return false;
+    // What is no event of the convention (signs of life) would end its clients.
+    if (BEGUN.has(type) || !type.startsWith('response.')) return false;
     if (ENDS.has(type)) {
       const response = isFields(parsed['response']) ? parsed['response'] : {};
       if (type === 'response.failed') throw failed(response['error']);
@@ -73,7 +76,8 @@ export class NativeOutput {
     const { live } = this;
     if (live === null || name !== live.type || data.length > MAX_PLAIN) return false;
     if (!data.includes(live.itemJson) || !data.includes(live.placeJson)) return false;
-    const delta = DELTA.exec(data)?.[1];
+    const at = data.indexOf(DELTA);
+    const delta = at === -1 ? undefined : LITERAL.exec(data.slice(at + DELTA.length))?.[0];
     const sequence = SEQUENCE.exec(data);
     if (delta === undefined || sequence === null) return false;
     this.options.deliver(delta);

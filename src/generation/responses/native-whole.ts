@@ -1,5 +1,5 @@
 import { isFields } from '../../providers/index.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 
 /** Writes an item that came in one piece with the events that it would have had, up to its end. */

@@ -3,7 +3,7 @@ import type { Model } from '../../models/models.types.js';
 import { isFields, tokenCount } from '../../providers/index.js';
 import type { Tokens } from '../chat/usage.js';
 import { leftOutText } from '../dialects/left-out.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { ResponseRequest } from './request.js';
 
 /** The convention's object as it goes out: without what clients make of it, with what Penstock adds. */

@@ -2,8 +2,18 @@ import type { ResponseIncludable } from 'openai/resources/responses/responses';
 import { invalid } from '../../contract/errors.js';
 import { newId } from '../../contract/ids.js';
 import { isFields } from '../../providers/index.js';
-import { booleanAt, listAt, nameAt, numberAt, objectAt, oneOf, optional, textAt, wholeAt } from './checks.js';
-import type { Fields } from './checks.js';
+import {
+  booleanAt,
+  listAt,
+  nameAt,
+  numberAt,
+  objectAt,
+  oneOf,
+  optional,
+  textAt,
+  wholeAt,
+} from '../dialects/checks.js';
+import type { Fields } from '../dialects/checks.js';
 
 const MAX_TOKENS = 10_000_000;
 const MAX_METADATA = 16;

@@ -22,3 +22,15 @@ export const CHAIN = `WITH RECURSIVE chain AS (
 export const ITEMS = `SELECT previous_id, input, response FROM responses WHERE org_id = $1 AND item_ids && $2 ORDER BY created_at, id`;
 
 export const DELETE = 'DELETE FROM responses WHERE org_id = $1 AND id = $2 RETURNING id';
+
+/** Expired responses that are forgotten at once. */
+const BATCH = 200;
+
+export const FORGET = {
+  name: 'responses_forget',
+  text: `WITH gone AS (
+      DELETE FROM responses WHERE id IN (
+        SELECT id FROM responses WHERE created_at < now() - $1 * interval '1 day' ORDER BY created_at LIMIT ${BATCH})
+      RETURNING id
+    ) SELECT count(*)::int AS n FROM gone`,
+};

@@ -14,7 +14,7 @@ import type { OpenAnswer } from '../chat/open.js';
 import type { OpenEvents } from '../dialects/turn.js';
 import { ChatOutput } from './chat-output.js';
 import type { AskedCall } from './calls.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { EventLog } from './events.js';
 import { NativeOutput } from './native-output.js';
 import type { Ended } from './object.js';

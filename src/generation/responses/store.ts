@@ -4,7 +4,7 @@ import { storageLimitOf } from '../../access/index.js';
 import { ApiError, notFound } from '../../contract/errors.js';
 import type { Database } from '../../database/database.types.js';
 import type { Storage } from '../../files/index.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import type { ResponseObject } from './object.js';
 import { CHAIN, DELETE, FIND, INSERT, ITEMS } from './response.queries.js';
 

@@ -4,7 +4,7 @@ import { TurnMeter } from '../dialects/meter.js';
 import type { StreamedRound } from '../dialects/turn.js';
 import { isFields, typeOfEvent, usageIn } from '../../providers/index.js';
 import { begin, conclude, keepMade, MAX_ROUNDS, save } from './ending.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import { EventLog } from './events.js';
 import type { ResponseObject } from './object.js';
 import { ChatRound, NativeRound } from './rounds.js';

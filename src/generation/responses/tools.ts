@@ -2,8 +2,8 @@ import { invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
 import type { Provider } from '../../providers/index.js';
 import { SEARCH_FUNCTION } from '../dialects/searches.js';
-import { listAt, nameAt, objectAt } from './checks.js';
-import type { Fields } from './checks.js';
+import { listAt, nameAt, objectAt } from '../dialects/checks.js';
+import type { Fields } from '../dialects/checks.js';
 
 const MAX_TOOLS = 128;
 

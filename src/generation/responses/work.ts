@@ -9,7 +9,7 @@ import type { Searched } from '../dialects/searches.js';
 import { Turn } from '../dialects/turn.js';
 import type { NativeForm, NativeTarget } from '../dialects/turn.js';
 import type { AskedCall } from './calls.js';
-import type { Fields } from './checks.js';
+import type { Fields } from '../dialects/checks.js';
 import { fillMedia, translate } from './input.js';
 import type { InputItem, TranslateOptions, Translated } from './input.js';
 import { TokenDetails } from './object.js';

@@ -1,5 +1,6 @@
 import { invalid } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
+import type { Dialect } from '../../contract/words.js';
 import type { SttCapabilities } from '../../providers/index.js';
 import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
 import type { ModelInputs } from '../pipeline/params.js';
@@ -41,6 +42,26 @@ const NAMES: ReadonlySet<string> = new Set([
   'translation',
   'model_inputs',
 ]);
+
+const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, 'prompt', 'temperature']);
+const MAX_PROMPT = 10_000;
+
+/** What a caller at /v1 says besides reaches models that take it. */
+function readInputs(
+  params: Params,
+  { modelInputs }: SttCapabilities,
+  dialect: Dialect | undefined,
+): ModelInputs | undefined {
+  const inputs = readModelInputs(params, modelInputs);
+  if (dialect !== 'media') return inputs;
+  const prompt = params.text('prompt', MAX_PROMPT);
+  const message = 'temperature must be between 0 and 1';
+  const temperature = params.number('temperature', { min: 0, max: 1, message });
+  const taken = Object.entries({ prompt: prompt || undefined, temperature }).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined && modelInputs.includes(entry[0]),
+  );
+  return taken.length === 0 ? inputs : { ...inputs, ...Object.fromEntries(taken) };
+}
 
 function readFile(params: Params): string | Uint8Array {
   const file = params.raw('file');
@@ -84,20 +105,22 @@ export function checkSttInput(
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
+// oxlint-disable-next-line max-params -- as the kind's own
 export function parseSttInput(
   body: Record<string, unknown>,
   model: Model,
   can: SttCapabilities = NOTHING,
+  dialect?: Dialect,
 ): SttInput {
   const params = new Params(body);
-  params.allowOnly(NAMES);
+  params.allowOnly(dialect === 'media' ? NAMES_AT_V1 : NAMES);
   const file = readFile(params);
   const language = params.text('language', 40)?.trim() || 'auto';
   if (language !== 'auto' && !LANGUAGE.test(language))
     throw invalid('language must be an ISO language code or auto', 'language');
   const format = params.choice('response_format', FORMATS, 'json');
   const granularities = readGranularities(params);
-  const inputs = readModelInputs(params, can.modelInputs);
+  const inputs = readInputs(params, can, dialect);
   const input: SttInput = {
     file,
     language,

@@ -4,7 +4,7 @@ import type { Model } from '../../models/models.types.js';
 import type { Transcription, SttModel } from '../../providers/index.js';
 import { callEngine, engineOf } from '../pipeline/engine.js';
 import type { GenerationKind, JobKindOptions } from '../generation.types.js';
-import { withinSound } from './heard-times.js';
+import { clampTimes } from './clamp-times.js';
 import { easeProgress } from '../pipeline/progress.js';
 import {
   measureInputAudio,
@@ -19,7 +19,7 @@ import { toSrt, toText, toVtt } from './subtitles.js';
 import { checkSttInput, parseSttInput } from './input.js';
 import type { SttInput } from './input.js';
 import { STT } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type SttKindOptions = Pick<
   JobKindOptions,
@@ -34,8 +34,8 @@ const LISTENING_SHARE = 95;
 export function createSttKind(options: SttKindOptions): GenerationKind<SttInput> {
   return {
     ...STT,
-    parse: (body, model) =>
-      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities),
+    parse: (body, model, dialect) =>
+      parseSttInput(body, model, engineOf(options.providers, 'stt', model)?.capabilities, dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     measure: async (call, input) => {
       const { durationSeconds } = await measureInputAudio(options, call, wanted(input));
@@ -138,7 +138,7 @@ async function listen(
         signal,
         onProgress: report,
       });
-      return withinSound(heard, sound.durationSeconds);
+      return clampTimes(heard, sound.durationSeconds);
     },
   });
 }

@@ -1,11 +1,15 @@
 import { isLonger } from '../../text/characters.js';
 import { invalid } from '../../contract/errors.js';
+import type { Dialect } from '../../contract/words.js';
 import type { TtsCapabilities } from '../../providers/index.js';
 import type { Model } from '../../models/models.types.js';
 import { checkModelInputs, readModelInputs, MAX_FILE_TEXT, Params } from '../pipeline/params.js';
 import type { ModelInputs } from '../pipeline/params.js';
 
 const FORMATS = ['mp3', 'wav', 'opus', 'aac'] as const;
+/** At /v1 (beyond 11.11). */
+const FORMATS_AT_V1 = [...FORMATS, 'flac', 'pcm'] as const;
+const MAX_INSTRUCTIONS = 10_000;
 const MAX_CHARACTERS = 10_000;
 const MAX_VOICE = 200;
 const NOTHING: TtsCapabilities = { voices: null, referenceAudio: false, modelInputs: [] };
@@ -15,7 +19,7 @@ export interface TtsInput {
   input: string;
   voice: string;
   speed: number;
-  response_format: (typeof FORMATS)[number];
+  response_format: (typeof FORMATS_AT_V1)[number];
   /** As it was given; a reference to the stored file once it is one. */
   reference_audio?: string | { $file: string };
   /** The model for which the sample must be decoded here; not in a job's inputParams. */
@@ -34,6 +38,44 @@ const NAMES: ReadonlySet<string> = new Set([
   'reference_text',
   'model_inputs',
 ]);
+
+const NAMES_AT_V1: ReadonlySet<string> = new Set([...NAMES, 'instructions']);
+
+/** The convention's voices, and the preset that each sounds most like. */
+const NEAREST: Readonly<Record<string, string>> = {
+  alloy: 'alloy',
+  ash: 'onyx',
+  ballad: 'fable',
+  cedar: 'onyx',
+  coral: 'nova',
+  echo: 'echo',
+  fable: 'fable',
+  marin: 'nova',
+  nova: 'nova',
+  onyx: 'onyx',
+  sage: 'shimmer',
+  shimmer: 'shimmer',
+  verse: 'echo',
+};
+
+/** One of the convention's voices where the model has no such: the nearest that it has. */
+function nearestVoice(voice: string, { voices, presets }: TtsCapabilities): string {
+  const nearest = Object.hasOwn(NEAREST, voice) ? NEAREST[voice] : undefined;
+  const known = voices ?? presets;
+  if (nearest === undefined || known === undefined || known.includes(voice)) return voice;
+  return known.includes(nearest) ? nearest : (known[0] ?? voice);
+}
+
+/** What a caller at /v1 says besides; how it is to sound reaches models that take it. */
+function readInputs(
+  params: Params,
+  { modelInputs }: TtsCapabilities,
+  dialect: Dialect | undefined,
+): ModelInputs | undefined {
+  const inputs = readModelInputs(params, modelInputs);
+  const instructions = dialect === 'media' ? params.text('instructions', MAX_INSTRUCTIONS) : undefined;
+  return instructions && modelInputs.includes('instructions') ? { ...inputs, instructions } : inputs;
+}
 
 function readText(params: Params): string {
   const text = params.raw('input');
@@ -66,20 +108,24 @@ export function checkTtsInput(
 }
 
 /** @throws ApiError invalid_request with the field in `param` */
+// oxlint-disable-next-line max-params -- as the kind's own
 export function parseTtsInput(
   body: Record<string, unknown>,
   model: Model,
   can: TtsCapabilities = NOTHING,
+  dialect?: Dialect,
 ): TtsInput {
   const params = new Params(body);
-  params.allowOnly(NAMES);
+  const isAtV1 = dialect === 'media';
+  params.allowOnly(isAtV1 ? NAMES_AT_V1 : NAMES);
   const input = readText(params);
   const speed = params.number('speed', { min: 0.25, max: 4, message: 'speed must be between 0.25 and 4.0' });
-  const format = params.choice('response_format', FORMATS, 'mp3');
-  const voice = params.text('voice', MAX_VOICE)?.trim() || 'nova';
+  const format = params.choice('response_format', isAtV1 ? FORMATS_AT_V1 : FORMATS, 'mp3');
+  const named = params.text('voice', MAX_VOICE)?.trim() || 'nova';
   const reference = params.text('reference_audio', MAX_FILE_TEXT)?.trim();
+  const voice = isAtV1 && !reference ? nearestVoice(named, can) : named;
   const transcript = params.text('reference_text', MAX_CHARACTERS) || undefined;
-  const inputs = readModelInputs(params, can.modelInputs);
+  const inputs = readInputs(params, can, dialect);
   if (transcript !== undefined && !reference)
     throw invalid('reference_text needs reference_audio', 'reference_text');
   const asked: TtsInput = {

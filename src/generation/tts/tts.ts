@@ -16,7 +16,7 @@ import type { SoundInFormat, SoundMade } from '../pipeline/sound-output.js';
 import { checkTtsInput, parseTtsInput } from './input.js';
 import type { TtsInput } from './input.js';
 import { TTS } from './kind.js';
-import { priceOfUnits } from '../pipeline/charges.js';
+import { priceOfUnits } from '../pipeline/unit-price.js';
 
 export type TtsKindOptions = Pick<
   JobKindOptions,
@@ -31,8 +31,8 @@ const SPEAKING_SHARE = 90;
 export function createTtsKind(options: TtsKindOptions): GenerationKind<TtsInput> {
   return {
     ...TTS,
-    parse: (body, model) =>
-      parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities),
+    parse: (body, model, dialect) =>
+      parseTtsInput(body, model, engineOf(options.providers, 'tts', model)?.capabilities, dialect),
     prepare: async (call, input, { jobId }) => await prepare(options, call, { input, jobId }),
     price: (input, model) => priceOfUnits(characterCount(input.input), model),
     inputParams: ({ reader: _, ...input }, model) => ({ model: model.id, ...input }),
@@ -91,6 +91,10 @@ async function run(options: TtsKindOptions, context: JobContext, work: Work): Pr
   }
 }
 
+/** The others are made here of one that every model knows. */
+const askedFormat = (format: TtsInput['response_format']): string =>
+  format === 'flac' || format === 'pcm' ? 'wav' : format;
+
 async function speak(
   options: TtsKindOptions,
   context: JobContext,
@@ -115,7 +119,7 @@ async function speak(
           orders,
           text: input.input,
           voice: input.voice,
-          outputFormat: input.response_format,
+          outputFormat: askedFormat(input.response_format),
           speed: input.speed,
           ...(reference === undefined ? {} : { reference }),
           ...(input.model_inputs === undefined ? {} : { providerOptions: { penstock: input.model_inputs } }),

@@ -59,10 +59,11 @@ function placesOf(said: Fields, places: Fields[] = []): Fields[] {
   const add = (place: unknown): void => {
     if (isFields(place)) places.push(place);
   };
-  const { usage, usageMetadata, x_groq: extra, meta, message, delta, choices } = said;
+  const { usage, usageMetadata, meta, message, delta, choices } = said;
   add(usage);
   add(usageMetadata);
-  if (isFields(extra)) add(extra['usage']);
+  // Makers' own fields beside the convention's are called x_<maker>.
+  for (const name in said) if (name.startsWith('x_') && isFields(said[name])) add(said[name]['usage']);
   if (isFields(meta)) add(meta['tokens']);
   if (isFields(message)) add(message['usage']);
   if (isFields(delta)) add(delta['usage']);

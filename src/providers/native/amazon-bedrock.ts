@@ -1,6 +1,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ChatCall } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import { bedrockClaude } from './bedrock-claude.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { UNKNOWN_TO_MAKERS } from './chat-features.js';
 import {
@@ -10,7 +11,7 @@ import {
   thinkingOf,
   thinkingOptions,
 } from './claude.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { FeatureOptions, FormatAsked, NativeProvider, Variables } from './native-provider.types.js';
 
 type ToolMessage = Extract<LanguageModelV4Message, { role: 'tool' }>;
@@ -109,6 +110,8 @@ export const amazonBedrock: NativeProvider = {
   credentials: credentialsOf,
   probe: null,
   convention: false,
+  dialects: ['messages'],
+  dialectDoor: bedrockClaude,
   outputCap: 'max_tokens',
   types: [],
   package: {

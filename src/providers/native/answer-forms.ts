@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isEventStream } from '../convention/assembled.js';
 import { fromItsBeginning } from '../openai-compatible/answer-beginning.js';
-import { withoutSilentEvents, withoutSilentMessages } from './silent-events.js';
+import { withoutEmptyEvents, withoutEmptyMessages } from './empty-events.js';
 
 /** How an answer comes: in one piece, or as a stream of events. */
 export type AnswerForm = 'whole' | 'streamed';
@@ -97,7 +97,7 @@ async function readable(answer: Response): Promise<[AnswerForm | null, Response]
   if (kind === null) return [null, begun];
   const [form, ready] = kind === 'whole' ? await unlisted(begun) : [kind, begun];
   if (form === 'whole') return ['whole', ready];
-  const silenceless = form === 'frames' ? withoutSilentMessages() : withoutSilentEvents();
+  const silenceless = form === 'frames' ? withoutEmptyMessages() : withoutEmptyEvents();
   return ['streamed', withBody(ready, ready.body!.pipeThrough(silenceless), form)];
 }
 

@@ -1,4 +1,4 @@
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import { withoutBlankTexts } from './blank-texts.js';
 import { UNKNOWN_TO_MAKERS, usesFeature } from './chat-features.js';
 import {
@@ -64,8 +64,10 @@ export const anthropic: NativeProvider = {
   id: 'anthropic',
   variables: ['ANTHROPIC_API_KEY'],
   baseUrl: () => 'https://api.anthropic.com/v1',
+  keyHeader: { name: 'x-api-key', prefix: '' },
   probe: { headers: (apiKey) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }) },
   convention: false,
+  dialects: ['messages'],
   outputCap: 'max_tokens',
   types: ['chat'],
   package: {

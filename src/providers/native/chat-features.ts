@@ -1,5 +1,5 @@
 import type { ChatCall } from '../providers.types.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { ChatWays } from './native-provider.types.js';
 import { isReasoning, partsOf } from './v4-prompt.js';
 

@@ -1,5 +1,5 @@
 import type { ChatCall } from '../providers.types.js';
-import { refuse } from './dropped.js';
+import { refuse } from './dropped-settings.js';
 import type { FeatureOptions, FormatAsked } from './native-provider.types.js';
 
 /** The least that Claude may be given to think with. */

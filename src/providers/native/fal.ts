@@ -1,7 +1,7 @@
 import { UpstreamError } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import type { ApiClient, Fields } from '../predictions/api-client.js';
-import { finalFault, followOrder, patiently } from '../predictions/operation.js';
+import { finalFault, followOrder, withRetries } from '../predictions/operation.js';
 import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import type { Predictor } from '../predictions/predictions.types.js';
@@ -64,7 +64,7 @@ function openPredictor(api: ApiClient, limits: OperationLimits): Predictor {
       Promise.resolve(`data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`),
     file: async (output, signal) => {
       const address = outputAddress(output);
-      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+      return await withRetries(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
     },
   };
 }

@@ -5,7 +5,7 @@ import { isFields } from '../predictions/api-client.js';
 import type { OperationLimits } from '../predictions/operation.js';
 import { UpstreamError } from '../providers.types.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { askOfOrder } from './held-questions.js';
+import { requestOfOrder } from './order-requests.js';
 import type { HeldOrderRules } from './native-provider.types.js';
 import type { OutboundFetch } from './outbound-fetch.js';
 import type { Guarded } from './guarded.types.js';
@@ -114,7 +114,7 @@ export function createHeldOrders(options: HeldOptions): HeldOrders {
       if (call === undefined) return await fetch(input, init);
       const url = new URL(input instanceof Request ? input.url : input);
       if (init?.method !== 'POST' || ordered?.question?.test(url.pathname) === true)
-        return await askOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
+        return await requestOfOrder(() => fetch(input, { ...init, signal: call.signal ?? null }), {
           ...options,
           isOpen: ordered?.isOpen,
           signal: call.signal,

@@ -10,6 +10,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { ModelType } from '../../contract/words.js';
 import type { NativeDialect } from '../dialect.types.js';
+import type { DialectDoor } from '../openai-compatible/dialect-upstream.js';
 import type { MusicModel } from '../music.types.js';
 import type { ApiClient, ApiRequest, Fields } from '../predictions/api-client.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
@@ -50,6 +51,8 @@ export interface NativeProvider {
   convention: boolean;
   /** Dialects besides chat that it speaks itself (beyond 11.9). */
   dialects?: readonly NativeDialect[];
+  /** How those are reached, where it is otherwise than as their makers are; it carries the key then. */
+  dialectDoor?(upstream: UpstreamSettings): DialectDoor;
   outputCap: 'max_tokens' | 'max_completion_tokens';
   /** Types of its known models that this adapter can call. */
   types: readonly ModelType[];

@@ -1,7 +1,9 @@
 import type { Egress } from '../../egress/index.js';
 import type { Provider } from '../providers.types.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
+import { dialectsOf } from '../openai-compatible/dialect-upstream.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
+import { Transport } from '../openai-compatible/transport.js';
 import { withFunctions } from '../legacy-functions.js';
 import { createProviderApi, createProviderMedia, keyHeaderOf } from '../predictions/provider-media.js';
 import { createHeldOrders } from './held-orders.js';
@@ -73,16 +75,30 @@ export function openSdkUpstream(
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
   });
+  // Of one of the common convention they are opened beside its chat.
+  const spoken = native.convention ? [] : (native.dialects ?? []);
+  const door = native.dialectDoor?.(upstream);
+  const transport =
+    spoken.length === 0
+      ? null
+      : new Transport({
+          baseUrl: upstream.baseUrl,
+          headers: { ...(door === undefined ? headers : {}), ...upstream.headers },
+          timeouts: upstream.timeouts,
+          secrets,
+        });
   return {
     id,
     retry,
+    ...(transport === null ? {} : { dialects: dialectsOf({ transport, refused, door }, spoken) }),
+    allowedTools: upstream.allowedTools ?? [],
     ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
     ...(able.has('embedding') ? { embedding: media.embedding } : {}),
     ...(able.has('image') ? { image: media.image } : {}),
     ...(able.has('tts') ? { tts: media.tts } : {}),
     ...(able.has('stt') ? { stt: media.stt } : {}),
     ...createProviderMedia(own),
-    close: () => outbound.close(),
-    retire: () => outbound.retire(),
+    close: async () => void (await Promise.all([outbound.close(), transport?.close()])),
+    retire: async () => void (await Promise.all([outbound.retire(), transport?.retire()])),
   };
 }

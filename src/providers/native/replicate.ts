@@ -2,7 +2,7 @@ import { multipartOf } from '../openai-compatible/multipart.js';
 import { brokenAnswer, cleanMessage } from '../openai-compatible/upstream-errors.js';
 import { isFields } from '../predictions/api-client.js';
 import type { ApiClient, Fields } from '../predictions/api-client.js';
-import { finalFault, followOrder, patiently } from '../predictions/operation.js';
+import { finalFault, followOrder, withRetries } from '../predictions/operation.js';
 import type { OperationLimits, OperationState } from '../predictions/operation.js';
 import { outputAddress } from '../predictions/output-file.js';
 import type { PredictionInput, Predictor } from '../predictions/predictions.types.js';
@@ -79,7 +79,7 @@ function openPredictor(
     },
     file: async (output, signal) => {
       const address = outputAddress(output);
-      return await patiently(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
+      return await withRetries(() => api.file(address, signal), { pollMs: limits.pollMs, signal });
     },
   };
 }

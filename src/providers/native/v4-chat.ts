@@ -17,15 +17,15 @@ import { chunkOfAnswer } from '../openai-compatible/whole-answer.js';
 import { abortedError, brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { inEitherForm } from './answer-forms.js';
 import { checkChatFeatures } from './chat-features.js';
-import { CarriedParts } from './carried-parts.js';
-import { refuseDropped } from './dropped.js';
+import { AnswerMetadata } from './provider-metadata.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { CHAT_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';
 import { withPictures } from './fetch-pictures.js';
 import { callOptionsOf } from './v4-prompt.js';
 import { V4Chunks } from './v4-stream.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 export interface V4ChatOptions {
   native: NativeProvider;
@@ -58,7 +58,7 @@ function messageOf(content: readonly LanguageModelV4Content[], kind: string): Re
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
-    ...new CarriedParts(kind).content(content).field(),
+    ...new AnswerMetadata(kind).content(content).field(),
   };
 }
 

@@ -3,7 +3,7 @@ import type { ImageModel } from '../image.types.js';
 import { inputOf } from '../predictions/model-fields.js';
 import type { KnownFields, ModelFields } from '../predictions/model-fields.js';
 import type { UpstreamSettings } from '../upstream-settings.types.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import { IMAGE_WORDS, ordersWithout } from './omitted-fields.js';
 import type { ImageWays, NativeProvider, Shape } from './native-provider.types.js';
 import type { Guarded } from './guarded.types.js';

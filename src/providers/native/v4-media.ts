@@ -4,7 +4,7 @@ import type { TtsModel } from '../tts.types.js';
 import type { SttModel } from '../stt.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
 import { isVector } from '../openai-compatible/vectors.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { NativeProvider } from './native-provider.types.js';
 import { SPEECH_WORDS } from './omitted-fields.js';
 import { upstreamErrorOf } from './sdk-errors.js';

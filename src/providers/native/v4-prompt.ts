@@ -6,7 +6,7 @@ import type {
 } from '@ai-sdk/provider';
 import { abortSignalOf } from '../../collections/light-abort-signal.js';
 import type { ChatCall } from '../providers.types.js';
-import { withCarriedParts } from './carried-parts.js';
+import { withProviderMetadata } from './provider-metadata.js';
 import type { ChatWays, NativeProvider } from './native-provider.types.js';
 
 type Fields = Record<string, unknown>;
@@ -109,7 +109,7 @@ function messageOf(
   const { role, content } = message;
   if (role === 'system') return { role, content: textOf(saidBy(message)) };
   if (role === 'assistant')
-    return { role, content: withCarriedParts(assistantContent(message), message, native.id) };
+    return { role, content: withProviderMetadata(assistantContent(message), message, native.id) };
   if (role === 'user') return { role, content: saidBy(message).map((part) => userPart(part, native.chat)) };
   const toolCallId = typeof message['tool_call_id'] === 'string' ? message['tool_call_id'] : '';
   const toolName =

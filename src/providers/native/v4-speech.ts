@@ -5,7 +5,7 @@ import type { TtsWays } from './native-provider.types.js';
 
 /** What a model can be asked for. */
 export function speechCapabilities(
-  { isVoice, speed, names }: TtsWays,
+  { isVoice, presets, speed, names }: TtsWays,
   modelId: string,
 ): TtsModel['capabilities'] {
   return {
@@ -13,6 +13,7 @@ export function speechCapabilities(
     voices: isVoice?.(modelId) === true ? ['nova'] : null,
     referenceAudio: false,
     modelInputs: [],
+    ...(presets === undefined ? {} : { presets: Object.keys(presets) }),
     ...(speed === undefined ? {} : { speed }),
     ...(names === undefined ? {} : { isVoice: (name: string) => names.test(name) }),
   };

@@ -3,11 +3,11 @@ import { TypeValidationError } from '@ai-sdk/provider';
 import type { LanguageModelV4FinishReason, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatCall, ChatChunks } from '../providers.types.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
-import { refuseDropped } from './dropped.js';
-import { CarriedParts } from './carried-parts.js';
+import { refuseDropped } from './dropped-settings.js';
+import { AnswerMetadata } from './provider-metadata.js';
 import { upstreamErrorOf } from './sdk-errors.js';
-import { KNOWN_EVENT } from './silent-events.js';
-import { finishReasonOf, isFailed, usageOf } from './v4-words.js';
+import { KNOWN_EVENT } from './empty-events.js';
+import { finishReasonOf, isFailed, usageOf } from './v4-finish-and-usage.js';
 
 type Delta = Record<string, unknown>;
 
@@ -40,7 +40,7 @@ export class V4Chunks implements ChatChunks {
   private readonly waiting: string[] = [];
   /** Position of each tool call in the answer, and whether its arguments came in pieces. */
   private readonly tools = new Map<string, { index: number; streamed: boolean }>();
-  private readonly carried: CarriedParts;
+  private readonly carried: AnswerMetadata;
   private opened = false;
   private finished = false;
 
@@ -49,7 +49,7 @@ export class V4Chunks implements ChatChunks {
     private readonly options: StreamOptions,
   ) {
     this.reader = stream.getReader();
-    this.carried = new CarriedParts(options.kind);
+    this.carried = new AnswerMetadata(options.kind);
   }
 
   /** Waits for the first chunk. @throws UpstreamError */

@@ -1,6 +1,6 @@
 import type { TranscriptionModelV4 } from '@ai-sdk/provider';
 import type { Transcription, TranscriptionCall, SttModel } from '../stt.types.js';
-import { refuseDropped } from './dropped.js';
+import { refuseDropped } from './dropped-settings.js';
 import type { RefusedFields } from '../openai-compatible/optional-fields.js';
 import { languageCode } from '../openai-compatible/language-codes.js';
 import { optionalSettings, ordersWithout, settingsWithout } from './omitted-fields.js';

@@ -5,7 +5,7 @@ import { mayTellUsage } from '../convention/usage.js';
 import type { ChatChunks } from '../providers.types.js';
 import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
-import type { Transport } from './transport.js';
+import type { StreamTransport } from './stream-exchange.js';
 import { chunkOfAnswer, inPieces } from './whole-answer.js';
 
 /** A streamed chat: its chunks as JSON texts. */
@@ -21,7 +21,7 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     this.give(data);
   }
 
-  protected async onWhole(bytes: Buffer, transport: Transport): Promise<boolean> {
+  protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
     const chunk = chunkOfAnswer(await transport.readAnswer(bytes));
     if (chunk === null) return false;
     for (const piece of inPieces(chunk)) this.give(String(await writeJson(piece, transport.turns)));

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { isFields } from '../convention/said.js';
 import type {
   DialectProvider,
@@ -7,8 +8,9 @@ import type {
   NativeEvents,
 } from '../dialect.types.js';
 import { EventExchange } from './event-exchange.js';
-import { fieldsWithout, RefusedFields } from './optional-fields.js';
-import type { LeftOut, OptionalFields } from './optional-fields.js';
+import { fieldsWithout } from './optional-fields.js';
+import type { LeftOut, OptionalFields, RefusedFields } from './optional-fields.js';
+import type { StreamRequest } from './stream-exchange.js';
 import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer, kindOfError } from './upstream-errors.js';
@@ -82,13 +84,49 @@ function without({ body, addedIncludes = [] }: NativeCall, left: LeftOut): Recor
   return asked.length === 0 ? rest : { ...rest, include: asked };
 }
 
+/** How requests of a dialect reach an upstream whose address or wire is another than its maker's. */
+export interface DialectDoor {
+  /** Whether a model speaks the dialect, by the upstream's name for it. */
+  speaks(modelId: string): boolean;
+  request(call: NativeCall, streams: boolean): Promise<StreamRequest>;
+  /** Makes the convention's events of a streamed answer. */
+  reading(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler;
+}
+
+/** All dialects that an upstream speaks. */
+export function dialectsOf(
+  options: DialectOptions,
+  spoken: readonly NativeDialect[],
+): Partial<Record<NativeDialect, DialectProvider>> {
+  return Object.fromEntries(
+    spoken.map((dialect) => [dialect, createDialectProvider(dialect, options)] as const),
+  );
+}
+
+interface DialectOptions {
+  transport: Transport;
+  refused: RefusedFields;
+  door?: DialectDoor | undefined;
+}
+
+/** The door of nearly all upstreams. */
+const usualDoor = ({ path }: DialectWire): Omit<DialectDoor, 'speaks'> => ({
+  request: ({ body, headers }, stream) =>
+    Promise.resolve({
+      path,
+      body: JSON.stringify({ ...body, stream }),
+      ...(headers === undefined ? {} : { headers }),
+    }),
+  reading: (handler) => handler,
+});
+
 /** A dialect at an upstream that speaks it: its bytes pass, read once. */
 export function createDialectProvider(
-  transport: Transport,
   dialect: NativeDialect,
-  refused = new RefusedFields(),
+  { transport, refused, door }: DialectOptions,
 ): DialectProvider {
   const wire = DIALECT_WIRES[dialect];
+  const { request, reading } = door ?? usualDoor(wire);
   const send = <T>(call: NativeCall, attempt: (body: Record<string, unknown>) => Promise<T>): Promise<T> => {
     const optional = (): OptionalFields =>
       Object.fromEntries([
@@ -98,23 +136,23 @@ export function createDialectProvider(
     const asked = { path: wire.path, modelId: String(call.body['model']), optional };
     return refused.send(asked, (left) => attempt(without(call, left)));
   };
+  const complete = async (call: NativeCall): Promise<NativeAnswer> => {
+    const { path, body, headers } = await request(call, false);
+    const options = { signal: call.signal, ...(headers === undefined ? {} : { headers }) };
+    const bytes = await transport.postForBytes(path, body, options);
+    return answerOf(bytes, await transport.readAnswer(bytes), wire);
+  };
+  const stream = async (call: NativeCall): Promise<NativeEvents> => {
+    const dispatch: Transport['dispatch'] = (path, body, { handler, ...handling }) =>
+      transport.dispatch(path, body, { ...handling, handler: reading(handler) });
+    const { turns } = transport;
+    const readAnswer: Transport['readAnswer'] = (bytes) => transport.readAnswer(bytes);
+    const events = new EventExchange(call.signal, { secrets: transport.secrets, wire });
+    return await events.open({ dispatch, turns, readAnswer }, await request(call, true));
+  };
   return {
-    complete: (call) =>
-      send(call, (body) =>
-        transport
-          .postForBytes(wire.path, JSON.stringify({ ...body, stream: false }), {
-            signal: call.signal,
-            ...(call.headers === undefined ? {} : { headers: call.headers }),
-          })
-          .then(async (bytes) => answerOf(bytes, await transport.readAnswer(bytes), wire)),
-      ),
-    stream: (call): Promise<NativeEvents> =>
-      send(call, (body) =>
-        new EventExchange(call.signal, { secrets: transport.secrets, wire }).open(transport, {
-          path: wire.path,
-          body: JSON.stringify({ ...body, stream: true }),
-          ...(call.headers === undefined ? {} : { headers: call.headers }),
-        }),
-      ),
+    ...(door === undefined ? {} : { speaks: (modelId) => door.speaks(modelId) }),
+    complete: (call) => send(call, (body) => complete({ ...call, body })),
+    stream: (call) => send(call, (body) => stream({ ...call, body })),
   };
 }

@@ -6,7 +6,7 @@ import type { NativeEvent, NativeEvents } from '../dialect.types.js';
 import type { DialectWire } from './dialect-upstream.js';
 import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
-import type { Transport } from './transport.js';
+import type { StreamTransport } from './stream-exchange.js';
 
 /** How nearly every event's data begins. */
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([^"\\]{1,100})"/;
@@ -45,7 +45,7 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
   }
 
   /** As one event, which says by itself that it is the whole. */
-  protected async onWhole(bytes: Buffer, transport: Transport): Promise<boolean> {
+  protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
     const parsed = await transport.readAnswer(bytes);
     if (!isFields(parsed) || !(this.wire.isWhole(parsed) || parsed['error'] != null)) return false;
     const data = String(await writeJson(parsed, transport.turns));

@@ -8,7 +8,7 @@ import type { OpenAiImageOptions } from './openai-image.js';
 
 const PATH = '/images/edits';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
-const OPTIONAL = { response_format: ['b64_json'], n: [], size: [], output_format: [] };
+const OPTIONAL = { response_format: ['b64_json'], n: [], size: [], output_format: [], quality: [] };
 
 /** These know sizes by shape and transparency, and always answer base64. */
 const SHAPED = /(^|\/)(chatgpt-image|gpt-image)/;
@@ -43,7 +43,7 @@ export function createOpenAiCompatibleImageEditor(
       mask: 'hole',
     },
     async edit(call) {
-      const { prompt, image, mask, width, height, transparent, signal, orders } = call;
+      const { prompt, image, mask, width, height, transparent, quality, signal, orders } = call;
       const fields: [string, string][] = [
         ['model', modelId],
         ['prompt', prompt],
@@ -52,6 +52,7 @@ export function createOpenAiCompatibleImageEditor(
       ];
       if (SHAPED.test(modelId)) {
         fields.push(['size', sizeOf(width, height)]);
+        if (quality !== undefined) fields.push(['quality', quality]);
         if (transparent) fields.push(['background', 'transparent'], ['output_format', 'png']);
       } else fields.push(['response_format', 'b64_json']);
       const png = { contentType: 'image/png' };

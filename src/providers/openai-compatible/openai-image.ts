@@ -1,6 +1,6 @@
 import type { Egress } from '../../egress/index.js';
 import type { ImageCapabilities, ImageModel } from '../image.types.js';
-import { patiently } from '../predictions/operation.js';
+import { withRetries } from '../predictions/operation.js';
 import { keyWithout } from './optional-fields.js';
 import type { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
@@ -35,12 +35,17 @@ export interface OpenAiImageOptions {
 
 const PATH = '/images/generations';
 /** Pictures are read as base64 or from their address, and brought to their size here. */
-const OPTIONAL = { response_format: ['b64_json'], size: [] };
+const OPTIONAL = { response_format: ['b64_json'], size: [], quality: [] };
 
 /** Models of the convention's maker; of any other the upstream itself says what it cannot do. */
 function capabilitiesOf(modelId: string): ImageCapabilities {
   const own = ALWAYS_BASE64.test(modelId) || /(^|\/)dall-e-/.test(modelId);
-  return { style: !own || modelId.endsWith('dall-e-3'), negativePrompt: !own, seed: !own };
+  return {
+    style: !own || modelId.endsWith('dall-e-3'),
+    negativePrompt: !own,
+    seed: !own,
+    transparent: ALWAYS_BASE64.test(modelId),
+  };
 }
 
 /** Images of an upstream that speaks the common convention, as bytes. `providerOptions.penstock` is added to the body. */
@@ -112,7 +117,7 @@ async function bytesOf(
   if (typeof url === 'string' && DATA_URL.test(url)) return Buffer.from(url.replace(DATA_URL, ''), 'base64');
   if (typeof url !== 'string' || !URL.canParse(url)) throw brokenAnswer('no images');
   // It is made, and paid, by now.
-  return await patiently(() => download(new URL(url), options, signal), {
+  return await withRetries(() => download(new URL(url), options, signal), {
     pollMs: DOWNLOAD_PAUSE_MS,
     signal,
   });

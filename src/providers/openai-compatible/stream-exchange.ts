@@ -22,6 +22,9 @@ interface Waiter<T> {
   reject(error: Error): void;
 }
 
+/** What a stream needs of its upstream's connections. */
+export type StreamTransport = Pick<Transport, 'dispatch' | 'turns' | 'readAnswer'>;
+
 /** What is sent to open a stream. */
 export interface StreamRequest {
   path: string;
@@ -35,7 +38,7 @@ export interface StreamRequest {
  */
 export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | null = null;
-  private transport: Transport | null = null;
+  private transport: StreamTransport | null = null;
   private readonly parser = new SseParser((data, name) => {
     if (!this.ended) this.onEvent(data, name);
   });
@@ -68,10 +71,10 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   /** An event of the stream; it calls {@link give} or {@link finish}. */
   protected abstract onEvent(data: string, name: string): void;
   /** An answer that came in one piece, long ones read in turns; false where it is none. @throws UpstreamError */
-  protected abstract onWhole(bytes: Buffer, transport: Transport): Promise<boolean>;
+  protected abstract onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean>;
 
   /** Sends the request and waits for the first event. @throws UpstreamError */
-  async open(transport: Transport, { path, body, headers }: StreamRequest): Promise<this> {
+  async open(transport: StreamTransport, { path, body, headers }: StreamRequest): Promise<this> {
     if (this.signal.aborted) this.fail(abortedError());
     else {
       this.transport = transport;
@@ -163,7 +166,7 @@ export abstract class StreamExchange<T> implements Dispatcher.DispatchHandler {
   private async endWhole(parts: Buffer[]): Promise<void> {
     this.whole = null;
     try {
-      const isAnswer = await this.onWhole(Buffer.concat(parts), this.transport as Transport);
+      const isAnswer = await this.onWhole(Buffer.concat(parts), this.transport as StreamTransport);
       if (isAnswer) this.finish();
       else this.fail(brokenAnswer('no stream'));
     } catch (error) {

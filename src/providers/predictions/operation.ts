@@ -111,7 +111,7 @@ export function finalFault(message: string): UpstreamError {
  * A request about work that is ordered, or for the file that came of it: sent again where it failed for the moment.
  * @throws UpstreamError never one that asks for another order at the same upstream
  */
-export async function patiently<T>(
+export async function withRetries<T>(
   request: () => Promise<T>,
   { pollMs, signal }: { pollMs: number; signal: AbortSignal | undefined },
 ): Promise<T> {

@@ -1,5 +1,5 @@
 import type { ApiClient } from './api-client.js';
-import { followOrder, patiently } from './operation.js';
+import { followOrder, withRetries } from './operation.js';
 import type { OperationLimits, OperationState } from './operation.js';
 import { madeVideo } from '../video-calls.js';
 import type { VideoCallOptions, VideoCapabilities, VideoModel } from '../video.types.js';
@@ -51,7 +51,7 @@ export function videoModel(
       onProgress,
       log,
     });
-    return await patiently(() => orders.fetch(made, signal), { pollMs: limits.pollMs, signal });
+    return await withRetries(() => orders.fetch(made, signal), { pollMs: limits.pollMs, signal });
   };
   return {
     specificationVersion: 'v4',

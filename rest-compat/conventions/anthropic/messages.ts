@@ -1,0 +1,91 @@
+import type { DialectCall, EventWriter, ReadRequest, Route } from '../../shared/route.types.js';
+import { BODY_LIMITS } from '../../shared/route.types.js';
+import { ANTHROPIC } from './convention.js';
+import {
+  COUNT_REQUEST_SCHEMA,
+  EVENT_SCHEMA,
+  MESSAGE_SCHEMA,
+  REQUEST_SCHEMA,
+  TOKENS_SCHEMA,
+} from './messages-schema.js';
+
+type Body = Record<string, unknown>;
+
+/** How nearly each event's text begins. */
+const TYPE = /^\{"type":"([\w.]{1,100})"/;
+
+function typeOf(event: string): string {
+  return TYPE.exec(event)?.[1] ?? String((JSON.parse(event) as { type?: unknown }).type);
+}
+
+/** Events under their names. */
+function messageEvents(requestId: string): EventWriter {
+  return {
+    event: (source) => `event: ${typeOf(source)}\ndata: ${source}\n\n`,
+    ending: () => '',
+    fault: (error) => ANTHROPIC.errorEvent(error, requestId),
+  };
+}
+
+/** What the client asks of the maker besides: it reaches upstreams that speak the dialect. */
+function betasOf({ headers }: ReadRequest): string[] {
+  const given = headers['anthropic-beta'];
+  const listed = Array.isArray(given) ? given.join() : (given ?? '');
+  return listed.split(',').flatMap((word) => (/^[\w.-]{1,100}$/.test(word.trim()) ? [word.trim()] : []));
+}
+
+/** The engine reads the body itself: its form is the dialect's already (beyond 11.8). */
+function read(body: Body, request: ReadRequest): DialectCall {
+  const betas = betasOf(request);
+  return {
+    input: betas.length === 0 ? body : { ...body, betas },
+    streams: body['stream'] === true,
+    whole: (text) => ({ body: Buffer.from(text as string) }),
+    events: () => messageEvents(request.requestId),
+  };
+}
+
+const EXAMPLE = { model: 'sandbox/chat-basic', messages: [{ role: 'user', content: 'Hello' }] };
+
+export const messageRoutes: Route[] = [
+  {
+    method: 'POST',
+    path: '/messages',
+    operationId: 'createMessage',
+    tag: 'Messages',
+    summary: 'Answer in the form of the Messages convention',
+    description: 'With `stream: true` the answer comes as typed Server-Sent Events.',
+    operation: 'createMessage',
+    streamOperation: 'messageStream',
+    dialect: 'messages',
+    read,
+    body: {
+      limitBytes: BODY_LIMITS.large,
+      open: true,
+      schema: REQUEST_SCHEMA,
+      example: { ...EXAMPLE, max_tokens: 100 },
+    },
+    headers: {
+      'X-Penstock-Tools-Left-Out': {
+        type: 'string',
+        description: 'Types of tools that were left out, as only their maker can run them; absent: none.',
+      },
+    },
+    describe: () => MESSAGE_SCHEMA,
+    describeEvent: () => EVENT_SCHEMA,
+    schemaName: 'Message',
+  },
+  {
+    method: 'POST',
+    path: '/messages/count_tokens',
+    operationId: 'countMessageTokens',
+    tag: 'Messages',
+    summary: 'Count the tokens of a message before it is asked for',
+    description: 'Costs nothing but a slot of the window of the key.',
+    document: `query ($input: MessageInput!) { body: messageTokens(input: $input) { input_tokens: inputTokens } }`,
+    dialect: 'messages',
+    body: { limitBytes: BODY_LIMITS.large, open: true, schema: COUNT_REQUEST_SCHEMA, example: EXAMPLE },
+    describe: () => TOKENS_SCHEMA,
+    schemaName: 'MessageTokens',
+  },
+];

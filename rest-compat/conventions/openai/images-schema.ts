@@ -1,0 +1,115 @@
+import { EDIT_OPERATIONS } from '../../../src/imaging/index.js';
+import type { JsonSchema } from '../../shared/route.types.js';
+
+const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, 'null'], ...more });
+const oneOf = (...words: string[]): JsonSchema => ({ enum: [...words, null] });
+
+const SHARED: Record<string, JsonSchema> = {
+  model: nullable('string'),
+  quality: oneOf('auto', 'low', 'medium', 'high', 'standard', 'hd'),
+  background: oneOf('auto', 'opaque', 'transparent'),
+  output_format: oneOf('png', 'jpeg', 'webp'),
+  output_compression: nullable('integer', { minimum: 0, maximum: 100 }),
+  response_format: oneOf('url', 'b64_json'),
+  stream: nullable('boolean'),
+  partial_images: nullable('integer', { minimum: 0, maximum: 3 }),
+  user: nullable('string'),
+};
+
+export const GENERATION_BODY: JsonSchema = {
+  type: 'object',
+  properties: {
+    prompt: { type: 'string', minLength: 1, maxLength: 32_000 },
+    ...SHARED,
+    n: nullable('integer', { minimum: 1, maximum: 10 }),
+    size: oneOf('auto', '512x512', '1024x1024', '1792x1024', '1024x1792', '1536x1024', '1024x1536'),
+    style: oneOf('vivid', 'natural'),
+    negative_prompt: nullable('string', { maxLength: 32_000 }),
+    seed: nullable('integer'),
+    upscale: oneOf('none', '2x', '4x'),
+  },
+  required: ['prompt'],
+};
+
+const PICTURE: JsonSchema = {
+  description: 'URL, data: URL or base64 of a JPEG, PNG or WebP image, up to 20 MB.',
+  anyOf: [
+    { type: 'string', minLength: 1 },
+    { type: 'object', properties: { image_url: { type: 'string' } }, required: ['image_url'] },
+  ],
+};
+const PICTURES: JsonSchema = {
+  anyOf: [PICTURE, { type: 'array', items: PICTURE, minItems: 1, maxItems: 1 }],
+};
+
+export const EDIT_BODY: JsonSchema = {
+  type: 'object',
+  properties: {
+    image: PICTURES,
+    images: PICTURES,
+    mask: PICTURE,
+    prompt: nullable('string', { maxLength: 32_000 }),
+    operation: oneOf(...EDIT_OPERATIONS),
+    ...SHARED,
+    n: { enum: [1, null] },
+    size: nullable('string', {
+      description: '`auto`, or what the result is brought to, `<width>x<height>`.',
+    }),
+    strength: nullable('number', { minimum: 0, maximum: 1 }),
+    direction: oneOf('left', 'right', 'top', 'bottom', 'all'),
+    expand_pixels: nullable('integer', { minimum: 1, maximum: 2048 }),
+    new_background: nullable('string', { maxLength: 32_000 }),
+    scale: { enum: [2, 4, null] },
+    model_inputs: nullable('object'),
+  },
+};
+
+interface Described {
+  [name: string]: JsonSchema;
+  data: JsonSchema & { items: JsonSchema & { properties: Record<string, JsonSchema> } };
+  usage: JsonSchema & { properties: Record<string, JsonSchema>; required: string[] };
+}
+
+const COUNT: JsonSchema = { type: 'integer' };
+const DETAILS: JsonSchema = {
+  type: 'object',
+  properties: { image_tokens: COUNT, text_tokens: COUNT },
+  required: ['image_tokens', 'text_tokens'],
+};
+const PICTURE_FACTS: Record<string, JsonSchema> = {
+  output_format: { type: 'string', enum: ['png', 'jpeg', 'webp'] },
+  background: { type: 'string', enum: ['transparent', 'opaque'] },
+  size: { type: 'string' },
+};
+
+/** A result with what the convention tells of it; what an item lacks is left out. */
+export function describeImages(schema: JsonSchema): JsonSchema {
+  const { job: _, data, usage, ...rest } = schema['properties'] as Described;
+  const items = { ...data.items, required: ['width', 'height'] };
+  const counted = {
+    ...usage,
+    type: 'object',
+    properties: { ...usage.properties, input_tokens_details: DETAILS },
+    required: [...usage.required, 'input_tokens_details'],
+  };
+  const properties = {
+    ...rest,
+    data: { ...data, type: 'array', items },
+    usage: counted,
+    ...PICTURE_FACTS,
+  };
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
+/** The event that brings a picture. */
+export function eventOf(type: string): JsonSchema {
+  const properties = {
+    type: { type: 'string', const: type },
+    b64_json: { type: 'string' },
+    created_at: COUNT,
+    quality: { type: 'string' },
+    ...PICTURE_FACTS,
+    usage: { type: 'object' },
+  };
+  return { type: 'object', properties, required: Object.keys(properties) };
+}

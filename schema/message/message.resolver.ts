@@ -1,0 +1,45 @@
+import { Arg, Ctx, Mutation, Query, Resolver } from 'type-graphql';
+import type { CallContext } from '../../src/metering/call-context.js';
+import type { GraphqlContext } from '../context.js';
+import { Metered, Scope } from '../guard.js';
+import { MessageInput } from './message.input.js';
+import { messageBody, parseMessage } from './message.shape.js';
+import { Message, MessageTokens } from './message.type.js';
+
+/** Runs work in the dialect: other fields of the same operation have the defaults of their own form. */
+async function inDialect<T>(call: CallContext, work: () => Promise<T>): Promise<T> {
+  const { dialect } = call;
+  call.dialect = 'messages';
+  try {
+    return await work();
+  } finally {
+    if (dialect === undefined) delete call.dialect;
+  }
+}
+
+@Resolver()
+export class MessageResolver {
+  @Metered('chat')
+  @Mutation(() => Message, {
+    description: 'Answers in the form of the Messages convention, in one piece; `messageStream` streams it.',
+  })
+  async createMessage(
+    @Ctx() { call, services, body }: GraphqlContext,
+    @Arg('input', () => MessageInput, { description: 'What to answer, and how.' }) input: MessageInput,
+  ): Promise<Message> {
+    const { text } = await inDialect(call, () => services.messages.create(call, body ?? messageBody(input)));
+    return parseMessage(text);
+  }
+
+  @Scope('chat')
+  @Query(() => MessageTokens, {
+    description: 'How many tokens the input of a message has. Nothing is charged.',
+  })
+  async messageTokens(
+    @Ctx() { call, services, body }: GraphqlContext,
+    @Arg('input', () => MessageInput, { description: 'What would be answered.' }) input: MessageInput,
+  ): Promise<MessageTokens> {
+    const count = (): Promise<number> => services.messages.countTokens(call, body ?? messageBody(input));
+    return { inputTokens: await inDialect(call, count) };
+  }
+}

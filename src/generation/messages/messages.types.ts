@@ -1,0 +1,19 @@
+import type { CallContext } from '../../metering/call-context.js';
+import type { CarriedSeal } from '../carried-seal.js';
+import type { ChatEngine } from '../chat/engine.js';
+
+/** What every message needs. */
+export interface MessageParts {
+  engine: ChatEngine;
+  seal: CarriedSeal;
+}
+
+/** Generations of text in the Messages dialect (beyond 11.8). */
+export interface MessageService {
+  /** @returns the convention's object as JSON text. @throws ApiError in the order of decisions 1 */
+  create(call: CallContext, body: Record<string, unknown>): Promise<{ text: string }>;
+  /** @returns the typed events as JSON texts; a failure after the first is thrown. @throws ApiError in the order of decisions 1 */
+  stream(call: CallContext, body: Record<string, unknown>): Promise<{ events: AsyncIterable<string> }>;
+  /** Tokens of the input, as they would be reserved. @throws ApiError of step 5 or 6 */
+  countTokens(call: CallContext, body: Record<string, unknown>): Promise<number>;
+}

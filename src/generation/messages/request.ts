@@ -1,0 +1,111 @@
+import { invalid } from '../../contract/errors.js';
+import { isFields } from '../../providers/index.js';
+import {
+  booleanAt,
+  listAt,
+  numberAt,
+  objectAt,
+  oneOf,
+  optional,
+  textAt,
+  wholeAt,
+} from '../dialects/checks.js';
+import type { Fields } from '../dialects/checks.js';
+
+const MAX_TOKENS = 10_000_000;
+const LEAST_BUDGET = 1024;
+
+/** A request for a message whose fields were checked, its messages and tools aside. */
+export interface MessageRequest {
+  /** As it came. */
+  body: Fields;
+  /** Tokens to think with that were asked for; null: none, or as many as the model likes. */
+  budget: number | null;
+  stops: readonly string[];
+  /** What the caller's client asks of the maker besides. */
+  betas: readonly string[];
+  /** What a chat gets of it besides messages and tools. */
+  chat: Fields;
+}
+
+/** With it a budget counts for a whole turn, over several answers. */
+const INTERLEAVED = /^interleaved-thinking/;
+
+/** @throws ApiError invalid_request */
+export function readMessageRequest(body: Fields): MessageRequest {
+  optional(body, 'stream', booleanAt);
+  const betas = optional(body, 'betas', textsAt) ?? [];
+  const maxTokens = optional(body, 'max_tokens', (value, at) => wholeAt(value, at, [1, MAX_TOKENS]));
+  const metadata = optional(body, 'metadata', objectAt) ?? {};
+  if (metadata['user_id'] != null) textAt(metadata['user_id'], 'metadata.user_id', 'metadata');
+  const thinking = optional(body, 'thinking', objectAt) ?? {};
+  const budget = budgetOf(thinking);
+  if (
+    budget !== null &&
+    maxTokens !== undefined &&
+    budget >= maxTokens &&
+    !betas.some((one) => INTERLEAVED.test(one))
+  )
+    throw invalid('max_tokens must be greater than thinking.budget_tokens', 'max_tokens');
+  optional(body, 'top_k', (value, at) => wholeAt(value, at, [0, MAX_TOKENS]));
+  const stops = optional(body, 'stop_sequences', textsAt) ?? [];
+  return { body, budget, stops, betas, chat: chatFields(body, { maxTokens, stops, budget, thinking }) };
+}
+
+function textsAt(value: unknown, where: string): string[] {
+  return listAt(value, where).map((text, index) => textAt(text, `${where}[${index}]`, where));
+}
+
+function budgetOf(thinking: Fields): number | null {
+  if (thinking['type'] == null) return null;
+  const words = ['enabled', 'disabled', 'adaptive', 'between_tools'] as const;
+  if (oneOf(thinking['type'], 'thinking.type', words) !== 'enabled') return null;
+  return wholeAt(thinking['budget_tokens'], 'thinking.budget_tokens', [LEAST_BUDGET, MAX_TOKENS]);
+}
+
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
+/** Budgets up to which an effort is small, and up to which it is usual. */
+const [SMALL_BUDGET, USUAL_BUDGET] = [4096, 16_384];
+
+/** How hard a chat's model is to think: what was asked for in words, or in tokens. */
+function effortOf(
+  { effort }: Fields,
+  { thinking, budget }: { thinking: Fields; budget: number | null },
+): string | undefined {
+  if (thinking['type'] === 'disabled') return undefined;
+  if (effort != null) return oneOf(effort, 'output_config.effort', EFFORTS);
+  if (budget === null) return undefined;
+  if (budget <= SMALL_BUDGET) return 'low';
+  return budget <= USUAL_BUDGET ? 'medium' : 'high';
+}
+
+interface Read {
+  maxTokens: number | undefined;
+  stops: readonly string[];
+  thinking: Fields;
+  budget: number | null;
+}
+
+function chatFields(body: Fields, { maxTokens, stops, thinking, budget }: Read): Fields {
+  const config = optional(body, 'output_config', objectAt) ?? {};
+  const format = config['format'] ?? body['output_format'];
+  const fields: Fields = {
+    model: body['model'],
+    max_tokens: maxTokens,
+    temperature: optional(body, 'temperature', (value, at) => numberAt(value, at, [0, 1])),
+    top_p: optional(body, 'top_p', (value, at) => numberAt(value, at, [0, 1])),
+    stop: stops.length === 0 ? undefined : stops,
+    reasoning_effort: effortOf(config, { thinking, budget }),
+    response_format: format == null ? undefined : formatOf(format),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function formatOf(given: unknown): Fields {
+  const format = objectAt(given, 'output_config.format', 'output_config');
+  if (format['type'] !== 'json_schema')
+    throw invalid('output_config.format.type must be json_schema', 'output_config');
+  if (!isFields(format['schema']))
+    throw invalid('output_config.format.schema must be an object', 'output_config');
+  return { type: 'json_schema', json_schema: { name: 'answer', schema: format['schema'], strict: true } };
+}

@@ -1,0 +1,65 @@
+import type { Usage } from '@anthropic-ai/sdk/resources/messages';
+import { isFields, tokenCount } from '../../providers/index.js';
+import type { Tokens } from '../chat/usage.js';
+import type { Fields } from '../dialects/checks.js';
+
+/** The counts as they are charged, with what makers tell of them besides, summed over the rounds of a message. */
+export class MessageUsage {
+  private created = 0;
+  private read = 0;
+  private thought = 0;
+  private hasThought = false;
+  /** What a maker tells besides, of the last round. */
+  private others: Fields = {};
+
+  /** @param reported in the words of the dialect or of chat */
+  add(reported: unknown): void {
+    if (!isFields(reported)) return;
+    const prompt = fieldsIn(reported['prompt_tokens_details']);
+    const completion = fieldsIn(reported['completion_tokens_details']);
+    const output = fieldsIn(reported['output_tokens_details']);
+    this.created += tokenCount(reported['cache_creation_input_tokens'] ?? prompt['cache_write_tokens']) ?? 0;
+    this.read += tokenCount(reported['cache_read_input_tokens'] ?? prompt['cached_tokens']) ?? 0;
+    const thought = tokenCount(output['thinking_tokens'] ?? completion['reasoning_tokens']);
+    if (thought !== null) this.hasThought = true;
+    this.thought += thought ?? 0;
+    if ('output_tokens' in reported && !('completion_tokens' in reported)) this.others = reported;
+  }
+
+  /** @param searches that were made for the message here */
+  of({ prompt, completion }: Tokens, searches = 0): Usage {
+    const known = this.created + this.read;
+    const own = fieldsIn(this.others['server_tool_use']);
+    const searched = (tokenCount(own['web_search_requests']) ?? 0) + searches;
+    return {
+      cache_creation: null,
+      inference_geo: null,
+      service_tier: 'standard',
+      speed: null,
+      output_tokens_details: this.hasThought ? { thinking_tokens: this.thought } : null,
+      ...this.others,
+      cache_creation_input_tokens: this.created,
+      cache_read_input_tokens: this.read,
+      input_tokens: Math.max(0, prompt - known),
+      output_tokens: completion,
+      server_tool_use:
+        searched === 0 && Object.keys(own).length === 0
+          ? null
+          : { web_fetch_requests: 0, ...own, web_search_requests: searched },
+    };
+  }
+}
+
+const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {});
+
+const COUNTS = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
+
+/** Two reports of one answer in the dialect: counts grow, so that a later one holds, and one of nothing tells nothing. */
+export function laterReport(before: Fields | null, next: unknown): Fields | null {
+  if (!isFields(next)) return before;
+  const told = Object.fromEntries(Object.entries(next).filter(([, value]) => value != null));
+  const merged: Fields = { ...before, ...told };
+  for (const name of COUNTS)
+    if (!tokenCount(told[name]) && before?.[name] !== undefined) merged[name] = before[name];
+  return merged;
+}

@@ -1,0 +1,41 @@
+import { nativeProvider } from './native/registry.js';
+import { keyHeaderOf } from './predictions/provider-media.js';
+import type { UpstreamSettings } from './upstream-settings.types.js';
+import { Transport } from './openai-compatible/transport.js';
+
+/** What an upstream said to a question that costs nothing. */
+export interface ProbeResult {
+  /** What was asked, as `GET /models`. */
+  asked: string;
+  status: number;
+  refusesKey: boolean;
+}
+
+/**
+ * Asks an upstream for something that only whoever has a right key may see. Null: its requests are signed one by one, and such a question
+ * would tell nothing.
+ * @throws UpstreamError where no answer comes
+ */
+export async function probeUpstream(
+  upstream: UpstreamSettings,
+  signal: AbortSignal,
+): Promise<ProbeResult | null> {
+  const { kind, baseUrl, apiKey, timeouts } = upstream;
+  const native = nativeProvider(kind);
+  if (native?.probe === null) return null;
+  const { path = '/models', headers, refusals = [] } = native?.probe ?? {};
+  const key = apiKey !== undefined && headers !== undefined ? headers(apiKey) : keyHeaderOf(upstream, native);
+  const transport = new Transport({
+    baseUrl,
+    headers: { ...key, ...upstream.headers },
+    timeouts,
+    secrets: [],
+  });
+  try {
+    const status = await transport.statusOf(path, signal);
+    const refusesKey = status === 401 || status === 403 || refusals.includes(status);
+    return { asked: `GET ${path}`, status, refusesKey };
+  } finally {
+    await transport.close();
+  }
+}

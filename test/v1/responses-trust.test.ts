@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import OpenAI from 'openai';
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createResponseRetention } from '../../src/generation/index.js';
+import { completion, startFakeUpstream, type FakeUpstream } from '../support/fake-upstream.js';
+import { startPenstock, type TestServer } from '../support/server.js';
+import { nativeEvents, nativeResponse } from './native-responses.js';
+
+let server: TestServer;
+let upstream: FakeUpstream;
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+  const provider = {
+    kind: 'openai-compatible',
+    baseUrl: upstream.baseUrl,
+    apiKey: 'k',
+    retry: { retries: 0 },
+  };
+  const model = { type: 'chat', tier: 'basic', upstreamId: 'm', contextWindow: 400 };
+  server = await startPenstock({
+    providers: {
+      providers: [
+        { id: 'acme', ...provider, models: [{ id: 'acme/chat', ...model }] },
+        { id: 'nat', ...provider, dialects: ['responses'], models: [{ id: 'nat/chat', ...model }] },
+      ],
+    },
+    plans: { endpointLimits: { chat: { limit: 1000, windowSeconds: 60 } } },
+  });
+});
+afterAll(async () => {
+  await server?.close();
+  await upstream?.close();
+});
+beforeEach(() => {
+  upstream.requests.length = 0;
+});
+
+const clientOf = (apiKey: string): OpenAI =>
+  new OpenAI({ apiKey, baseURL: `${server.origin}/v1`, maxRetries: 0 });
+
+const statusOf = async (asked: Promise<unknown>): Promise<number> =>
+  asked.then(
+    () => 200,
+    (error: { status: number }) => error.status,
+  );
+
+describe.each(['acme/chat', 'nat/chat'])('responses of %s', (model) => {
+  it('never cost more than an organisation has, however many are asked for at once', async () => {
+    upstream.always({
+      body:
+        model === 'nat/chat'
+          ? nativeResponse('Hi', { usage: { input_tokens: 5, output_tokens: 45, total_tokens: 50 } })
+          : completion('Hi', { usage: { prompt_tokens: 5, completion_tokens: 45, total_tokens: 50 } }),
+      delayMs: 50,
+    });
+    const { key, orgId } = await server.createOrg({ plan: 'free' });
+    await server.cli('quota', 'set', '--org', orgId, '--bucket', 'credits', '--used', '195');
+    const client = clientOf(key);
+    const ask = () => client.responses.create({ model, input: 'x', max_output_tokens: 100 });
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => statusOf(ask())));
+    const quota = await server.rest('GET', '/quota', { key });
+    const { quotas } = quota.body as { quotas: { credits: { remaining: number } } };
+    const made = statuses.filter((status) => status === 200).length;
+    expect(statuses.every((status) => status === 200 || status === 402)).toBe(true);
+    expect(quotas.credits.remaining).toBeGreaterThanOrEqual(0);
+    expect(upstream.requests).toHaveLength(made);
+    expect(statuses).toContain(402);
+  });
+
+  it('end when their key is revoked', async () => {
+    const { orgId } = await server.createOrg({ plan: 'business_monthly' });
+    const own = await server.createKey(orgId);
+    const chunks =
+      model === 'nat/chat'
+        ? nativeEvents(Array.from({ length: 60 }, () => 'word '))
+        : Array.from(
+            { length: 60 },
+            () =>
+              `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] })}\n\n`,
+          );
+    upstream.queue({ chunks, chunkMs: 100 });
+    const stream = await clientOf(own.key).responses.create({ model, input: 'x', stream: true });
+    const events: ResponseStreamEvent[] = [];
+    const read = async () => {
+      for await (const event of stream) events.push(event);
+    };
+    const reading = read().catch(() => undefined);
+    await sleep(600);
+    await server.cli('key', 'revoke', '--id', own.id);
+    await reading;
+    expect(events.some(({ type }) => type === 'response.completed')).toBe(false);
+    expect(upstream.requests[0]!.aborted).toBe(true);
+  });
+
+  it('leave out the oldest of what does not fit where they may, and are refused where not', async () => {
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const client = clientOf(key);
+    const old = Array.from({ length: 20 }, (_, at) => ({
+      role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: `Turn ${at}: ${'some words that take room '.repeat(6)}`,
+    }));
+    const input = [...old, { role: 'user' as const, content: 'The question' }];
+    upstream.always({ body: model === 'nat/chat' ? nativeResponse('Hi') : completion('Hi') });
+    const asked = { model, instructions: 'Be brief.', input, max_output_tokens: 20 };
+    await expect(client.responses.create(asked)).rejects.toMatchObject({ status: 400, param: 'input' });
+    const answer = await client.responses.create({ ...asked, truncation: 'auto' });
+    expect(answer.output_text).toBe('Hi');
+    const { body } = upstream.requests.at(-1)!;
+    const sent = JSON.stringify(body['input'] ?? body['messages']);
+    expect(sent).toContain('The question');
+    expect(sent).not.toContain('Turn 0');
+    expect(JSON.stringify(body)).toContain('Be brief.');
+  });
+});
+
+describe('stored responses', () => {
+  it('are not made where there is no room for them, unless they need none', async () => {
+    upstream.always({ body: completion('Hi') });
+    const { key, orgId } = await server.createOrg({ plan: 'business_monthly' });
+    await server.services.database.system.query(
+      `INSERT INTO stored_bytes (org_id, part, bytes, items) VALUES ('${orgId}', 0, 1000000000000000, 1)`,
+    );
+    const client = clientOf(key);
+    const asked = { model: 'acme/chat', input: 'x' };
+    await expect(client.responses.create(asked)).rejects.toMatchObject({
+      status: 402,
+      error: { message: 'Storage limit reached' },
+    });
+    expect(upstream.requests).toHaveLength(0);
+    expect((await client.responses.create({ ...asked, store: false })).output_text).toBe('Hi');
+  });
+
+  it('are forgotten after their days', async () => {
+    upstream.always({ body: completion('Hi') });
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const client = clientOf(key);
+    const [old, young] = [
+      await client.responses.create({ model: 'acme/chat', input: 'x' }),
+      await client.responses.create({ model: 'acme/chat', input: 'x' }),
+    ];
+    await server.services.database.system.query(
+      `UPDATE responses SET created_at = now() - interval '31 days' WHERE id = '${old.id}'`,
+    );
+    const { database } = server.services;
+    const retention = createResponseRetention({
+      database,
+      removeFiles: async () => undefined,
+      retentionDays: 30,
+      logger: pino({ level: 'silent' }),
+    });
+    expect(await retention.sweep()).toBe(1);
+    expect(await statusOf(client.responses.retrieve(old.id))).toBe(404);
+    expect(await statusOf(client.responses.retrieve(young.id))).toBe(200);
+  });
+
+  it('hold what was delivered of an answer whose reader left', async () => {
+    const { key } = await server.createOrg({ plan: 'business_monthly' });
+    const client = clientOf(key);
+    upstream.queue({ chunks: nativeEvents(['one ', 'two']).slice(0, 5), then: 'hang' });
+    const stream = await client.responses.create({ model: 'nat/chat', input: 'x', stream: true });
+    let id = '';
+    for await (const event of stream) {
+      if (event.type === 'response.created') ({ id } = event.response);
+      if (event.type === 'response.output_text.delta') break;
+    }
+    stream.controller.abort();
+    await expect.poll(() => statusOf(client.responses.retrieve(id))).toBe(200);
+    expect((await client.responses.retrieve(id)).status).toBe('cancelled');
+  });
+});
