@@ -17,6 +17,6 @@ export class ChatResolver {
     input: ChatCompletionInput,
   ): Promise<ChatCompletion> {
     const completion = await services.chat.complete(call, body ?? chatBody(input));
-    return parseChatCompletion(completion.text);
+    return await parseChatCompletion(completion.text);
   }
 }

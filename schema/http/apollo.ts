@@ -20,11 +20,21 @@ interface RequestContext extends GraphqlContext {
   unfinishedJobs: string[];
   /** A long answer's bytes: Apollo would write it in one go. */
   written: Buffer[];
+  /** The answer as it is, in the place of its bytes, for who puts it together with others; null: nobody asked. */
+  results: GraphqlResult[] | null;
+}
+
+/** What an answer says. */
+export interface GraphqlResult {
+  data?: Record<string, unknown> | null;
+  errors?: readonly GraphQLFormattedError[];
 }
 
 export interface ApolloAnswer extends HttpAnswer {
   /** Jobs that fields waited for in vain. */
   unfinishedJobs: string[];
+  /** Asked for by `structured`: stands in the place of the body, unless nothing was executed. */
+  result?: GraphqlResult | undefined;
 }
 
 export interface Apollo {
@@ -34,6 +44,8 @@ export interface Apollo {
     mediaType: string;
     graphql: GraphqlRequest;
     onJob(jobId: string): void;
+    /** The answer is not to be written: its `result` is wanted. */
+    structured?: boolean;
   }): Promise<ApolloAnswer>;
   close(): Promise<void>;
 }
@@ -62,7 +74,10 @@ const createPlugin = (edge: HttpEdge): ApolloServerPlugin<RequestContext> => ({
           for (const { extensions } of errors)
             contextValue.errorStatuses.push(Number(extensions?.['httpStatus'] ?? 500));
           const { turns } = edge;
-          if (isLongJson(response.body.singleResult)) {
+          if (contextValue.results !== null) {
+            contextValue.results.push(response.body.singleResult);
+            response.body.singleResult = {};
+          } else if (isLongJson(response.body.singleResult)) {
             contextValue.written.push(await writeLongJson(response.body.singleResult, turns));
             response.body.singleResult = {};
           }
@@ -103,7 +118,7 @@ export async function createApollo({
   await server.start();
 
   return {
-    async execute({ call, mediaType, graphql, onJob }) {
+    async execute({ call, mediaType, graphql, onJob, structured = false }) {
       const contextValue: RequestContext = {
         call,
         services,
@@ -111,6 +126,7 @@ export async function createApollo({
         errorStatuses: [],
         unfinishedJobs: [],
         written: [],
+        results: structured ? [] : null,
       };
       // Apollo looks at what is accepted when the work is done: what it sees is what will be answered.
       const headers = new HeaderMap([
@@ -128,6 +144,7 @@ export async function createApollo({
         body: contextValue.written[0] ?? answer.body.string,
         errorStatuses: contextValue.errorStatuses,
         unfinishedJobs: contextValue.unfinishedJobs,
+        result: contextValue.results?.[0],
       };
     },
     close: () => server.stop(),

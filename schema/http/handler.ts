@@ -14,6 +14,7 @@ import {
   visibleError,
 } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
+import { readJson } from '../../src/text/read-json.js';
 import type { Prepared } from '../documents/index.js';
 import { errorExtensions, presentError } from '../errors.js';
 import { createApollo } from './apollo.js';
@@ -96,15 +97,19 @@ interface Means {
 async function runWork({ options, apollo }: Means, work: Work): Promise<HttpAnswer> {
   const mediaType = mediaTypeOf(work.request.headers.accept);
   try {
-    return await execute(apollo, work, mediaType);
+    return await execute(apollo, { ...work, turns: options.edge.turns }, mediaType);
   } catch (fault) {
     return refusal(visibleError(options.edge, fault, work.call.requestId), mediaType);
   }
 }
 
 /** @throws ApiError for an operation that is not for here */
-async function execute(apollo: Apollo, work: Work, mediaType: string): Promise<HttpAnswer> {
-  const { call, graphql, prepared, request, progress } = work;
+async function execute(
+  apollo: Apollo,
+  work: Work & Pick<HttpEdge, 'turns'>,
+  mediaType: string,
+): Promise<HttpAnswer> {
+  const { call, graphql, prepared, request, progress, turns } = work;
   if ('errors' in prepared) return presentRefused(prepared.errors, mediaType);
   const { document } = prepared;
   const operation = operationOf(prepared, graphql);
@@ -112,12 +117,13 @@ async function execute(apollo: Apollo, work: Work, mediaType: string): Promise<H
   if (operation?.operation === 'subscription') throw streamNeeded();
   const headers: Record<string, string> = { ...progress?.done?.headers };
   const onJob = (id: string): void => void (headers['x-job-id'] ??= id);
-  const run = (query: string) => apollo.execute({ call, mediaType, graphql: { ...graphql, query }, onJob });
-  const steps = progress && stepsOf(progress, headers);
+  const run = (query: string, structured = false) =>
+    apollo.execute({ call, mediaType, graphql: { ...graphql, query }, onJob, structured });
+  const steps = progress && (await stepsOf(progress, { headers, turns }));
   const serial = steps && operation?.operation === 'mutation' && { document, operation, ...steps };
   const answer =
     serial && rootNames(serial).length > 1
-      ? await executeSerially({ ...graphql, ...serial, execute: run })
+      ? await executeSerially({ ...graphql, ...serial, turns, execute: run })
       : await run(graphql.query);
   const part = answer.part && { ...answer.part, headers };
   return { ...answer, headers: { ...answer.headers, ...headers }, ...(part ? { part } : {}) };
@@ -200,12 +206,12 @@ function parsedOrNull(source: RequestSource): GraphqlRequest | null {
 }
 
 /** @param headers of the whole answer: they go with what is done of it */
-function stepsOf(
+async function stepsOf(
   { done, note }: Progress,
-  headers: Record<string, string>,
-): Pick<SerialMutation, 'done' | 'note'> {
+  { headers, turns }: { headers: Record<string, string>; turns: HttpEdge['turns'] },
+): Promise<Pick<SerialMutation, 'done' | 'note'>> {
   return {
-    done: done && (JSON.parse(done.body.toString()) as DoneFields),
+    done: done && ((await readJson(done.body, turns)) as DoneFields),
     note: (part) => note({ ...part, headers }),
   };
 }

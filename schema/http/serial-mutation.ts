@@ -1,12 +1,14 @@
 import { getLocation, Kind, print } from 'graphql';
 import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionNode } from 'graphql';
 import type { AnswerPart, HttpAnswer } from '../../src/http/index.js';
-import type { ApolloAnswer } from './apollo.js';
+import type { Turns } from '../../src/collections/turns.js';
+import { writeJson, writeJsonUpTo } from '../../src/text/write-json.js';
+import type { ApolloAnswer, GraphqlResult } from './apollo.js';
 
 type Data = Record<string, unknown>;
 
 interface GivenError {
-  path?: (string | number)[];
+  path?: readonly (string | number)[];
   locations?: unknown;
 }
 
@@ -25,8 +27,9 @@ export interface SerialMutation {
   done: DoneFields | null;
   /** Called after each field but the last, which the whole answer follows. */
   note(part: AnswerPart): Promise<void>;
-  /** Executes a document that has one of the operation's root fields. */
-  execute(query: string): Promise<ApolloAnswer>;
+  turns: Turns;
+  /** Executes a document that has one of the operation's root fields: its result is wanted; or, not `structured`, the whole of it. */
+  execute(query: string, structured?: boolean): Promise<ApolloAnswer>;
 }
 
 const nameOf = ({ alias, name }: FieldNode): string => (alias ?? name).value;
@@ -106,37 +109,48 @@ export async function executeSerially(work: SerialMutation): Promise<HttpAnswer>
   const errorStatuses: number[] = [];
   const names = rootNames(work);
   for (const name of names.filter((one) => !Object.hasOwn(done.data, one))) {
-    last = await work.execute(withOnly(name, work));
+    last = await work.execute(withOnly(name, work), true);
     errorStatuses.push(...(last.errorStatuses ?? []));
-    const { data, errors = [] } = JSON.parse(String(last.body)) as {
-      data?: Data | null;
-      errors?: GivenError[];
-    };
+    // What failed outside of every field is short, and was written.
+    const { data, errors = [] } = last.result ?? (JSON.parse(String(last.body)) as GraphqlResult);
     // Nothing was executed (its variables are faulty), and nothing of the whole would be: its own answer says where. After a 500 something may be.
     if (data === undefined && last.status < 500) return await work.execute(work.query);
     const told = placed(errors, work);
     if (data == null) {
       const body = JSON.stringify({ errors: [...done.errors, ...told], data });
-      return { ...last, body, errorStatuses, ...partOf(done, last) };
+      return await answered(work, { done, last: { ...last, body, errorStatuses } });
     }
     // Not assigned to: a field may be called `__proto__`.
     done.data = { ...done.data, ...data };
     done.errors.push(...told);
-    if (name !== names.at(-1)) await work.note(doneAs(done, last));
+    const part = name === names.at(-1) ? null : await doneAs(work, done, last);
+    if (part !== null) await work.note(part);
   }
   const data = Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(done.data, name) ? [[name, done.data[name]]] : [])),
   );
-  const body = JSON.stringify({ ...(done.errors.length === 0 ? {} : { errors: done.errors }), data });
-  return { ...last, body, errorStatuses, ...partOf(done, last) };
+  const told = { ...(done.errors.length === 0 ? {} : { errors: done.errors }), data };
+  const body = await writeJson(told, work.turns);
+  return await answered(work, { done, last: { ...last, body, errorStatuses } });
 }
 
-function partOf(done: DoneFields, last: ApolloAnswer): Pick<HttpAnswer, 'part'> {
-  return Object.keys(done.data).length === 0 ? {} : { part: doneAs(done, last) };
+async function answered(
+  work: SerialMutation,
+  { done, last: { result: _, ...last } }: { done: DoneFields; last: ApolloAnswer },
+): Promise<HttpAnswer> {
+  const part = Object.keys(done.data).length === 0 ? null : await doneAs(work, done, last);
+  return part === null ? last : { ...last, part };
 }
 
-const doneAs = (done: DoneFields, { unfinishedJobs }: ApolloAnswer): AnswerPart => ({
-  body: Buffer.from(JSON.stringify(done)),
-  headers: {},
-  jobs: unfinishedJobs,
-});
+/** Longer parts are kept nowhere (decisions 6). */
+const MAX_PART_BYTES = 8 * 1024 * 1024;
+
+/** Null where it is too long to be kept. */
+async function doneAs(
+  { turns }: SerialMutation,
+  done: DoneFields,
+  { unfinishedJobs }: ApolloAnswer,
+): Promise<AnswerPart | null> {
+  const body = await writeJsonUpTo(done, { turns, maxBytes: MAX_PART_BYTES });
+  return body && { body, headers: {}, jobs: unfinishedJobs };
+}

@@ -1,5 +1,7 @@
 /** One piece of work takes the event loop for about so long at a time. */
 const SLICE_MS = 2;
+/** Items that are dealt with at once. */
+const SHORT_LIST = 16;
 
 interface Work {
   /** Works until about `until` (of performance.now()). True: done. */
@@ -20,6 +22,19 @@ export class Turns {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push({ step, resolve, reject }) === 1) setImmediate(this.#turn);
     });
+  }
+
+  /** What is made of each item of a list that may be long. */
+  async map<Item, Made>(list: readonly Item[], make: (item: Item, at: number) => Made): Promise<Made[]> {
+    const made: Made[] = [];
+    // Nearly all are short: nobody waits for a turn.
+    if (list.length <= SHORT_LIST) return list.map(make);
+    await this.run((until) => {
+      do made.push(make(list[made.length] as Item, made.length));
+      while (made.length < list.length && performance.now() < until);
+      return made.length === list.length;
+    });
+    return made;
   }
 
   readonly #turn = (): void => {

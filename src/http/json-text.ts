@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { invalid } from '../contract/errors.js';
+import { fileTooLarge, invalid } from '../contract/errors.js';
 import type { ApiError } from '../contract/errors.js';
-import { isDeeper } from '../text/stored-json.js';
-import { MAX_DEPTH, tooDeep } from './json-shape.js';
+import type { JsonRules } from '../text/json-reader.js';
+import { isDeeper, isStorable } from '../text/stored-json.js';
+import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, MAX_OBJECT_MEMBERS, tooDeep, tooMany } from './json-shape.js';
 
 export const malformed = () => invalid('Malformed JSON');
 
@@ -20,6 +21,23 @@ const PROTO_ESCAPE = /\\u005[fF]/;
 
 /** The parameter is the first key. */
 export const firstKey: ParamOf = ([first]) => first;
+
+/** A file of 25 MB as base64 is shorter. */
+const MAX_STRING_MB = 36;
+
+/** What a long body is read by: it meets the same refusals as a short one. */
+export const callersRules = (paramOf: ParamOf): JsonRules => ({
+  maxDepth: MAX_DEPTH,
+  maxMembers: MAX_MEMBERS,
+  maxObjectMembers: MAX_OBJECT_MEMBERS,
+  maxCommas: MAX_COMMAS,
+  maxStringBytes: MAX_STRING_MB * 1024 * 1024,
+  malformed,
+  tooDeep,
+  tooMany,
+  tooLong: (path) => fileTooLarge(paramOf(path) ?? 'A string', MAX_STRING_MB),
+  unstorable: (path) => unstorable(paramOf(path)),
+});
 
 /**
  * The JSON value of a short body. A key `__proto__` below the first level is dropped; on the first level it stays an own key, for services that
@@ -58,10 +76,7 @@ export function checkText(text: string, param?: string): void {
   if (!isStorable(text)) throw unstorable(param);
 }
 
-/** Whether PostgreSQL takes a text. */
-export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
-
-export const unstorable = (param?: string): ApiError =>
+const unstorable = (param?: string): ApiError =>
   invalid('Strings must not contain \\u0000 or lone surrogates', param);
 
 /** The parameter that a path of keys belongs to. */

@@ -4,8 +4,8 @@ import type { Principal } from '../access/access.types.js';
 import { readJsonBody, readUnpacked } from './body.js';
 import type { BodyReading, BodyRules } from './body.js';
 import type { ByteBudget, Holding } from './byte-budget.js';
-import { JsonReader } from './json-reader.js';
-import { beginningOf, firstKey, parseJson } from './json-text.js';
+import { JsonReader } from '../text/json-reader.js';
+import { beginningOf, callersRules, firstKey, parseJson } from './json-text.js';
 import type { ParamOf } from './json-text.js';
 import type { Turns } from '../collections/turns.js';
 import type { ApiError } from '../contract/errors.js';
@@ -54,7 +54,7 @@ export class RequestBody {
   /** @throws ApiError invalid_request, rate_limited, unavailable; as {@link parseJson} */
   async parse(bytes: Buffer, paramOf: ParamOf = firstKey): Promise<unknown> {
     if (bytes.length <= SHORT_BYTES) return parseJson(bytes, paramOf);
-    const reader = new JsonReader(bytes, paramOf, beginningOf(bytes));
+    const reader = new JsonReader(bytes, callersRules(paramOf), beginningOf(bytes));
     let weight = 0;
     await this.means.turns.run((until) => {
       const done = reader.read(until);

@@ -278,10 +278,10 @@ function runOf(kept: Kept, { call, row, hold, made }: Work): IdempotentRun {
 }
 
 function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAnswers {
-  const { seal, turns, processId, database, logger } = kept;
+  const { seal, turns, maxBodyBytes, processId, database, logger } = kept;
   const left = sealed && seal.openBytes(sealed);
-  const write = async (bytes: Buffer): Promise<void> => {
-    const made = bytes.length > kept.maxBodyBytes ? null : seal.sealBytes(bytes);
+  const write = async (bytes: Buffer | null): Promise<void> => {
+    const made = bytes && seal.sealBytes(bytes);
     const written = queries.keepMade(database.system, { rowId, processId, made }).catch((error: unknown) => {
       logger.warn(
         { err: error },
@@ -293,7 +293,7 @@ function madeAnswersOf(kept: Kept, rowId: string, sealed: Buffer | null): MadeAn
     const isOurs = await Promise.race([written, sleep(KEEP_MS, true, { ref: false })]);
     if (!isOurs) throw inFlight();
   };
-  return createMadeAnswers({ left, turns, write });
+  return createMadeAnswers({ left, turns, maxBytes: maxBodyBytes, write });
 }
 
 /**

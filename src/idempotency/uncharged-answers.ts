@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Turns } from '../collections/turns.js';
 import type { MadeAnswer, MadeAnswers } from '../metering/call-context.js';
 import { jsonPieces } from '../text/json-pieces.js';
-import { writeJson } from '../text/write-json.js';
+import { readJson } from '../text/read-json.js';
+import { writeJsonUpTo } from '../text/write-json.js';
 
 interface Kept extends MadeAnswer {
   digest: string;
@@ -28,25 +29,28 @@ export interface MadeAnswersOptions {
   /** What an earlier request with the key has stored. */
   left: Buffer | null;
   turns: Turns;
-  /** Stores the answers for a retry. @throws ApiError conflict */
-  write(made: Buffer): Promise<void>;
+  /** Longer answers are not stored. */
+  maxBytes: number;
+  /** Stores the answers for a retry; null: they are too long, and none are found. @throws ApiError conflict */
+  write(made: Buffer | null): Promise<void>;
 }
 
-export function createMadeAnswers({ left, turns, write }: MadeAnswersOptions): MadeAnswers {
-  let earlier = left && (JSON.parse(left.toString()) as Kept);
+export function createMadeAnswers({ left, turns, maxBytes, write }: MadeAnswersOptions): MadeAnswers {
+  let unread = left;
   return {
     async take(input) {
-      if (earlier === null) return null;
+      if (unread === null) return null;
+      const earlier = (await readJson(unread, turns)) as Kept;
       const digest = await digestOf(input, turns);
-      if (earlier?.digest !== digest) return null;
+      // Another field of the document may have taken it meanwhile.
+      if (unread === null || earlier.digest !== digest) return null;
       const { operationId, value } = earlier;
-      earlier = null;
+      unread = null;
       return { operationId, value };
     },
     async keep(input, { operationId, value }) {
       const kept: Kept = { digest: await digestOf(input, turns), operationId, value };
-      const written = await writeJson(kept, turns);
-      await write(typeof written === 'string' ? Buffer.from(written) : written);
+      await write(await writeJsonUpTo(kept, { turns, maxBytes }));
     },
   };
 }

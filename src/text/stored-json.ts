@@ -9,6 +9,9 @@ export function storedJson(value: unknown): string {
   });
 }
 
+/** Whether PostgreSQL takes a text. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /** A text without NUL characters and half surrogate pairs, which JSON can hold and PostgreSQL and many upstreams refuse. */
 export function storedText(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed();
@@ -17,7 +20,7 @@ export function storedText(text: string): string {
 /**
  * More levels than any answer needs, and fewer than JSON.stringify can write. JSON.parse reads any number of them.
  */
-const MAX_LEVELS = 1_000;
+export const MAX_LEVELS = 1_000;
 
 /** Whether a value has more than so many levels of arrays and objects. */
 export function isDeeper(value: unknown, levels: number): boolean {

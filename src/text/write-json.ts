@@ -15,6 +15,14 @@ export function writeJson(value: unknown, turns: Turns): string | Promise<Buffer
 
 /** Never in one go: 2,048 vectors of 4,096 numbers are 170 MB: JSON.stringify would hold everybody else up for a second and more. */
 export async function writeLongJson(value: unknown, turns: Turns): Promise<Buffer> {
+  return (await writeJsonUpTo(value, { turns, maxBytes: Infinity })) as Buffer;
+}
+
+/** A value's JSON, or null where it takes more bytes than that: what nobody could keep is not written to its end. */
+export async function writeJsonUpTo(
+  value: unknown,
+  { turns, maxBytes }: { turns: Turns; maxBytes: number },
+): Promise<Buffer | null> {
   const writing = jsonPieces(value);
   const pieces: Buffer[] = [];
   let size = 0;
@@ -24,10 +32,12 @@ export async function writeLongJson(value: unknown, turns: Turns): Promise<Buffe
       if (done === true) return true;
       const piece = Buffer.from(text);
       size += piece.length;
+      if (size > maxBytes) return true;
       pieces.push(piece);
     } while (performance.now() < until);
     return false;
   });
+  if (size > maxBytes) return null;
   return await joined(pieces, { size, turns });
 }
 

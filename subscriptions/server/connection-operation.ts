@@ -20,7 +20,7 @@ export interface Operation {
 
 /** What graphql-ws passes from hook to hook, with the operation to run. */
 export interface OperationArgs extends ExecutionArgs {
-  run(): AsyncIterable<ExecutionResult> | Promise<ExecutionResult>;
+  run(): AsyncIterable<ExecutionResult> | Promise<ExecutionResult | AsyncIterable<ExecutionResult>>;
 }
 
 export function newOperation(message: Pick<Operation, 'id' | 'fault' | 'length'>): Operation {

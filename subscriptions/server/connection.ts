@@ -7,7 +7,10 @@ import type { Logger } from 'pino';
 import type { RawData, WebSocket } from 'ws';
 import type { Authenticator, Principal } from '../../src/access/access.types.js';
 import { graphqlParamOf } from '../../schema/index.js';
+import { Turns } from '../../src/collections/turns.js';
 import { ApiError } from '../../src/contract/errors.js';
+import { isLongJson } from '../../src/text/json-pieces.js';
+import { writeLongJson } from '../../src/text/write-json.js';
 import { checkJson, hasMoreMembers } from '../../src/http/index.js';
 import type { ByteBudget } from '../../src/http/index.js';
 import type { CallContext } from '../../src/metering/call-context.js';
@@ -64,6 +67,13 @@ const CLIENT_MESSAGES: ReadonlySet<MessageType> = new Set([
   MessageType.Subscribe,
   MessageType.Complete,
 ]);
+
+/** In which long answers are written. */
+const turns = new Turns();
+
+/** How the message of a result begins. */
+const headOf = ({ id }: Operation): Buffer =>
+  Buffer.from(`{"id":${JSON.stringify(id)},"type":"${MessageType.Next}","payload":`);
 
 export interface ConnectionDependencies {
   /** graphql-ws, which speaks the protocol. */
@@ -341,7 +351,7 @@ export class Connection implements ProtocolSocket {
     };
     const args = await prepareOperation(asked);
     if (isErrors(args)) return args;
-    if (!isSubscription(args)) return { ...args, run: () => this.#execute(args, operation) };
+    if (!isSubscription(args)) return { ...args, run: () => this.#answer(args, operation) };
     const subscription = await openSubscription(asked, args);
     if (isErrors(subscription)) return subscription;
     return { ...args, run: () => new Events(() => this.#deliver(subscription, operation), operation) };
@@ -352,7 +362,7 @@ export class Connection implements ProtocolSocket {
    * Here all subscribers share the bytes, and each is sent them as fast as it reads.
    */
   #deliver(subscription: Subscription, operation: Operation): Promise<void> {
-    const head = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"${MessageType.Next}","payload":`);
+    const head = headOf(operation);
     const { signal } = operation.abort;
     // An operation that its client has completed may still end.
     const delivered = subscription.deliver((result) =>
@@ -360,6 +370,17 @@ export class Connection implements ProtocolSocket {
     );
     operation.work = delivered;
     return orEnd(operation, delivered, undefined);
+  }
+
+  /** Of a query or a mutation. graphql-ws would write the whole of a long answer in one go. */
+  async #answer(args: ExecutionArgs, operation: Operation): Promise<ExecutionResult | Events> {
+    const result = await this.#execute(args, operation);
+    if (!isLongJson(result)) return result;
+    return new Events(async () => {
+      const written = await writeLongJson(this.presentResult(result), turns);
+      if (operation.abort.signal.aborted || this.#isClosed()) return;
+      await this.#outgoing.push(headOf(operation), written);
+    }, operation);
   }
 
   /** A query or a mutation. */

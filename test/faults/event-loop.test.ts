@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LIMITED_ENDPOINTS } from '../../src/contract/words.js';
 import { makeAgent } from '../support/agents.js';
@@ -6,7 +8,9 @@ import { createInstallation, type Installation } from '../support/installation.j
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { loopAttacks } from '../support/loop-attacks.js';
 import type { Attacker, Told } from '../support/loop-attacks/attack.js';
+import { claudeOf, hostileTools } from '../support/loop-attacks/strangers.js';
 import { acme } from '../support/loop-attacks/upstreams.js';
+import { startMcpServer, type ScriptedMcpServer } from '../support/mcp.js';
 import { loopHold, type LoopHold } from '../support/loop-delay.js';
 import { spawnPenstock } from '../support/spawned.js';
 
@@ -47,7 +51,7 @@ interface Row extends LoopHold, Told {
 const isLong = ({ worstMs, worstWorkMs }: LoopHold): boolean =>
   worstWorkMs > LIMIT_MS || worstMs > LIMIT_WITH_GARBAGE_MS;
 
-/** As it stands in the table that LOOP_TABLE=1 shows; LOOP_FIELD=<part of a name> picks attacks, LOOP_PROFILE=<folder> keeps a profile. */
+/** As it stands in the table that LOOP_TABLE=1 shows; LOOP_FIELD=<parts of names, with | between them> picks attacks, LOOP_PROFILE=<folder> keeps a profile. */
 const lineOf = ({ attack, status, error = '', worstMs, worstWorkMs, p99Ms, worstWallMs }: Row): string =>
   [
     worstMs.toFixed(0),
@@ -61,30 +65,39 @@ const lineOf = ({ attack, status, error = '', worstMs, worstWorkMs, p99Ms, worst
 
 let installation: Installation;
 let attacker: Attacker;
+let tools: ScriptedMcpServer;
 
 beforeAll(async () => {
   const upstream = await startFakeUpstream();
-  const providers = { providers: [acme(upstream.baseUrl)] };
+  const providers = { providers: [acme(upstream.baseUrl), claudeOf(upstream.baseUrl)] };
+  tools = await startMcpServer(hostileTools);
   installation = await createInstallation({ plans: ENDLESS, providers });
+  const mcpFile = join(installation.env['DATA_DIR']!, 'mcp.json');
+  await writeFile(mcpFile, JSON.stringify({ servers: { hostile: { url: tools.url, credits: 0 } } }));
   const profile = process.env['LOOP_PROFILE'];
-  const env: Record<string, string> =
-    profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` };
+  const env: Record<string, string> = {
+    MCP_FILE: mcpFile,
+    ...(profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
+  };
   const server = await spawnPenstock(installation, { probe: true, env });
   const { key } = await installation.createOrg({ plan: 'business_monthly' });
   const agentId = await makeAgent(server, key, { memory_enabled: true });
   const acmeAgentId = await makeAgent(server, key, { model: 'acme/chat' });
-  attacker = { server, key, agentId, acmeAgentId, upstream };
+  const toolAgentId = await makeAgent(server, key, { tools: ['mcp:hostile/go'] });
+  attacker = { server, key, agentId, acmeAgentId, toolAgentId, upstream };
 }, 120_000);
 
 afterAll(async () => {
   await attacker.server.close();
   await attacker.upstream.close();
+  await tools.close();
   await installation.close();
 });
 
 test('nothing that a caller sends holds the event loop', { timeout: 600_000 }, async () => {
+  const picked = (process.env['LOOP_FIELD'] ?? '').split('|');
   const attacks = loopAttacks().filter(({ field, form }) =>
-    `${field}: ${form}`.includes(process.env['LOOP_FIELD'] ?? ''),
+    picked.some((part) => `${field}: ${form}`.includes(part)),
   );
   // What is loaded and compiled with the first calls is no caller's doing.
   for (const { send } of harmlessCalls()) await send(attacker);

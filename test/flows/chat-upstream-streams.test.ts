@@ -384,7 +384,7 @@ describe('an upstream’s address', () => {
     const timeouts = { connectMs: 1000, firstByteMs: 1000, chunkMs: 1000 };
     const baseUrl = `${upstream.baseUrl}/?api-version=2`;
     const transport = new Transport({ baseUrl, headers: {}, timeouts, secrets: [] });
-    await transport.postJson('/chat/completions', '{}', { signal: undefined });
+    await transport.postForBytes('/chat/completions', '{}', { signal: undefined });
     await transport.close();
     expect(upstream.requests[0]).toMatchObject({
       path: '/v1/chat/completions?api-version=2',

@@ -144,7 +144,8 @@ async function read(request: IncomingMessage, response: ServerResponse): Promise
   const seen: SeenRequest = {
     path: request.url ?? '',
     headers: request.headers,
-    body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    // A form with a file is passed over.
+    body: text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {},
     aborted: false,
     hungUp,
   };

@@ -12,6 +12,7 @@ import {
   type Told,
 } from './loop-attacks/attack.js';
 import { graphqlAttacks } from './loop-attacks/graphql.js';
+import { strangerAttacks } from './loop-attacks/strangers.js';
 import { upstreamAttacks } from './loop-attacks/upstreams.js';
 import { webSocketAttacks } from './loop-attacks/websocket.js';
 import { longTexts, schemas, spacedBase64, type Hostile } from './hostile-texts.js';
@@ -158,6 +159,10 @@ function chatAttacks(): Attack[] {
   ];
 }
 
+let keys = 0;
+/** As long as pictures may be. */
+const PICTURE = `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ${'A'.repeat(25 * MB)}`;
+
 /** A file of an agent's knowledge; its text is read after the answer. */
 const knowledge =
   (text: string) =>
@@ -251,7 +256,44 @@ function otherAttacks(): Attack[] {
         conversation_history: [{ role: 'user', content }],
       }),
     ),
+    {
+      field: 'agent run conversation_history',
+      form: '90,000 entries',
+      send: rest('POST', ({ agentId }) => `/agents/${agentId}/run`, {
+        input: 'Hello',
+        conversation_history: Array.from({ length: 90_000 }, () => ({ role: 'user', content: 'a' })),
+      }),
+    },
+    {
+      field: 'agent system_prompt',
+      form: '12 MB',
+      send: rest('POST', '/agents', { name: 'a', system_prompt: 'a '.repeat(6 * MB) }),
+    },
+    {
+      field: 'chat under a key',
+      form: 'a picture of 19 MB',
+      send: (attacker) =>
+        rest(
+          'POST',
+          '/chat/completions',
+          { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PICTURE } }] }] },
+          { 'idempotency-key': `c${++keys}` },
+        )(attacker),
+    },
     ...each('knowledge text', some(longTexts(MB)), knowledge),
+    {
+      field: 'knowledge search',
+      form: 'of 1 MB of words',
+      async send(attacker) {
+        await knowledge('one word of many. '.repeat(60_000))(attacker);
+        return await rest('POST', `/agents/${attacker.agentId}/run`, { input: 'many words '.repeat(800) })(
+          attacker,
+        );
+      },
+    },
+    ...each('picture label', longTexts(4000), (text: string) =>
+      rest('POST', '/images/generations', { prompt: `A sign that says "${text.slice(0, 3900)}"` }),
+    ),
     ...each('agent chart', some(longTexts(2000)), (title: string) =>
       runTool('generate_chart', { type: 'bar', title, data: labels(title) }),
     ),
@@ -330,4 +372,5 @@ export const loopAttacks = (): Attack[] => [
   ...graphqlAttacks(),
   ...webSocketAttacks(),
   ...upstreamAttacks(),
+  ...strangerAttacks(),
 ];

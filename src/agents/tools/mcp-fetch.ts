@@ -17,6 +17,26 @@ interface Message {
   params?: { requestId?: RequestId };
 }
 
+/** Values in an answer, far more than any has: the library reads and checks all of them in one go. */
+const MAX_VALUES = 100_000;
+const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = [...Buffer.from('"\\,{[')];
+
+/** About how many values a JSON text has, read a part at a time. */
+class ValueCount {
+  count = 0;
+  #isString = false;
+  #isEscaped = false;
+
+  take(part: Uint8Array): void {
+    for (const byte of part) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === QUOTE) this.#isString = !this.#isString;
+      else if (this.#isString) this.#isEscaped = byte === BACKSLASH;
+      else if (byte === COMMA || byte === BRACE || byte === BRACKET) this.count++;
+    }
+  }
+}
+
 interface Bounds {
   /** Counts the next part. @throws EgressError where it is too much */
   count(part: Uint8Array): void;
@@ -68,10 +88,12 @@ function tooLarge(): EgressError {
 
 function ofTheWhole(): Bounds {
   let size = 0;
+  const values = new ValueCount();
   return {
     count: (part) => {
       size += part.length;
-      if (size > MAX_ANSWER_BYTES) throw tooLarge();
+      values.take(part);
+      if (size > MAX_ANSWER_BYTES || values.count > MAX_VALUES) throw tooLarge();
     },
     instead: () => null,
     end: () => undefined,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDeeper } from '../../text/stored-json.js';
 
 /** Where a schema holds another one, or several. */
 const SCHEMAS = new Set([
@@ -11,16 +12,40 @@ const NAMED_SCHEMAS = new Set(['properties', 'dependentSchemas', '$defs', 'defin
 /** Regular expressions, and what would refuse more where they are left out of what it negates or counts. */
 const LEFT_OUT = new Set(['pattern', 'patternProperties', 'format', 'not', 'maxContains']);
 
+/** Values in a schema whose check takes a few milliseconds to make. */
+const MAX_CHECKED_NODES = 1000;
+/** Values in a tool, far more than any model could read. */
+const MAX_NODES = 20_000;
+const MAX_LEVELS = 200;
+
+const ANY_OBJECT = z.record(z.string(), z.unknown());
+
+/** Whether an entry of a server's list is larger than any tool: it would be gone through at every run. */
+export const isTooLarge = (entry: unknown): boolean =>
+  isDeeper(entry, MAX_LEVELS) || nodesIn(entry, MAX_NODES) > MAX_NODES;
+
+/** Values in a value, itself included; of more than `most` some number above. */
+function nodesIn(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let nodes = 1;
+  for (const item of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) {
+    nodes += nodesIn(item, most - nodes);
+    if (nodes > most) break;
+  }
+  return nodes;
+}
+
 /**
  * Checks a tool's input by its JSON Schema; where that cannot be read, any object passes. The server checks again, so this may refuse less
  * than the schema, never more. A regular expression of a stranger's, on text that a model chose, could keep the whole process busy for
  * hours: none is compiled here.
  */
 export function inputCheckOf(schema: object): z.ZodType {
+  if (nodesIn(schema, MAX_CHECKED_NODES) > MAX_CHECKED_NODES) return ANY_OBJECT;
   try {
     return z.fromJSONSchema(withoutExpressions(schema) as Parameters<typeof z.fromJSONSchema>[0]);
   } catch {
-    return z.record(z.string(), z.unknown());
+    return ANY_OBJECT;
   }
 }
 

@@ -15,7 +15,7 @@ import { createOperatorFetch, EgressError } from '../../egress/index.js';
 import { storedText } from '../../text/stored-json.js';
 import { createMcpFetch, TOO_LARGE } from './mcp-fetch.js';
 import type { McpServerSettings } from './mcp-file.js';
-import { inputCheckOf } from './mcp-schema.js';
+import { inputCheckOf, isTooLarge } from './mcp-schema.js';
 import { ToolError } from './tool.types.js';
 import type { AgentTool } from './tool.types.js';
 
@@ -151,7 +151,8 @@ export class McpServer {
     const { tools, credits = DEFAULT_CREDITS } = this.settings;
     const own = tools?.[name];
     if (tools !== undefined && own === undefined) return [];
-    const check = inputCheckOf(inputSchema);
+    // Of five hundred tools hardly one is called.
+    let check: z.ZodType | null = null;
     return [
       {
         id: this.idOf(name),
@@ -161,6 +162,7 @@ export class McpServer {
         inputSchema: inputSchema as Record<string, unknown>,
         timeoutMs: CALL_TIMEOUT_MS,
         parse(input) {
+          check ??= inputCheckOf(inputSchema);
           const parsed = check.safeParse(input);
           if (parsed.success) return input;
           const faults = parsed.error.issues.map(
@@ -239,8 +241,8 @@ async function listTools(client: Client): Promise<{ tools: Tool[]; faulty: unkno
     const list = { method: 'tools/list' as const, params: cursor === undefined ? {} : { cursor } };
     const answer = await client.request(list, ToolEntries, { timeout: CONNECT_TIMEOUT_MS });
     for (const entry of answer.tools.slice(0, MAX_TOOLS)) {
-      const tool = ToolSchema.safeParse(entry);
-      if (tool.success) tools.push(tool.data);
+      const tool = isTooLarge(entry) ? null : ToolSchema.safeParse(entry);
+      if (tool?.success) tools.push(tool.data);
       else faulty.push(entry);
     }
     cursor = answer.nextCursor;

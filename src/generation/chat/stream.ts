@@ -16,7 +16,7 @@ import { ChunkWriter } from './chunk.js';
 import { answerOfFault } from './settlement.js';
 import type { KeepMade } from './made.js';
 import type { ChatSettlement } from './settlement.js';
-import { countTexts } from './tokens.js';
+import { countDelivered } from './tokens.js';
 import { chatUsage, wholeTokens } from './usage.js';
 
 /** A reader that takes nothing for so long counts as gone (decisions 6, "Upstreams"). */
@@ -251,9 +251,7 @@ export class ChatStreamReader implements AsyncIterableIterator<string, undefined
   }
 
   private async deliveredTokens(): Promise<number> {
-    const { tokenizer } = this.options;
-    const texts = JSON.parse(`[${this.delivered.join()}]`) as string[];
-    return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+    return await countDelivered(this.delivered, this.options.tokenizer);
   }
 
   /** For a failed upstream: charges what was delivered. Also if another process has taken the key over. */

@@ -1,3 +1,4 @@
+import { Turns } from '../../collections/turns.js';
 import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import { UpstreamError } from '../../providers/index.js';
@@ -10,6 +11,8 @@ const PER_MESSAGE = 4;
 const PER_ANSWER = 3;
 /** Texts up to this total length are counted synchronously. */
 const QUICK = 32_768;
+/** Longer answers are not put together at once. */
+const LONG = 128 * 1024;
 /** So many of them are quick. */
 const FEW = 1000;
 
@@ -56,6 +59,19 @@ export function countTexts(
   let tokens = 0;
   for (const text of texts) tokens += tokenizer.count(text);
   return tokens;
+}
+
+/** In which long answers are put together. */
+const turns = new Turns();
+
+/** Tokens of what was delivered, each piece of it as JSON has it. */
+export async function countDelivered(literals: readonly string[], tokenizer: Tokenizer): Promise<number> {
+  const joined = literals.join();
+  const texts =
+    joined.length <= LONG
+      ? (JSON.parse(`[${joined}]`) as string[])
+      : await turns.map(literals, (literal) => JSON.parse(literal) as string);
+  return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
 }
 
 interface Asked {

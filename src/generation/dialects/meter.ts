@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/errors.js';
 import type { Model } from '../../models/models.types.js';
 import type { Settlement } from '../../metering/metering.types.js';
 import { UpstreamError } from '../../providers/index.js';
-import { countTexts } from '../chat/tokens.js';
+import { countDelivered } from '../chat/tokens.js';
 import { wholeTokens } from '../chat/usage.js';
 import type { Tokens } from '../chat/usage.js';
 import type { Turn } from './turn.js';
@@ -131,9 +131,7 @@ export class TurnMeter {
   }
 
   private async deliveredTokens(): Promise<number> {
-    const { tokenizer } = this.turn.engine.options;
-    const texts = JSON.parse(`[${this.delivered.join()}]`) as string[];
-    return await countTexts([texts.join('')], { tokenizer, limit: Number.POSITIVE_INFINITY });
+    return await countDelivered(this.delivered, this.turn.engine.options.tokenizer);
   }
 
   private checkStall(): void {

@@ -1,3 +1,4 @@
+import type { Turns } from '../../collections/turns.js';
 import type { ChatObject } from '../providers.types.js';
 import { saysEnd, SseParser } from '../openai-compatible/sse-parser.js';
 import { brokenAnswer } from '../openai-compatible/upstream-errors.js';
@@ -94,8 +95,14 @@ export function isEventStream(text: string): boolean {
   return text.charCodeAt(0) !== 123 && STREAM.test(text.slice(0, 1000).trimStart());
 }
 
+/** What is read in one go. */
+const PIECE_BYTES = 32 * 1024;
+
 /** An event stream in the place of a whole answer. @throws UpstreamError */
-export function assembledAnswer(bytes: Buffer, names: readonly string[]): ChatObject {
+export async function assembledAnswer(
+  bytes: Buffer,
+  { names, turns }: { names: readonly string[]; turns: Turns },
+): Promise<ChatObject> {
   const assembled = new AssembledAnswer(names);
   let isEnded = false;
   const parser = new SseParser((data, name) => {
@@ -103,7 +110,15 @@ export function assembledAnswer(bytes: Buffer, names: readonly string[]): ChatOb
     else if (saysEnd(data)) isEnded = true;
     else assembled.take(isFaultName(name) ? errorChunk(data) : data);
   });
-  parser.push(bytes);
+  let at = 0;
+  const reading = turns.run((until) => {
+    do parser.push(bytes.subarray(at, (at += PIECE_BYTES)));
+    while (at < bytes.length && performance.now() < until);
+    return at >= bytes.length;
+  });
+  await reading.catch((error: unknown) => {
+    throw error instanceof RangeError ? brokenAnswer('an event that is too long') : error;
+  });
   parser.end();
   return assembled.answer(isEnded);
 }

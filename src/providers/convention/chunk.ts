@@ -72,6 +72,8 @@ function withoutUsage(given: Fields): Fields {
 /** @throws UpstreamError where it begins as an object and is none */
 function fieldsOf(raw: string): Fields | null {
   const text = raw.startsWith(MARK) ? raw.slice(1) : raw;
+  // A fault of the parser costs a hundred times what this look does.
+  if (!/^\s*[{[]/.test(text)) return null;
   let parsed: unknown;
   try {
     parsed = parseShallow(text);
@@ -107,6 +109,7 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
   const fault = faultIn(parsed);
   if (fault !== undefined) throw brokenAnswer(`an error in its stream${kindOfError(fault)}`);
   const { choices: listed } = parsed;
+  checkCount(listed);
   const given = Array.isArray(listed) ? listed.filter((choice: unknown) => choice !== null) : [];
   const choices = given.map((choice: unknown, position) => {
     if (!isFields(choice) || (choice['delta'] != null && !isFields(choice['delta'])))
@@ -130,6 +133,24 @@ export function parseChunk(raw: string, calls: StreamedCalls): Chunk {
 function oneLine(raw: string, parsed: Fields): string {
   if (raw.charCodeAt(0) !== 123) return JSON.stringify(parsed);
   return raw.includes('\n') ? raw.replaceAll('\n', ' ') : raw;
+}
+
+/** More than anybody can ask for. */
+const MAX_CHOICES = 1000;
+/** More than any model asks for in one answer. */
+const MAX_CALLS = 5000;
+
+/** @throws UpstreamError for choices, or calls in them, whose reading alone would keep everybody else waiting */
+export function checkCount(choices: unknown): void {
+  if (!Array.isArray(choices)) return;
+  if (choices.length > MAX_CHOICES) throw brokenAnswer('more choices than anybody asks for');
+  let calls = 0;
+  for (const choice of choices as unknown[]) {
+    if (!isFields(choice)) continue;
+    for (const said of [choice['message'], choice['delta']])
+      if (isFields(said) && Array.isArray(said['tool_calls'])) calls += said['tool_calls'].length;
+  }
+  if (calls > MAX_CALLS) throw brokenAnswer('more tool calls than any model asks for');
 }
 
 /** The text that a chunk delivers. */

@@ -116,6 +116,8 @@ class NumberedCalls {
   private readonly byIndex = new Map<unknown, OpenCall>();
   private readonly byId = new Map<string, OpenCall>();
   private readonly ids = new Set<string>();
+  /** Calls with a first part that is held back. */
+  private readonly waiting = new Set<OpenCall>();
   private last: OpenCall | undefined;
   private next = 0;
 
@@ -146,20 +148,19 @@ class NumberedCalls {
   }
 
   hasHeld(): boolean {
-    return [...this.byIndex.values()].some((call) => call.held !== null);
+    return this.waiting.size > 0;
   }
 
   /** Calls whose names got no further. */
   flush(): Fields[] {
-    return [...this.byIndex.values()].flatMap((call) =>
-      call.held === null ? [] : [this.released(call, call.held)],
-    );
+    return [...this.waiting].flatMap((call) => (call.held === null ? [] : [this.released(call, call.held)]));
   }
 
   /** The first part of a call with all that was said of it, once its name is whole. */
   private heldBack(call: OpenCall, first: Fields): readonly Fields[] {
     if (call.name === '' || call.hasNone() || (call.arguments === '' && mayGoOn(call.name, this.names))) {
       call.held = first;
+      this.waiting.add(call);
       return [];
     }
     return [call.held === null ? first : this.released(call, first)];
@@ -167,6 +168,7 @@ class NumberedCalls {
 
   private released(call: OpenCall, first: Fields): Fields {
     call.held = null;
+    this.waiting.delete(call);
     const asked = isFields(first['function']) ? first['function'] : {};
     return { ...first, function: { ...asked, name: call.name, arguments: call.arguments } };
   }

@@ -166,8 +166,9 @@ export function createV4Chat(options: V4ChatOptions): ChatProvider {
 }
 
 /** Converts a whole answer to a stream of one chunk. */
-function oneChunk({ text }: ChatAnswer): ChatChunks {
-  let chunk = chunkOfAnswer(text);
+function oneChunk({ parsed }: ChatAnswer): ChatChunks {
+  const whole = chunkOfAnswer(parsed);
+  let chunk = whole && JSON.stringify(whole);
   return {
     next() {
       const told = chunk;

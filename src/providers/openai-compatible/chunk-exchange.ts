@@ -1,10 +1,12 @@
+import { writeJson } from '../../text/write-json.js';
 import { errorChunk } from '../convention/chunk.js';
 import { isFaultName } from '../convention/faults.js';
 import { mayTellUsage } from '../convention/usage.js';
 import type { ChatChunks } from '../providers.types.js';
 import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
-import { chunkOfAnswer } from './whole-answer.js';
+import type { StreamTransport } from './stream-exchange.js';
+import { chunkOfAnswer, inPieces } from './whole-answer.js';
 
 /** A streamed chat: its chunks as JSON texts. */
 export class ChunkExchange extends StreamExchange<string> implements ChatChunks {
@@ -19,10 +21,10 @@ export class ChunkExchange extends StreamExchange<string> implements ChatChunks 
     this.give(data);
   }
 
-  protected onWhole(text: string): boolean {
-    const chunk = chunkOfAnswer(text);
+  protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
+    const chunk = chunkOfAnswer(await transport.readAnswer(bytes));
     if (chunk === null) return false;
-    this.give(chunk);
+    for (const piece of inPieces(chunk)) this.give(String(await writeJson(piece, transport.turns)));
     return true;
   }
 

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici';
-import { parseShallow } from '../../text/stored-json.js';
 import { isFields } from '../convention/said.js';
 import type {
   DialectProvider,
@@ -47,21 +46,14 @@ export const DIALECT_WIRES: Readonly<Record<NativeDialect, DialectWire>> = {
   },
 };
 
-function parseAnswer(bytes: Buffer, wire: DialectWire): NativeAnswer {
-  const text = textOf(bytes).trim();
-  let parsed: unknown;
-  try {
-    parsed = parseShallow(text);
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+function answerOf(bytes: Buffer, parsed: unknown, wire: DialectWire): NativeAnswer {
   if (!isFields(parsed)) throw brokenAnswer('no object');
   if (!wire.isWhole(parsed)) {
     if (parsed['error'] != null)
       throw brokenAnswer(`an error with status 200${kindOfError(parsed['error'])}`);
     throw brokenAnswer('no answer');
   }
-  return { text, parsed };
+  return { text: textOf(bytes).trim(), parsed };
 }
 
 /** Fields that change no answer: an upstream that refuses one gets the request without it. */
@@ -147,13 +139,16 @@ export function createDialectProvider(
   const complete = async (call: NativeCall): Promise<NativeAnswer> => {
     const { path, body, headers } = await request(call, false);
     const options = { signal: call.signal, ...(headers === undefined ? {} : { headers }) };
-    return parseAnswer(await transport.postForBytes(path, body, options), wire);
+    const bytes = await transport.postForBytes(path, body, options);
+    return answerOf(bytes, await transport.readAnswer(bytes), wire);
   };
   const stream = async (call: NativeCall): Promise<NativeEvents> => {
     const dispatch: Transport['dispatch'] = (path, body, { handler, ...handling }) =>
       transport.dispatch(path, body, { ...handling, handler: reading(handler) });
+    const { turns } = transport;
+    const readAnswer: Transport['readAnswer'] = (bytes) => transport.readAnswer(bytes);
     const events = new EventExchange(call.signal, { secrets: transport.secrets, wire });
-    return await events.open({ dispatch }, await request(call, true));
+    return await events.open({ dispatch, turns, readAnswer }, await request(call, true));
   };
   return {
     ...(door === undefined ? {} : { speaks: (modelId) => door.speaks(modelId) }),

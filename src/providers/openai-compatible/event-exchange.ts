@@ -1,10 +1,12 @@
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { parseShallow } from '../../text/stored-json.js';
+import { writeJson } from '../../text/write-json.js';
 import { isFields } from '../convention/said.js';
 import type { NativeEvent, NativeEvents } from '../dialect.types.js';
 import type { DialectWire } from './dialect-upstream.js';
 import { saysEnd } from './sse-parser.js';
 import { StreamExchange } from './stream-exchange.js';
+import type { StreamTransport } from './stream-exchange.js';
 
 /** How nearly every event's data begins. */
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([^"\\]{1,100})"/;
@@ -43,15 +45,11 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
   }
 
   /** As one event, which says by itself that it is the whole. */
-  protected onWhole(text: string): boolean {
-    let parsed: unknown;
-    try {
-      parsed = parseShallow(text);
-    } catch {
-      return false;
-    }
+  protected async onWhole(bytes: Buffer, transport: StreamTransport): Promise<boolean> {
+    const parsed = await transport.readAnswer(bytes);
     if (!isFields(parsed) || !(this.wire.isWhole(parsed) || parsed['error'] != null)) return false;
-    this.give({ name: this.wire.isWhole(parsed) ? WHOLE : 'error', data: JSON.stringify(parsed) });
+    const data = String(await writeJson(parsed, transport.turns));
+    this.give({ name: this.wire.isWhole(parsed) ? WHOLE : 'error', data });
     return true;
   }
 }

@@ -1,5 +1,5 @@
 import type { Turns } from '../../collections/turns.js';
-import { parseShallow } from '../../text/stored-json.js';
+import { isLongToRead } from '../../text/read-json.js';
 import { writeJson } from '../../text/write-json.js';
 import type {
   ChatAnswer,
@@ -10,6 +10,7 @@ import type {
   ChatProvider,
 } from '../providers.types.js';
 import { assembledAnswer, isEventStream } from '../convention/assembled.js';
+import { checkCount } from '../convention/chunk.js';
 import { toolNames } from '../convention/said.js';
 import { usageIn } from '../convention/usage.js';
 import { ChunkExchange } from './chunk-exchange.js';
@@ -21,6 +22,8 @@ import type { Transport } from './transport.js';
 import { brokenAnswer, isFailedChoice, kindOfError } from './upstream-errors.js';
 
 const CHAT_PATH = '/chat/completions';
+/** In which an answer shows whether it is an event stream. */
+const BEGINNING_BYTES = 1000;
 
 interface Spelling {
   stream: boolean;
@@ -45,29 +48,32 @@ function bodyOf(call: ChatCall, { stream, dialect, without, turns }: Spelling): 
 export type ChatDialect = (body: ChatBody & { model: string }) => Record<string, unknown>;
 
 /** By what it is, whatever its headers call it: some upstreams always stream. */
-function parseAnswer(bytes: Buffer, body: ChatBody): ChatAnswer {
-  const text = textOf(bytes);
-  if (isEventStream(text)) {
-    const answer = assembledAnswer(bytes, toolNames(body));
-    return { text: JSON.stringify(answer), parsed: answer };
+async function parseAnswer(bytes: Buffer, body: ChatBody, transport: Transport): Promise<ChatAnswer> {
+  const { turns } = transport;
+  if (isEventStream(textOf(bytes.subarray(0, BEGINNING_BYTES)))) {
+    const answer = await assembledAnswer(bytes, { names: toolNames(body), turns });
+    return { text: String(await writeJson(answer, turns)), parsed: answer };
   }
-  let parsed: unknown;
-  try {
-    parsed = parseShallow(text);
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+  const answer = answerOf(bytes, await transport.readAnswer(bytes));
+  // A text of megabytes was made of the bytes, and is about to be written: not in one go.
+  if (isLongToRead(bytes)) await turns.run(() => true);
+  return answer;
+}
+
+/** @throws UpstreamError */
+function answerOf(bytes: Buffer, parsed: unknown): ChatAnswer {
   // Some gateways put each answer into a list.
   const [only] = Array.isArray(parsed) && parsed.length === 1 ? (parsed as unknown[]) : [];
   const { choices, error } = ((only ?? parsed) as Partial<ChatObject> | null) ?? {};
   if (error != null) throw brokenAnswer(`an error with status 200${kindOfError(error)}`);
   if (!Array.isArray(choices) || choices.length === 0) throw brokenAnswer('no choices');
+  checkCount(choices);
   const failed = (choices as unknown[]).find(isFailedChoice) as { error?: unknown } | undefined;
   if (failed !== undefined) throw brokenAnswer(`a choice that failed${kindOfError(failed.error)}`);
   const answer = (only ?? parsed) as ChatObject;
   const usage = usageIn(answer);
   const whole = usage === null || usage === answer['usage'] ? answer : { ...answer, usage };
-  return { text: only === undefined ? text.trim() : JSON.stringify(only), parsed: whole };
+  return { text: only === undefined ? textOf(bytes).trim() : JSON.stringify(only), parsed: whole };
 }
 
 /** Chat over any upstream that speaks the common chat-completions convention: a thin pass over undici. */
@@ -84,7 +90,9 @@ export function createOpenAiCompatibleChat(
     complete(call: ChatCall): Promise<ChatAnswer> {
       const { signal } = call;
       const post = (body: string | Buffer): Promise<ChatAnswer> =>
-        transport.postForBytes(CHAT_PATH, body, { signal }).then((bytes) => parseAnswer(bytes, call.body));
+        transport
+          .postForBytes(CHAT_PATH, body, { signal })
+          .then((bytes) => parseAnswer(bytes, call.body, transport));
       return refused.send(asked(call), (without) => {
         const body = bodyOf(call, { stream: false, dialect, without, turns: transport.turns });
         return body instanceof Promise ? body.then(post) : post(body);

@@ -1,4 +1,5 @@
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { Turns } from '../../collections/turns.js';
 import { RefusedFields } from './optional-fields.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
@@ -22,19 +23,17 @@ function vectorOf(embedding: unknown): number[] {
   return vector;
 }
 
-function read(text: string, wanted: number): { embeddings: number[][]; tokens: number | null } {
-  let parsed: Answer | null;
-  try {
-    parsed = JSON.parse(text) as Answer | null;
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+/** One vector after the other, and others' work between them. */
+async function read(
+  parsed: Answer | null,
+  { wanted, turns }: { wanted: number; turns: Turns },
+): Promise<{ embeddings: number[][]; tokens: number | null }> {
   if (!Array.isArray(parsed?.data) || parsed.data.length !== wanted)
     throw brokenAnswer('another number of embeddings');
   const ordered = parsed.data.toSorted((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
   const tokens = parsed.usage?.prompt_tokens ?? parsed.usage?.total_tokens;
   return {
-    embeddings: ordered.map((item) => vectorOf(item.embedding)),
+    embeddings: await turns.map(ordered, (item) => vectorOf(item.embedding)),
     tokens: typeof tokens === 'number' && tokens >= 0 ? tokens : null,
   };
 }
@@ -60,11 +59,16 @@ export function createOpenAiCompatibleEmbedding(options: {
         model: modelId,
         encoding_format: 'float',
       };
-      const text = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
+      const bytes = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
         const sent = Object.entries(fields).filter(([name]) => !without.has(name));
-        return transport.postJson(PATH, JSON.stringify(Object.fromEntries(sent)), { signal: abortSignal });
+        return transport.postForBytes(PATH, JSON.stringify(Object.fromEntries(sent)), {
+          signal: abortSignal,
+        });
       });
-      const answer = read(text, values.length);
+      const answer = await read((await transport.readAnswer(bytes)) as Answer | null, {
+        wanted: values.length,
+        turns: transport.turns,
+      });
       return {
         embeddings: answer.embeddings,
         ...(answer.tokens === null ? {} : { usage: { tokens: answer.tokens } }),

@@ -4,7 +4,6 @@ import type { ModelFields } from '../predictions/model-fields.js';
 import { multipartOf } from './multipart.js';
 import { readImages } from './openai-image.js';
 import { keyWithout } from './optional-fields.js';
-import { textOf } from './transport.js';
 import type { OpenAiImageOptions } from './openai-image.js';
 
 const PATH = '/images/edits';
@@ -61,14 +60,14 @@ export function createOpenAiCompatibleImageEditor(
         { name: 'image', filename: 'image.png', ...png, bytes: image },
         ...(mask === undefined ? [] : [{ name: 'mask', filename: 'mask.png', ...png, bytes: mask }]),
       ];
-      const text = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
+      const answer = await refused.send({ path: PATH, modelId, optional: () => OPTIONAL }, (without) => {
         const sent = fields.filter(([name]) => !without.has(name));
         return transport.postForBytes(PATH, multipartOf(sent, files), {
           signal,
           idempotencyKey: keyWithout(orders?.key, without),
         });
       });
-      const [edited] = await readImages(textOf(text), options, signal);
+      const [edited] = await readImages(answer, options, signal);
       return edited as Uint8Array;
     },
   };

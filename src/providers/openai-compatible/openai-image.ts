@@ -68,15 +68,15 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
         ...(ALWAYS_BASE64.test(modelId) ? {} : { response_format: 'b64_json' }),
       };
       const optional = () => (n === 1 ? { ...OPTIONAL, n: [] } : OPTIONAL);
-      const text = await refused.send({ path: PATH, modelId, optional }, (without) => {
+      const bytes = await refused.send({ path: PATH, modelId, optional }, (without) => {
         const sent = Object.entries(fields).filter(([name]) => !without.has(name));
         const idempotencyKey = keyWithout(orders?.key, without);
-        return transport.postJson(PATH, JSON.stringify(Object.fromEntries(sent)), {
+        return transport.postForBytes(PATH, JSON.stringify(Object.fromEntries(sent)), {
           signal: abortSignal,
           idempotencyKey,
         });
       });
-      const items = itemsOf(text);
+      const items = itemsOf(await transport.readAnswer(bytes));
       return {
         images: await Promise.all(items.map((item) => bytesOf(item, options, abortSignal))),
         warnings: [],
@@ -89,25 +89,21 @@ export function createOpenAiCompatibleImage(options: OpenAiImageOptions): ImageM
 
 /** The pictures of an answer as bytes, at least one. @throws UpstreamError */
 export async function readImages(
-  text: string,
+  answer: Buffer,
   options: OpenAiImageOptions,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array[]> {
-  return await Promise.all(itemsOf(text).map((item) => bytesOf(item, options, signal)));
+  const items = itemsOf(await options.transport.readAnswer(answer));
+  return await Promise.all(items.map((item) => bytesOf(item, options, signal)));
 }
 
 function revisedPromptOf({ revised_prompt: revised }: Item): { revisedPrompt?: string } {
   return typeof revised === 'string' ? { revisedPrompt: revised } : {};
 }
 
-function itemsOf(text: string): Item[] {
-  let parsed: { data?: unknown } | null;
-  try {
-    parsed = JSON.parse(text) as { data?: unknown } | null;
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
-  const data: unknown[] = Array.isArray(parsed?.data) ? parsed.data : [];
+function itemsOf(parsed: unknown): Item[] {
+  const said = (parsed as { data?: unknown } | null)?.data;
+  const data: unknown[] = Array.isArray(said) ? said : [];
   if (data.length === 0) throw brokenAnswer('no images');
   return data.map((item) => (typeof item === 'object' && item !== null ? item : {}));
 }

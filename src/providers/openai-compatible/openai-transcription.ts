@@ -5,13 +5,14 @@ import type {
   TranscriptionCall,
   SttModel,
 } from '../stt.types.js';
+import type { Turns } from '../../collections/turns.js';
 import { languageCode } from './language-codes.js';
 import { multipartOf } from './multipart.js';
 import { keyWithout } from './optional-fields.js';
 import type { LeftOut, OptionalFields, RefusedFields } from './optional-fields.js';
-import { textOf } from './transport.js';
 import type { Transport } from './transport.js';
 import { brokenAnswer } from './upstream-errors.js';
+import { sharesOf } from './word-shares.js';
 
 /** These answer text alone, without times. */
 const TEXT_ONLY = /gpt-4o(-mini)?-transcribe/;
@@ -47,13 +48,13 @@ export function createOpenAiCompatibleTranscription({
     },
     async transcribe(call) {
       const path = call.translation ? '/audio/translations' : '/audio/transcriptions';
-      const text = await refused.send({ path, modelId, optional: () => optionalOf(call) }, (without) =>
+      const bytes = await refused.send({ path, modelId, optional: () => optionalOf(call) }, (without) =>
         transport.postForBytes(path, formOf(call, { modelId, timed, diarizing, without }), {
           signal: call.signal,
           idempotencyKey: keyWithout(call.orders?.key, without),
         }),
       );
-      return read(textOf(text), call);
+      return await read(await transport.readAnswer(bytes), call, transport.turns);
     },
   };
 }
@@ -99,30 +100,26 @@ function formOf(
   return multipartOf(sent, [{ name: 'file', filename, contentType: call.mediaType, bytes: call.audio }]);
 }
 
-function read(text: string, call: TranscriptionCall): Transcription {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw brokenAnswer('broken JSON');
-  }
+async function read(parsed: unknown, call: TranscriptionCall, turns: Turns): Promise<Transcription> {
   if (typeof parsed !== 'object' || parsed === null || typeof (parsed as Fields)['text'] !== 'string')
     throw brokenAnswer('no transcript');
   const answer = parsed as Fields & { text: string };
   const whole = answer.text.trim();
-  const words = call.words ? wordsOf(answer['words']) : null;
   const listed = fieldsIn(answer['segments']);
+  checkCount([answer['words'], listed, ...listed.map((segment) => segment['words'])], call);
+  const words = call.words ? await wordsOf(answer['words'], turns) : null;
   const speakers = new Map<string, string>();
-  const shares = words === null ? null : sharesOf(words, listed);
-  const segments = listed.map((segment, index): TranscribedSegment => {
+  const shares = words === null ? null : await sharesOf(words, listed, turns);
+  // Some tell the words of each segment in it.
+  const own = call.words && shares === null ? await ownWords(listed, turns) : null;
+  const segments = await turns.map(listed, (segment, index): TranscribedSegment => {
     const { start, end, text: said, speaker } = segment;
     return {
       start: Number(start ?? 0),
       end: Number(end ?? 0),
       text: textIn(said).trim(),
       speaker: call.diarization && typeof speaker === 'string' ? labelOf(speaker, speakers) : null,
-      // Some tell the words of each segment in it.
-      words: shares?.[index] ?? (call.words ? wordsOf(segment['words']) : null),
+      words: (shares ?? own)?.[index] ?? null,
     };
   });
   const only: TranscribedSegment = { start: 0, end: call.durationSeconds, text: whole, speaker: null, words };
@@ -131,6 +128,18 @@ function read(text: string, call: TranscriptionCall): Transcription {
     segments: segments.length > 0 ? segments : whole === '' ? [] : [only],
     language: languageOf(answer['language'], call),
   };
+}
+
+/** More words, or segments, than anybody says in a second, and so many besides. */
+const MAX_A_SECOND = 20;
+const MAX_BESIDES = 3000;
+
+/** @throws UpstreamError for more than the sound can hold: subtitles, and an answer, would be made of all of it */
+function checkCount(lists: unknown[], { durationSeconds }: TranscriptionCall): void {
+  let count = 0;
+  for (const list of lists) if (Array.isArray(list)) count = count + list.length;
+  if (count > 2 * (MAX_BESIDES + MAX_A_SECOND * durationSeconds))
+    throw brokenAnswer('more words than the sound can hold');
 }
 
 function languageOf(said: unknown, call: TranscriptionCall): string {
@@ -148,68 +157,19 @@ function fieldsIn(list: unknown): Fields[] {
     : [];
 }
 
-function wordsOf(words: unknown): TranscribedWord[] | null {
+async function wordsOf(words: unknown, turns: Turns): Promise<TranscribedWord[] | null> {
   if (!Array.isArray(words)) return null;
-  return fieldsIn(words).map(({ word, start, end }) => ({
+  return await turns.map(fieldsIn(words), ({ word, start, end }) => ({
     word: textIn(word),
     start: Number(start ?? 0),
     end: Number(end ?? 0),
   }));
 }
 
-/** Further than this a word's next place in a text is another one of the same letters. */
-const NEAR_CHARACTERS = 60;
-
-interface Span {
-  from: number;
-  to: number;
-  text: string;
-  /** Up to where its text is told by words. */
-  told: number;
-}
-
-/** How many characters of its text lie before the word's next place; null where it does not come soon. */
-function aheadIn({ text, told }: Span, word: string): number | null {
-  const at = text.indexOf(word, told);
-  return at < 0 || at - told > NEAR_CHARACTERS ? null : at - told;
-}
-
-/** Of segments that hold a word's middle, the one in whose text it comes next, else the last. */
-function saidIn(spans: Span[], word: string): Span | undefined {
-  let [found, least] = [spans.at(-1), Infinity];
-  for (const span of spans) {
-    const ahead = aheadIn(span, word) ?? Infinity;
-    if (ahead < least) [found, least] = [span, ahead];
-  }
-  return found;
-}
-
-/**
- * The words of each segment. A word belongs to the segment in which its middle lies, else to the nearest one: an upstream's words and
- * segments are timed apart, and no word may fall between. Where people speak at once the segments' texts tell whose it is.
- */
-function sharesOf(words: TranscribedWord[], segments: Fields[]): TranscribedWord[][] {
-  const spans = segments.map(({ start, end, text }): Span => {
-    return { from: Number(start ?? 0), to: Number(end ?? 0), text: textIn(text).toLowerCase(), told: 0 };
-  });
-  const shares = new Map(spans.map((span) => [span, [] as TranscribedWord[]]));
-  for (const word of words) {
-    const middle = (word.start + word.end) / 2;
-    let nearest: Span[] = [];
-    let least = Infinity;
-    for (const span of spans) {
-      const distance = Math.max(span.from - middle, middle - span.to, 0);
-      if (distance < least) nearest = [];
-      if (distance <= least) nearest.push(span);
-      least = Math.min(distance, least);
-    }
-    const said = word.word.trim().toLowerCase();
-    const span = saidIn(nearest, said);
-    if (span === undefined) continue;
-    shares.get(span)?.push(word);
-    span.told += (aheadIn(span, said) ?? -said.length) + said.length;
-  }
-  return [...shares.values()];
+async function ownWords(segments: Fields[], turns: Turns): Promise<(TranscribedWord[] | null)[]> {
+  const words: (TranscribedWord[] | null)[] = [];
+  for (const segment of segments) words.push(await wordsOf(segment['words'], turns));
+  return words;
 }
 
 function labelOf(speaker: string, speakers: Map<string, string>): string {

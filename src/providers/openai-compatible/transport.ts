@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { Turns } from '../../collections/turns.js';
 import { withoutEnding } from '../../text/characters.js';
+import { readJson } from '../../text/read-json.js';
 import type { LightAbortSignal } from '../../collections/light-abort-signal.js';
 import { currentTraceparent } from '../../telemetry/index.js';
 import { UpstreamError } from '../providers.types.js';
@@ -71,7 +72,7 @@ export class Transport {
   private readonly query: string;
   private readonly headers: string[];
   readonly secrets: readonly string[];
-  /** In which long bodies are written. */
+  /** In which long bodies are written, and long answers read. */
   readonly turns = new Turns();
   /** Of the upstream's base address. */
   readonly origin: string;
@@ -111,9 +112,13 @@ export class Transport {
     );
   }
 
-  /** POST, then the whole answer as text. @throws UpstreamError for anything but a 2xx answer */
-  postJson(path: string, body: string, options: PostOptions): Promise<string> {
-    return this.postForBytes(path, body, options).then(textOf);
+  /** What an answer says: a long one is read in slices. @throws UpstreamError for what is no JSON */
+  async readAnswer(bytes: Buffer): Promise<unknown> {
+    try {
+      return await readJson(bytes, this.turns);
+    } catch {
+      throw brokenAnswer('broken JSON');
+    }
   }
 
   /**

@@ -9,6 +9,8 @@ export interface Attacker {
   agentId: string;
   /** Another, whose model is `acme/chat`. */
   acmeAgentId: string;
+  /** Another, with the tool of the server of tools that the attacker brings. */
+  toolAgentId: string;
   /** What the models of `acme` run on. */
   upstream: FakeUpstream;
 }

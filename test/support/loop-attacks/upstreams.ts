@@ -13,7 +13,8 @@ const ask = (model: string, more: Body = {}): Body => ({
 const answered =
   (reply: () => Reply, send: Attack['send']) =>
   async (attacker: Attacker): Promise<Told> => {
-    attacker.upstream.queue(reply());
+    // Not one: what is refused is asked again, and others' answers would be out of step.
+    attacker.upstream.always(reply());
     const { status, error } = await send(attacker);
     attacker.upstream.requests.length = 0;
     return { status: status === 502 || error === 'Generation failed' ? 200 : status, error };

@@ -36,9 +36,36 @@ export function webSocketAttacks(): Attack[] {
       form: '80,000 lists',
       send: message({ query: '{ __typename }', variables: { a: Array.from({ length: 80_000 }, () => []) } }),
     },
+    {
+      field: 'websocket embeddings',
+      form: '2,048 of 4,096',
+      send: untilComplete({
+        query:
+          'mutation ($input: CreateEmbeddingsInput!) { createEmbeddings(input: $input) { data { embedding } } }',
+        variables: {
+          input: { input: Array.from({ length: 2048 }, (_, at) => `text ${at}`), dimensions: 4096 },
+        },
+      }),
+    },
     ...frames(),
   ];
 }
+
+/** One operation, whose whole answer is waited for. */
+const untilComplete =
+  (payload: Body) =>
+  async ({ server, key }: Attacker): Promise<Told> => {
+    const ws = await openRawWebSocket(`${server.origin.replace('http', 'ws')}/graphql`);
+    ws.send({ type: 'connection_init', payload: { authorization: `Bearer ${key}` } });
+    await ws.next('connection_ack');
+    ws.send({ id: '1', type: 'subscribe', payload });
+    const end = await Promise.race([ws.next('complete'), ws.next('error'), ws.closed]);
+    ws.socket.close();
+    return {
+      status: 200,
+      error: 'payload' in end ? JSON.stringify(end['payload']).slice(0, 200) : undefined,
+    };
+  };
 
 /** The bit of a last frame, and of a mask. */
 const BIT = 0x80;

@@ -1,15 +1,34 @@
-import { fileTooLarge } from '../contract/errors.js';
-import type { ApiError } from '../contract/errors.js';
-import { MAX_COMMAS, MAX_DEPTH, MAX_MEMBERS, MAX_OBJECT_MEMBERS, tooDeep, tooMany } from './json-shape.js';
-import { isStorable, malformed, unstorable } from './json-text.js';
-import type { ParamOf } from './json-text.js';
+import { isStorable } from './stored-json.js';
+
+/** What a reader refuses, and with what. */
+export interface JsonRules {
+  maxDepth: number;
+  /** In all objects together. */
+  maxMembers: number;
+  /** In one object. Whoever looks through one with more holds everybody else up: its names are gathered and sorted in one go. */
+  maxObjectMembers: number;
+  /** Of members, and of the items of all lists. */
+  maxCommas: number;
+  /** A longer string takes too long to be made a text in one go. */
+  maxStringBytes: number;
+  malformed(): Error;
+  tooDeep(): Error;
+  tooMany(): Error;
+  /** @param path the names that lead to the string, three at most */
+  tooLong(path: string[]): Error;
+  /** For a NUL or a lone surrogate; null: they are taken. */
+  unstorable: ((path: string[]) => Error) | null;
+}
 
 /** Bytes of a string, or of blanks, that are looked through between two looks at the clock. */
 const PIECE_BYTES = 128 * 1024;
 /** Tokens that are read between two looks at the clock. */
 const TOKENS = 64;
-/** A file of 25 MB as base64 is shorter. What is longer takes too long to be made a text in one go. */
-const MAX_STRING_MB = 36;
+/** A token that is longer is followed by a look at the clock. */
+const LONG_TOKEN_BYTES = 4 * 1024;
+/** Numbers of a list that are read in one go. */
+const RUN_BYTES = 16 * 1024;
+const MIN_RUN = 4;
 /** No number says more in more characters. */
 const MAX_NUMBER_LENGTH = 1000;
 /** About what a value takes besides its text. */
@@ -19,6 +38,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SMALL_U = 0x75;
 const SPACE = 0x20;
+const COMMA = 0x2c;
 
 /** What may come next. */
 type Expected = 'value' | 'item' | 'first item' | 'key' | 'first key' | 'colon' | 'comma' | 'end';
@@ -48,9 +68,9 @@ interface OpenString {
 }
 
 /**
- * Reads JSON of many megabytes a little at a time, to the value that JSON.parse would make of it, with the same refusals that a short body
- * meets (depth, numbers of members and items, NUL and lone surrogates, `__proto__` below the first level left out). JSON.parse would hold
- * everybody else up for hundreds of milliseconds, and a parser in a thread of its own for as long, when its value comes back.
+ * Reads JSON of many megabytes a little at a time, to the value that JSON.parse would make of it, except that `__proto__`
+ * below the first level is left out, and within its rules. JSON.parse would hold everybody else up for hundreds of milliseconds, and a
+ * parser in a thread of its own for as long, when its value comes back.
  */
 export class JsonReader {
   value: unknown;
@@ -60,29 +80,30 @@ export class JsonReader {
   #expected: Expected = 'value';
   #open: OpenString | null = null;
   /** What a well-formed text is refused for. */
-  #fault: ApiError | null = null;
+  #fault: Error | null = null;
   #members = 0;
   #commas = 0;
 
   /** @param bytes UTF-8, from `at` on */
   constructor(
     private readonly bytes: Buffer,
-    private readonly paramOf: ParamOf,
+    private readonly rules: JsonRules,
     private at = 0,
   ) {}
 
   /**
    * Reads on until about `until`. True: {@link value} is there.
-   * @throws ApiError invalid_request, payload_too_large
+   * @throws what the rules refuse it with
    */
   read(until: number): boolean {
     for (let token = 1; this.#skipBlanks(); token++) {
       const from = this.at;
       this.#next();
-      if ((token % TOKENS === 0 || this.at - from >= PIECE_BYTES) && performance.now() >= until) return false;
+      if ((token % TOKENS === 0 || this.at - from >= LONG_TOKEN_BYTES) && performance.now() >= until)
+        return false;
     }
     if (this.at < this.bytes.length) return false;
-    if (this.#expected !== 'end') throw malformed();
+    if (this.#expected !== 'end') throw this.rules.malformed();
     if (this.#fault !== null) throw this.#fault;
     return true;
   }
@@ -103,7 +124,7 @@ export class JsonReader {
     const byte = this.bytes[this.at] as number;
     switch (this.#expected) {
       case 'colon':
-        if (byte !== 0x3a) throw malformed();
+        if (byte !== 0x3a) throw this.rules.malformed();
         this.#countMember();
         return this.#step('value');
       case 'comma':
@@ -111,13 +132,13 @@ export class JsonReader {
       case 'first key':
       case 'key':
         if (byte === 0x7d && this.#expected === 'first key') return this.#close();
-        if (byte !== QUOTE) throw malformed();
+        if (byte !== QUOTE) throw this.rules.malformed();
         return this.#openString();
       case 'first item':
         if (byte === 0x5d) return this.#close();
         return this.#readValue(byte);
       case 'end':
-        throw malformed();
+        throw this.rules.malformed();
       default:
         return this.#readValue(byte);
     }
@@ -125,7 +146,9 @@ export class JsonReader {
 
   #countMember(): void {
     const level = this.#levels.at(-1);
-    if (++this.#members > MAX_MEMBERS || (level && ++level.members > MAX_OBJECT_MEMBERS)) throw tooMany();
+    const { maxMembers, maxObjectMembers } = this.rules;
+    if (++this.#members > maxMembers || (level && ++level.members > maxObjectMembers))
+      throw this.rules.tooMany();
   }
 
   #step(expected: Expected): void {
@@ -135,32 +158,65 @@ export class JsonReader {
 
   #afterValue(byte: number): void {
     const isList = Array.isArray(this.#levels.at(-1)?.of);
-    if (byte === 0x2c) {
-      if (++this.#commas > MAX_COMMAS) throw tooMany();
+    if (byte === COMMA) {
+      this.#countCommas(1);
       return this.#step(isList ? 'item' : 'key');
     }
-    if (byte !== (isList ? 0x5d : 0x7d)) throw malformed();
+    if (byte !== (isList ? 0x5d : 0x7d)) throw this.rules.malformed();
     this.#close();
+  }
+
+  #countCommas(count: number): void {
+    if ((this.#commas += count) > this.rules.maxCommas) throw this.rules.tooMany();
   }
 
   #readValue(byte: number): void {
     if (byte === QUOTE) return this.#openString();
     if (byte === 0x7b) return this.#openLevel({}, 'first key');
     if (byte === 0x5b) return this.#openLevel([], 'first item');
+    const of = this.#levels.at(-1)?.of;
+    if (Array.isArray(of) && this.#readRun(of)) return;
     let end = this.at + 1;
     while (end - this.at <= MAX_NUMBER_LENGTH && isWordByte(this.bytes[end])) end++;
     let value: unknown;
     try {
       value = JSON.parse(this.bytes.toString('latin1', this.at, end));
     } catch {
-      throw malformed();
+      throw this.rules.malformed();
     }
     this.at = end;
     this.#take(value);
   }
 
+  /** Numbers and words up to the last comma that is near: vectors have millions. False where there are few. */
+  #readRun(list: unknown[]): boolean {
+    const limit = Math.min(this.bytes.length, this.at + RUN_BYTES);
+    let end = this.at;
+    let count = 0;
+    for (let at = this.at; at < limit; at++) {
+      const byte = this.bytes[at] as number;
+      if (byte === COMMA) {
+        end = at;
+        count++;
+      } else if (byte > SPACE && !isWordByte(byte)) break;
+    }
+    if (count < MIN_RUN) return false;
+    this.#countCommas(count - 1);
+    let values: unknown[];
+    try {
+      values = JSON.parse(`[${this.bytes.toString('latin1', this.at, end)}]`) as unknown[];
+    } catch {
+      throw this.rules.malformed();
+    }
+    for (const value of values) list.push(value);
+    this.weight += VALUE_BYTES * count;
+    this.at = end;
+    this.#expected = 'comma';
+    return true;
+  }
+
   #openLevel(of: Level['of'], expected: Expected): void {
-    if (this.#levels.push({ of, key: '', members: 0 }) > MAX_DEPTH) throw tooDeep();
+    if (this.#levels.push({ of, key: '', members: 0 }) > this.rules.maxDepth) throw this.rules.tooDeep();
     this.#step(expected);
   }
 
@@ -198,32 +254,32 @@ export class JsonReader {
     for (; at < limit; at++) {
       const byte = bytes[at] as number;
       if (byte === QUOTE) return this.#endString(open, at);
-      if (byte < SPACE) throw malformed();
+      if (byte < SPACE) throw this.rules.malformed();
       if (byte === BACKSLASH) {
         open.escaped = true;
         at += bytes[at + 1] === SMALL_U ? 5 : 1;
       }
     }
-    if (at >= bytes.length) throw malformed();
-    if (at - open.start > MAX_STRING_MB * 1024 * 1024)
-      throw fileTooLarge(this.paramOf(this.#path(false)) ?? 'A string', MAX_STRING_MB);
-    // No piece ends within a character.
-    while (((bytes[at] as number) & 0xc0) === 0x80) at++;
+    if (at >= bytes.length) throw this.rules.malformed();
+    if (at - open.start > this.rules.maxStringBytes) throw this.rules.tooLong(this.#path(false));
+    // No piece ends within a character, which has four bytes at most.
+    for (let more = 0; more < 3 && ((bytes[at] as number) & 0xc0) === 0x80; more++) at++;
     if (open.escaped) this.#decode(open, at);
     open.at = this.at = at;
     this.#open = open;
   }
 
-  /** @throws ApiError for an escape that is none */
+  /** @throws for an escape that is none */
   #decode(open: OpenString, end: number): void {
     let piece: string;
     try {
       piece = JSON.parse(`"${this.bytes.toString('utf8', open.decoded, end)}"`) as string;
     } catch {
-      throw malformed();
+      throw this.rules.malformed();
     }
     open.pieces.push(piece);
     open.decoded = end;
+    if (this.rules.unstorable === null) return;
     const isHalf = (piece.charCodeAt(piece.length - 1) & 0xfc00) === 0xd800;
     const whole = open.half + (isHalf ? piece.slice(0, -1) : piece);
     open.half = isHalf ? piece.slice(-1) : '';
@@ -238,7 +294,7 @@ export class JsonReader {
     const isKey = this.#expected === 'key' || this.#expected === 'first key';
     // Without escapes there is neither: a text of UTF-8 has no lone surrogates, and a string no control characters. Who sends what is no JSON is told
     // of that first.
-    if (open.isFaulty || open.half !== '') this.#fault ??= unstorable(this.paramOf(this.#path(isKey)));
+    if (open.isFaulty || open.half !== '') this.#fault ??= this.rules.unstorable?.(this.#path(isKey)) ?? null;
     const level = this.#levels.at(-1);
     if (!isKey || level === undefined) return this.#take(text);
     level.key = text;
