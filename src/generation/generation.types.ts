@@ -114,3 +114,20 @@ export interface EmbeddingService {
   create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
   estimate(call: CallContext, body: Record<string, unknown>): Promise<Estimate>;
 }
+
+/** Rerank (beyond 11.12): not a job. */
+export interface RerankService {
+  /** `{id, model, model_tier, results, usage}`, in the REST spelling. @throws ApiError in the order of decisions 1 */
+  create(call: CallContext, body: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** @throws ApiError */
+  estimate(call: CallContext, body: Record<string, unknown>): Estimate;
+}
+
+/** Moderations (beyond 11.12). */
+export interface ModerationService {
+  /** @throws ApiError not_found where no provider moderates, invalid_request, server_error */
+  create(
+    call: CallContext,
+    body: Record<string, unknown>,
+  ): Promise<{ id: string; model: string; results: unknown[] }>;
+}

@@ -37,7 +37,11 @@ export interface KindDescriptor {
   /** The field of `EstimateInput` that asks for its price. */
   estimate: string;
   /** How a provider's model does the work: the method, and what telemetry calls the result. Null: it is none of one call (chat). */
-  capability: { method: string; operation: 'generate_content' | 'embeddings'; output: string | null } | null;
+  capability: {
+    method: string;
+    operation: 'generate_content' | 'embeddings' | 'rerank';
+    output: string | null;
+  } | null;
   /** Null: it answers at once and is not a job. */
   job: KindJob | null;
 }

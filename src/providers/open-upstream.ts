@@ -11,6 +11,8 @@ import { createOpenAiCompatibleChat } from './openai-compatible/openai-compatibl
 import { createOpenAiCompatibleEmbedding } from './openai-compatible/openai-embedding.js';
 import { createOpenAiCompatibleImageEditor } from './openai-compatible/openai-image-edit.js';
 import { createOpenAiCompatibleImage } from './openai-compatible/openai-image.js';
+import { createModeration } from './openai-compatible/openai-moderation.js';
+import { createOpenAiCompatibleRerank } from './openai-compatible/openai-rerank.js';
 import { createOpenAiCompatibleSpeech } from './openai-compatible/openai-speech.js';
 import { dialectsOf } from './openai-compatible/dialect-upstream.js';
 import { RefusedFields } from './openai-compatible/optional-fields.js';
@@ -101,6 +103,8 @@ function openConvention(
     allowedTools: upstream.allowedTools ?? [],
     embedding: (modelId) => createOpenAiCompatibleEmbedding({ transport, providerId: id, modelId, refused }),
     takesTokenIds: native === null,
+    rerank: (modelId) => createOpenAiCompatibleRerank({ transport, providerId: id, modelId, refused }),
+    ...(native?.moderates ? { moderate: createModeration(transport) } : {}),
     image_edit: (modelId) =>
       createOpenAiCompatibleImageEditor(
         { transport, providerId: id, modelId, egress, refused },

@@ -1,4 +1,4 @@
-import type { EmbeddingModelV4 } from '@ai-sdk/provider';
+import type { EmbeddingModelV4, RerankingModelV4 } from '@ai-sdk/provider';
 import type { LightAbortSignal } from '../collections/light-abort-signal.js';
 import type { ModelType, Tier } from '../contract/words.js';
 import type { DialectProvider, NativeDialect } from './dialect.types.js';
@@ -95,6 +95,12 @@ export interface Provider {
   stt?(modelId: string): SttModel;
   video?(modelId: string): VideoModel;
   embedding?(modelId: string): EmbeddingModelV4;
+  rerank?(modelId: string): RerankingModelV4;
+  /** Says whether an input is harmful, in the convention's words. @throws UpstreamError */
+  moderate?(
+    body: Record<string, unknown>,
+    signal: LightAbortSignal,
+  ): Promise<{ id: string; model: string; results: unknown[] }>;
   /** Whether its embeddings accept token ids, in `providerOptions.penstock.input` instead of the values. */
   takesTokenIds?: boolean;
   image_edit?(modelId: string): ImageEditor | PixelEditor;

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
   LanguageModelV4Prompt,
+  RerankingModelV4,
   SharedV4ProviderOptions,
   SpeechModelV4,
   TranscriptionModelV4,
@@ -58,6 +59,8 @@ export interface NativeProvider {
   types: readonly ModelType[];
   /** Known models of others that it hosts: our id → its own name. */
   aliases?: ModelAliases;
+  /** It judges inputs (`POST /moderations`). */
+  moderates?: true;
   package?: SdkPackage;
   /** How its package's orders are stored and cancelled; absent: its package places none. */
   orders?: HeldOrderRules;
@@ -89,6 +92,7 @@ export interface Probe {
 export interface SdkProvider {
   languageModel?(modelId: string): LanguageModelV4;
   embeddingModel?(modelId: string): EmbeddingModelV4;
+  rerankingModel?(modelId: string): RerankingModelV4;
   imageModel?(modelId: string): ImageModelV4;
   speechModel?(modelId: string): SpeechModelV4;
   transcriptionModel?(modelId: string): TranscriptionModelV4;
@@ -107,7 +111,7 @@ export interface SdkPackage {
   /** Loads it at the first request, so that a start does not wait for it. */
   load(settings: SdkSettings, upstream: UpstreamSettings): Promise<SdkProvider>;
   /** The kinds of models that it supports. */
-  does: readonly ('chat' | 'embedding' | 'image' | 'tts' | 'stt')[];
+  does: readonly ('chat' | 'embedding' | 'rerank' | 'image' | 'tts' | 'stt')[];
   /** Addresses that are built into the package without a setting, or that answers contain for orders. */
   builtIn?: readonly string[];
   /** The key of its provider options. Default: the provider's id. */

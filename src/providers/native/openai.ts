@@ -17,5 +17,6 @@ export const openai: NativeProvider = {
     'openai/gpt-image-1.5-edit': 'gpt-image-1.5',
     'openai/gpt-image-2-edit': 'gpt-image-2',
   },
+  moderates: true,
   video: createOpenAiVideo,
 };
