@@ -69,7 +69,7 @@ export class CallSlots {
     this.after = rate;
   }
 
-  async giveBack(metering: Metering, call: CallContext): Promise<void> {
+  async returnTo(metering: Metering, call: CallContext): Promise<void> {
     const { taken } = this;
     this.taken = null;
     if (taken === null) return;

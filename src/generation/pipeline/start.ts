@@ -127,7 +127,7 @@ async function admitJob(options: StartOptions, call: CallContext, admission: Adm
   } catch (error) {
     if (error instanceof ApiError && isTooMany(error)) {
       call.admitted = before ?? false;
-      await slots.giveBack(options.metering, call);
+      await slots.returnTo(options.metering, call);
     }
     throw error;
   }
