@@ -12,6 +12,8 @@ import {
   createChatEngine,
   createChatService,
   createEmbeddingService,
+  createModerationService,
+  createRerankService,
   createGenerationService,
   createJobKinds,
   createMessageService,
@@ -95,6 +97,8 @@ export async function compose(
     }),
     messages: createMessageService({ engine, seal }),
     embeddings: createEmbeddingService(shared),
+    rerank: createRerankService(shared),
+    moderations: createModerationService(shared),
     generation: createGenerationService({ ...shared, kinds, jobs, storage, draining }),
   };
   const handlers = jobHandlersOf(kinds, { models, providers });

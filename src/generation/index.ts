@@ -15,6 +15,8 @@ export { createCarriedSeal } from './carried-seal.js';
 export type { CarriedSeal } from './carried-seal.js';
 export { createEmbeddingService } from './embedding/embeddings.js';
 export type { EmbeddingOptions } from './embedding/embeddings.js';
+export { createRerankService } from './rerank/rerank.js';
+export { createModerationService } from './moderation/moderations.js';
 export type * from './generation.types.js';
 export { admitCall } from './pipeline/call-admission.js';
 export { boundAt, countTexts, outputBound } from './chat/tokens.js';

@@ -33,6 +33,13 @@ async function refusal(work: Promise<unknown>): Promise<APIError> {
   return fault as APIError;
 }
 
+/** The ledger of all calls. */
+async function usage(): Promise<unknown[]> {
+  const query = '{ usageRecords(first: 100) { nodes { requestId } } }';
+  const { data } = await server.graphql<{ usageRecords: { nodes: unknown[] } }>(query, { key: org.key });
+  return data!.usageRecords.nodes;
+}
+
 const TOOL = {
   name: 'get_weather',
   description: 'The weather of a city.',
@@ -47,7 +54,7 @@ describe('a message, as the official client asks for it', () => {
       role: 'assistant',
       model,
       model_tier: 'basic',
-      content: [{ type: 'text', text: expect.any(String), citations: null }],
+      content: [{ type: 'text', text: expect.any(String) }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       usage: {
@@ -112,6 +119,30 @@ describe('a message, as the official client asks for it', () => {
       ],
     });
     expect(second.stop_reason).toBe('end_turn');
+  });
+
+  it('belongs to no thread: a client that would continue one sends the whole conversation', async () => {
+    const before = (await usage()).length;
+    const calls: unknown[] = [];
+    const run = (input: unknown) => {
+      calls.push(input);
+      return 'sunny';
+    };
+    const runner = client.beta.messages.toolRunner({
+      ...asked('@sandbox{"tool_call":{"name":"get_weather","arguments":{"city":"Rome"}}}'),
+      tools: [{ ...TOOL, run, parse: (input: unknown) => input }],
+    });
+    const last = await runner;
+    expect([calls, last.stop_reason]).toEqual([[{ city: 'Rome' }], 'end_turn']);
+    expect(runner.params.messages.length).toBeGreaterThanOrEqual(3);
+    expect(await usage()).toHaveLength(before + 2);
+    const continued = { type: 'continue' as const, previous_message_id: last.id };
+    const fault = await refusal(client.beta.messages.create({ ...asked(), thread: continued }));
+    expect([fault.status, fault.error]).toMatchObject([
+      404,
+      { error: { type: 'not_found_error', details: { error_code: 'thread_not_found' } } },
+    ]);
+    expect(await usage()).toHaveLength(before + 2);
   });
 
   it('ends with max_tokens where it was cut', async () => {

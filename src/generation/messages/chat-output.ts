@@ -8,6 +8,9 @@ import type { MessageLog } from './events.js';
 
 type NewBlock = RawContentBlockStartEvent['content_block'];
 
+/** Without citations a text has no list of them: clients read null as a fault, whatever the maker's types say. */
+const textBlock = (text: string) => ({ type: 'text', text }) as Extract<NewBlock, { type: 'text' }>;
+
 /** The block that texts go to now. */
 interface OpenText {
   kind: 'text' | 'thinking';
@@ -114,9 +117,7 @@ export class ChatOutput {
 
   private begin(kind: OpenText['kind']): OpenText {
     const index = this.add(
-      kind === 'text'
-        ? { type: 'text', text: '', citations: null }
-        : { type: 'thinking', thinking: '', signature: '' },
+      kind === 'text' ? textBlock('') : { type: 'thinking', thinking: '', signature: '' },
     );
     const written = `{"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":`;
     return { kind, index, pieces: [], written };
@@ -136,7 +137,7 @@ export class ChatOutput {
     const { log, content } = this.options;
     const { index, kind } = open;
     const said = (JSON.parse(`[${open.pieces.join()}]`) as string[]).join('');
-    if (kind === 'text') content[index] = { type: 'text', text: said, citations: null };
+    if (kind === 'text') content[index] = { ...textBlock(said) };
     else {
       const signature = this.newSeal() ?? '';
       content[index] = { type: 'thinking', thinking: said, signature };
