@@ -14,6 +14,9 @@ type Body = Record<string, unknown>;
 /** How nearly each event's text begins. */
 const TYPE = /^\{"type":"([\w.]{1,100})"/;
 
+/** Most events are deltas. */
+const DELTA = '{"type":"content_block_delta"';
+
 function typeOf(event: string): string {
   return TYPE.exec(event)?.[1] ?? String((JSON.parse(event) as { type?: unknown }).type);
 }
@@ -21,7 +24,10 @@ function typeOf(event: string): string {
 /** Events under their names. */
 function messageEvents(requestId: string): EventWriter {
   return {
-    event: (source) => `event: ${typeOf(source)}\ndata: ${source}\n\n`,
+    event: (source) =>
+      source.startsWith(DELTA)
+        ? `event: content_block_delta\ndata: ${source}\n\n`
+        : `event: ${typeOf(source)}\ndata: ${source}\n\n`,
     ending: () => '',
     fault: (error) => ANTHROPIC.errorEvent(error, requestId),
   };

@@ -60,6 +60,12 @@ export class NativeBlock {
     return PIECES[String(this.given['type'])]?.delta;
   }
 
+  /** A delta of text as its maker writes it, up to the text. */
+  get deltaBegins(): string {
+    const { delta, piece } = PIECES[String(this.given['type'])] ?? { delta: '', piece: '' };
+    return `{"type":"${delta}","${piece}":`;
+  }
+
   /** Whether it is the block that is announced once more. */
   isLike({ type, id }: Fields): boolean {
     return type === this.given['type'] && id === this.given['id'];

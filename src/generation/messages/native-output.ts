@@ -19,9 +19,17 @@ export interface NativeOutputOptions {
 
 /** Longer events are parsed: a pattern that goes over a text character by character needs room for each. */
 const MAX_PLAIN = 8192;
-/** What most events are: one delta of text. Exact JSON, so that what matches needs no parser. */
-const PLAIN =
-  /^\{"type":"content_block_delta","index":(\d{1,6}),"delta":\{"type":"([a-z_]{1,40})","(?:text|thinking|partial_json)":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\} *\} *$/u;
+/** What follows in most events: one delta's text. Exact JSON, so that what matches needs no parser. */
+const PLAIN = /^("(?:[\x20\x21\x23-\x5b\x5d-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\} *\} *$/;
+
+/** Where the last delta went, so that the next one like it need not be parsed. */
+interface Live {
+  block: NativeBlock;
+  /** What such an event is up to its text. */
+  prefix: string;
+  /** The same with the block's own number; null: it is not shown. */
+  own: string | null;
+}
 
 /**
  * Passes the events of an upstream that speaks the dialect: what is missing between them put in, so that every client can follow, and all
@@ -30,8 +38,7 @@ const PLAIN =
 export class NativeOutput {
   private readonly byIndex = new Map<number, NativeBlock>();
   private readonly blocks: NativeBlock[] = [];
-  /** Where the last delta went, so that the next one like it need not be parsed. */
-  private live: { block: NativeBlock; at: string } | null = null;
+  private live: Live | null = null;
   readonly searches: AskedCall[] = [];
   hasCalls = false;
   /** What the upstream said of the end: `stop_reason`, `stop_sequence` … */
@@ -101,17 +108,14 @@ export class NativeOutput {
   /** A delta of text like the one before it: passed without being parsed. */
   private plain(data: string): boolean {
     const { live } = this;
-    if (live === null || data.length > MAX_PLAIN) return false;
-    const found = PLAIN.exec(data);
-    if (found === null) return false;
-    const [, at, type, literal = '""'] = found;
-    const { block } = live;
-    if (at !== live.at || type !== block.deltaType || !block.isOpen) return false;
+    if (live === null || data.length > MAX_PLAIN || !data.startsWith(live.prefix)) return false;
+    const rest = data.slice(live.prefix.length);
+    const literal = PLAIN.exec(rest)?.[1];
+    if (literal === undefined) return false;
     this.options.deliver(literal);
-    block.pieces.push(literal);
-    if (block.index === Number(at)) this.options.log.pushWritten(data);
-    else if (block.index !== null)
-      this.options.log.pushWritten(data.replace(`"index":${at}`, `"index":${block.index}`));
+    live.block.pieces.push(literal);
+    if (live.own === live.prefix) this.options.log.pushWritten(data);
+    else if (live.own !== null) this.options.log.pushWritten(live.own + rest);
     return true;
   }
 
@@ -169,7 +173,7 @@ export class NativeOutput {
     }
     const literal = block.take(delta);
     if (literal !== null) this.options.deliver(literal);
-    this.live = literal === null ? null : { block, at: String(event['index']) };
+    this.live = literal === null ? null : liveOf(block, at);
     if (block.index !== null) this.options.log.pushUnknown({ ...event, index: block.index });
   }
 
@@ -198,6 +202,13 @@ export class NativeOutput {
     }
     this.stop(block);
   }
+}
+
+function liveOf(block: NativeBlock, at: number): Live {
+  const { index, deltaBegins } = block;
+  const prefixOf = (number: number): string =>
+    `{"type":"content_block_delta","index":${number},"delta":${deltaBegins}`;
+  return { block, prefix: prefixOf(at), own: index === null ? null : prefixOf(index) };
 }
 
 function parsedEvent(event: NativeEvent): (Fields & { type: string }) | null {

@@ -173,26 +173,27 @@ export class ChatRound implements Round {
     this.output = chatOutputOf(options, () => this.merged.message());
   }
 
-  async step(): Promise<boolean> {
+  step(): Promise<boolean> {
     const early = this.early.shift();
-    if (early !== undefined) return this.take(early);
-    let raw: string | null;
-    try {
-      raw = await this.open.chunks.next();
-    } catch (error) {
-      // The answer was whole already; only its end was missing.
-      if (this.reason !== null) return false;
-      throw error;
-    }
+    if (early !== undefined) return Promise.resolve(early).then((chunk) => this.take(chunk));
+    return this.open.chunks.next().then(this.onRaw, this.onBroken);
+  }
+
+  private readonly onRaw = (raw: string | null): boolean => {
     if (raw === null) return this.closing();
     const literal = plainText(raw, this.prefix);
-    if (literal !== null && (literal === '""' || this.output.plain(literal))) {
-      this.options.deliver(literal);
-      if (this.options.work.search !== null) this.merged.take({ content: JSON.parse(literal) });
-      return true;
-    }
-    return this.take(parseChunk(raw, this.open.calls));
-  }
+    if (literal === null || (literal !== '""' && !this.output.plain(literal)))
+      return this.take(parseChunk(raw, this.open.calls));
+    this.options.deliver(literal);
+    if (this.options.work.search !== null) this.merged.take({ content: JSON.parse(literal) });
+    return true;
+  };
+
+  /** The answer may have been whole already; only its end was missing then. */
+  private readonly onBroken = (error: Error): boolean => {
+    if (this.reason !== null) return false;
+    throw error;
+  };
 
   end(): RoundEnd {
     this.output.end();
@@ -243,19 +244,23 @@ export class NativeRound implements Round {
     this.output = nativeOutputOf(options);
   }
 
-  async step(): Promise<boolean> {
-    let event: NativeEvent | null;
-    try {
-      event = this.early.shift() ?? (await this.open.events.next());
-    } catch (error) {
-      // The answer was whole already; only its last event was missing.
-      if (this.output.reason !== null) return false;
-      throw error;
-    }
+  step(): Promise<boolean> {
+    const early = this.early.shift();
+    if (early !== undefined) return Promise.resolve(early).then(this.onEvent);
+    return this.open.events.next().then(this.onEvent, this.onBroken);
+  }
+
+  private readonly onEvent = (event: NativeEvent | null): boolean => {
     if (event !== null) return !this.output.take(event);
     if (this.output.reason === null) throw brokenAnswer('a stream without its end');
     return false;
-  }
+  };
+
+  /** The answer may have been whole already; only its last event was missing then. */
+  private readonly onBroken = (error: Error): boolean => {
+    if (this.output.reason !== null) return false;
+    throw error;
+  };
 
   end(): RoundEnd {
     return nativeEnd(this.output);

@@ -60,9 +60,30 @@ export class MessageStream implements AsyncIterableIterator<string, undefined> {
     return this;
   }
 
-  async next(): Promise<Step> {
+  next(): Promise<Step> {
     this.meter.waiting();
-    const value = this.log.ready.shift() ?? (await this.advance());
+    const isUnderWay = this.log.ready.length === 0 && !this.finished && this.meter.fault === null;
+    return isUnderWay ? this.round.step().then(this.onStep, this.onBroken) : this.step();
+  }
+
+  /** Nearly every step of a stream: an event comes and is handed out, without an async function in between. */
+  private readonly onStep = (goesOn: boolean): Step | Promise<Step> => {
+    if (!goesOn) return this.step(false);
+    const event = this.log.ready.shift();
+    return event === undefined ? this.step() : this.handedOut(event);
+  };
+
+  private readonly onBroken = async (error: unknown): Promise<never> => {
+    throw await this.failed(error);
+  };
+
+  /** @param goesOn false: the round has just ended */
+  private async step(goesOn = true): Promise<Step> {
+    const event = goesOn ? this.log.ready.shift() : undefined;
+    return this.handedOut(event ?? (await this.advance(goesOn)));
+  }
+
+  private handedOut(value: string | null): Step {
     this.meter.handedOut();
     if (value === null) return DONE;
     if (this.work.turn.call.madeAnswers !== undefined) this.written.push(value);
@@ -78,15 +99,17 @@ export class MessageStream implements AsyncIterableIterator<string, undefined> {
     return DONE;
   }
 
-  /** The next event to hand out, or null at the end. @throws ApiError */
-  private async advance(): Promise<string | null> {
+  /** The next event to hand out, or null at the end. @param open false: the round has just ended. @throws ApiError */
+  private async advance(open: boolean): Promise<string | null> {
+    let goesOn = open;
     while (!this.finished) {
       if (this.meter.fault !== null) throw await this.left();
       try {
-        if (!(await this.round.step())) await this.endRound();
+        if (!goesOn || !(await this.round.step())) await this.endRound();
       } catch (error) {
         throw await this.failed(error);
       }
+      goesOn = true;
       const event = this.log.ready.shift();
       if (event !== undefined) return event;
     }

@@ -11,6 +11,9 @@ import type { StreamTransport } from './stream-exchange.js';
 /** How nearly every event's data begins. */
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([^"\\]{1,100})"/;
 
+const TYPE_BEGINS = '{"type":"';
+const TYPE_AT = TYPE_BEGINS.length;
+
 /** The type of an event, whose `event:` line some upstreams leave out; '' where it has none. */
 export function typeOfEvent({ name, data }: NativeEvent): string {
   const found = TYPE_FIRST.exec(data)?.[1];
@@ -41,7 +44,10 @@ export class EventExchange extends StreamExchange<NativeEvent> implements Native
     // Line breaks are pretty printing: within JSON's strings none can stand.
     const event = { name, data: given.includes('\n') ? given.replaceAll('\n', ' ') : given };
     this.give(event);
-    if (this.wire.isLast(name) || this.wire.isLast(typeOfEvent(event))) this.finish();
+    if (this.wire.isLast(name)) return this.finish();
+    // Nearly every event says its name once more.
+    if (name !== '' && event.data.startsWith(name, TYPE_AT) && event.data.startsWith(TYPE_BEGINS)) return;
+    if (this.wire.isLast(typeOfEvent(event))) this.finish();
   }
 
   /** As one event, which says by itself that it is the whole. */
