@@ -1,17 +1,7 @@
-import type { Bucket, MemberRole, PlanCode, Scope } from '../contract/words.js';
-import type { PlanData, PlansData } from './plans.js';
+import type { MemberRole, Scope } from '../contract/words.js';
+import type { Plan } from './plans.js';
 
-/** What a plan allows: the contract's, as `PLANS_FILE` overrides it. */
-export interface Plan extends Omit<PlanData, 'limits'> {
-  code: PlanCode;
-  kind: 'free' | 'recurring';
-  /** Monthly allowance by bucket; -1 is unlimited, 0 no allowance. `chat_tokens` is always credits × 1000. */
-  limits: Record<Bucket, number>;
-}
-
-export interface PlanCatalogue extends Omit<PlansData, 'plans'> {
-  plans: Record<PlanCode, Plan>;
-}
+export type { Plan, PlanCatalogue } from './plans.js';
 
 /** Who calls: one valid key, its organisation and the plan whose limits hold now. */
 export interface Principal {

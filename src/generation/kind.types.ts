@@ -2,8 +2,8 @@ import type { Bucket } from '../contract/buckets.js';
 import type { Tier, TierFamily } from '../contract/words.js';
 
 /**
- * What is known of a kind of generation, as data: `<kind>/kind.ts` holds one, `kinds.ts` lists them, and every other list of kinds (scopes,
- * job tools, model types, windows, prices, estimates …) is derived from that.
+ * The descriptor of a kind of generation, as data: `<kind>/kind.ts` holds one, `kinds.ts` lists them, and every other list of kinds (scopes, job
+ * tools, model types, windows, prices, estimates …) is derived from that.
  */
 export interface KindDescriptor {
   /** The kind's one name: its models' type, its jobs' tool, its window, its ledger operations, what providers call their models of it. */

@@ -53,11 +53,11 @@ export interface CallContext {
    * waits for it and answers with it, without admission and without a new job. Runs, agents and other objects are found in the same way.
    */
   boundIds?: string[];
-  /** A call at /v1 came in this form: omitted parameters have other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
+  /** The convention of a call at /v1: omitted parameters have other defaults than at /api/v1, and it may ask for more (beyond 11.6, 11.10). */
   dialect?: Dialect;
   /** Set with `idempotencyKey`. */
   madeAnswers?: MadeAnswers;
-  /** Further headers of its answer over HTTP. */
+  /** Further headers of its answer, over HTTP. */
   answerHeaders?: Readonly<Record<string, string>>;
   /** The access requirements that this call has met; the guards add them. A replay of its answer must meet them too. */
   accessRequirements?: readonly AccessRequirement[];

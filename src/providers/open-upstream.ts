@@ -20,14 +20,14 @@ import { createOpenAiCompatibleTranscription } from './openai-compatible/openai-
 import { Transport } from './openai-compatible/transport.js';
 
 export interface OpenProvider extends Provider {
-  /** Lets calls in flight end: another provider has taken this one's place. */
+  /** Closes the provider after the calls in flight have ended, because another has replaced it. */
   retire(): Promise<void>;
 }
 
-/** Words of other headers that may stand in any sentence. */
+/** Header values shorter than this are not treated as secrets: they can occur in any sentence. */
 const SHORT_VALUE = 8;
 
-/** Keys, and headers that carry any. */
+/** Keys, and headers that contain keys. */
 function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
   const values = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
   const { secretAccessKey = '', sessionToken = '' } = aws ?? {};
@@ -35,7 +35,7 @@ function keysOf({ apiKey, aws, headers }: UpstreamSettings): string[] {
   return all.filter((value) => value !== '');
 }
 
-/** What must never show in an error: keys, headers and parts of the address that may carry any, and where the upstream is. */
+/** What must never appear in an error: keys, headers and parts of the address that may contain keys, and the upstream's host. */
 function secretsOf(upstream: UpstreamSettings): string[] {
   const { baseUrl, headers } = upstream;
   const values = Object.values(headers).filter((value) => value.length >= SHORT_VALUE);
@@ -65,7 +65,7 @@ export function openUpstream(upstream: UpstreamSettings, egress: Egress | undefi
   return openConvention(upstream, native, { egress, secrets, made, refused });
 }
 
-/** An upstream of the common convention; the pictures of one that has a package besides are the package's. */
+/** Opens an OpenAI-compatible upstream. If it also has a provider package, the package makes its images. */
 function openConvention(
   upstream: UpstreamSettings,
   native: NativeProvider | null,

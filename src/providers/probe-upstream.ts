@@ -3,18 +3,17 @@ import { keyHeaderOf } from './predictions/provider-media.js';
 import type { UpstreamSettings } from './upstream-settings.types.js';
 import { Transport } from './openai-compatible/transport.js';
 
-/** What an upstream said to a question that costs nothing. */
+/** The result of a probe, which costs nothing. */
 export interface ProbeResult {
-  /** What was asked, as `GET /models`. */
+  /** The request, such as `GET /models`. */
   asked: string;
   status: number;
   refusesKey: boolean;
 }
 
 /**
- * Asks an upstream for something that only whoever has a right key may see. Null: its requests are signed one by one, and such a question
- * would tell nothing.
- * @throws UpstreamError where no answer comes
+ * Sends a request that only succeeds with a valid key. Null: the upstream's requests are signed individually, so a probe would show nothing.
+ * @throws UpstreamError if no answer comes
  */
 export async function probeUpstream(
   upstream: UpstreamSettings,

@@ -11,7 +11,7 @@ import { createProtocol } from './protocol.js';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 const CHECK_INTERVAL_MS = 2_500;
-/** RFC 6455, 4.4: who came with another one tries again. */
+/** RFC 6455, 4.4: a client with another version tries again with this one. */
 const SPOKEN_VERSIONS = { 'Sec-WebSocket-Version': '13, 8' };
 const STALL_TIMEOUT_MS = 15_000;
 
@@ -26,11 +26,11 @@ export interface GraphqlWsDependencies extends Omit<
   clientOf(request: IncomingMessage): ClientInfo;
   /** The address's window, for the headers of a refused upgrade. */
   addressRate(request: IncomingMessage): RateState;
-  /** Counts a connection that waits for its key; `drop` is called where too many wait. */
+  /** Counts a connection without a key; `drop` is called if there are too many. */
   awaitKey(request: IncomingMessage, stream: Duplex, drop: () => void): void;
-  /** Its key is good: it waits no more. */
+  /** The connection has a valid key: it is no longer counted. */
   keyShown(stream: Duplex): void;
-  /** Counts a refused key against the client's address. False: it had tried too many already. */
+  /** Counts a refused key against the client's address. False if the address has sent too many already. */
   refusedAddress(request: IncomingMessage): boolean;
   /** How long a client may accept nothing, default 15 s. */
   stallTimeoutMs?: number;
@@ -53,7 +53,7 @@ const SETTINGS: ServerOptions = {
   maxPayload: MAX_MESSAGE_BYTES,
   perMessageDeflate: false,
   clientTracking: false,
-  // One message in each turn of the event loop: many that came together would hold everybody else up.
+  // One message in each turn of the event loop: many that arrive together would block other connections.
   allowSynchronousEvents: false,
   handleProtocols,
 };
@@ -113,8 +113,8 @@ export function createGraphqlWsServer(dependencies: GraphqlWsDependencies): Grap
 }
 
 /**
- * A page of another origin must not ride on a person's cookie. Keys in the init payload are no cookie: any origin may use them. The address's
- * window is none of the upgrade's business: browsers bring their key after it, and a good one is not shut out by its neighbours' bad ones.
+ * A page of another origin must not use a person's cookie. Keys in the init payload may come from any origin. The address's window does not limit
+ * upgrades: browsers send their key later, and a valid key is not refused because of its neighbours' bad keys.
  */
 function refusalOf(request: IncomingMessage, dependencies: GraphqlWsDependencies): FaultResponse | null {
   const { origin, cookie } = request.headers;

@@ -33,6 +33,13 @@ async function refusal(work: Promise<unknown>): Promise<APIError> {
   return fault as APIError;
 }
 
+/** The ledger of all calls. */
+async function usage(): Promise<unknown[]> {
+  const query = '{ usageRecords(first: 100) { nodes { requestId } } }';
+  const { data } = await server.graphql<{ usageRecords: { nodes: unknown[] } }>(query, { key: org.key });
+  return data!.usageRecords.nodes;
+}
+
 const TOOL = {
   name: 'get_weather',
   description: 'The weather of a city.',
@@ -47,7 +54,7 @@ describe('a message, as the official client asks for it', () => {
       role: 'assistant',
       model,
       model_tier: 'basic',
-      content: [{ type: 'text', text: expect.any(String), citations: null }],
+      content: [{ type: 'text', text: expect.any(String) }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       usage: {
@@ -112,6 +119,30 @@ describe('a message, as the official client asks for it', () => {
       ],
     });
     expect(second.stop_reason).toBe('end_turn');
+  });
+
+  it('belongs to no thread: a client that would continue one sends the whole conversation', async () => {
+    const before = (await usage()).length;
+    const calls: unknown[] = [];
+    const run = (input: unknown) => {
+      calls.push(input);
+      return 'sunny';
+    };
+    const runner = client.beta.messages.toolRunner({
+      ...asked('@sandbox{"tool_call":{"name":"get_weather","arguments":{"city":"Rome"}}}'),
+      tools: [{ ...TOOL, run, parse: (input: unknown) => input }],
+    });
+    const last = await runner;
+    expect([calls, last.stop_reason]).toEqual([[{ city: 'Rome' }], 'end_turn']);
+    expect(runner.params.messages.length).toBeGreaterThanOrEqual(3);
+    expect(await usage()).toHaveLength(before + 2);
+    const continued = { type: 'continue' as const, previous_message_id: last.id };
+    const fault = await refusal(client.beta.messages.create({ ...asked(), thread: continued }));
+    expect([fault.status, fault.error]).toMatchObject([
+      404,
+      { error: { type: 'not_found_error', details: { error_code: 'thread_not_found' } } },
+    ]);
+    expect(await usage()).toHaveLength(before + 2);
   });
 
   it('ends with max_tokens where it was cut', async () => {
@@ -296,15 +327,16 @@ describe('a refusal', () => {
   it('of credentials, budget and size is of the class that the client has for it', async () => {
     const stranger = new Anthropic({ apiKey: 'wrong', baseURL: server.origin, maxRetries: 0 });
     expect(await refusal(stranger.messages.create(asked()))).toBeInstanceOf(Anthropic.AuthenticationError);
-    const poor = await server.createOrg({ plan: 'free', credits: 0 } as never);
-    const poorClient = new Anthropic({
-      authToken: poor.key,
-      apiKey: null,
-      baseURL: server.origin,
-      maxRetries: 0,
-    });
-    const broke = await refusal(poorClient.messages.create({ ...asked(), max_tokens: 9_000_000 }));
-    expect([402, 200]).toContain(broke.status);
+    const poor = await server.createOrg({ plan: 'pro_monthly' });
+    await server.cli('quota', 'set', '--org', poor.orgId, '--bucket', 'credits', '--used', '200');
+    const { key: scoped } = await server.createKey(poor.orgId, { scopes: ['tts'] });
+    const of = (authToken: string) =>
+      new Anthropic({ authToken, apiKey: null, baseURL: server.origin, maxRetries: 0 });
+    const broke = await refusal(of(poor.key).messages.create(asked()));
+    expect([broke.status, broke.type]).toEqual([402, 'billing_error']);
+    expect(await refusal(of(scoped).messages.create(asked()))).toBeInstanceOf(
+      Anthropic.PermissionDeniedError,
+    );
   });
 
   it('inside a stream is an event of its own', async () => {

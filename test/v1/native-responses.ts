@@ -58,3 +58,50 @@ export function nativeEvents(texts: readonly string[], { extra }: { extra?: obje
     return `event: ${String(type)}\n${event({ type, sequence_number: at, ...rest })}`;
   });
 }
+
+type Item = Record<string, unknown>;
+
+/** Any answer of messages and function calls as the events of its stream. */
+export function streamedResponse(whole: Record<string, unknown>): string[] {
+  const begun = { ...whole, status: 'in_progress', output: [], usage: null };
+  const events: Item[] = [
+    { type: 'response.created', response: begun },
+    { type: 'response.in_progress', response: begun },
+    ...(whole['output'] as Item[]).flatMap((item, output_index) => {
+      const place = { item_id: item['id'], output_index };
+      const inside = item['type'] === 'message' ? messageEvents(item, place) : callEvents(item, place);
+      const empty = item['type'] === 'message' ? { content: [] } : { arguments: '' };
+      return [
+        {
+          type: 'response.output_item.added',
+          output_index,
+          item: { ...item, status: 'in_progress', ...empty },
+        },
+        ...inside,
+        { type: 'response.output_item.done', output_index, item },
+      ];
+    }),
+    { type: 'response.completed', response: whole },
+  ];
+  return events.map(({ type, ...rest }, at) => {
+    return `event: ${String(type)}\n${event({ type, sequence_number: at, ...rest })}`;
+  });
+}
+
+function messageEvents(item: Item, place: Item): Item[] {
+  const [part] = item['content'] as Item[];
+  const at = { ...place, content_index: 0 };
+  return [
+    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+    { type: 'response.output_text.delta', ...at, delta: part!['text'], logprobs: [] },
+    { type: 'response.output_text.done', ...at, text: part!['text'], logprobs: [] },
+    { type: 'response.content_part.done', ...at, part },
+  ];
+}
+
+function callEvents(item: Item, place: Item): Item[] {
+  return [
+    { type: 'response.function_call_arguments.delta', ...place, delta: item['arguments'] },
+    { type: 'response.function_call_arguments.done', ...place, arguments: item['arguments'] },
+  ];
+}

@@ -19,9 +19,10 @@ const TYPES: Partial<Record<ErrorCode, ErrorType>> = {
 };
 
 /** The body of every refusal, and of the event `error` of a stream that fails. */
-export function errorResponse({ message, code }: ApiError, requestId: string) {
+export function errorResponse({ message, code, details: { reason } }: ApiError, requestId: string) {
   const type: ErrorType = TYPES[code] ?? 'invalid_request_error';
-  return { type: 'error', error: { type, message }, request_id: requestId } as const;
+  const more = reason === 'thread_not_found' ? { details: { error_code: reason } } : {};
+  return { type: 'error', error: { type, message, ...more }, request_id: requestId } as const;
 }
 
 export const ERROR_SCHEMA: JsonSchema = {
@@ -33,6 +34,12 @@ export const ERROR_SCHEMA: JsonSchema = {
       properties: {
         type: { type: 'string', enum: [...new Set(['invalid_request_error', ...Object.values(TYPES)])] },
         message: { type: 'string', description: 'What is wrong, for people.' },
+        details: {
+          type: 'object',
+          description:
+            'What the maker’s clients mend by themselves: `thread_not_found`, they send the whole conversation.',
+          properties: { error_code: { type: 'string' } },
+        },
       },
       required: ['type', 'message'],
     },

@@ -12,6 +12,7 @@ const EXPOSED = [
   'X-Usage',
   'Retry-After',
   'Idempotent-Replayed',
+  'X-Penstock-Tools-Left-Out',
 ].join(', ');
 const ALLOWED_HEADERS = [
   'Authorization',

@@ -8,10 +8,14 @@ import type { MessageLog } from './events.js';
 
 type NewBlock = RawContentBlockStartEvent['content_block'];
 
+/** Without citations a text has no list of them: clients read null as a fault, whatever the maker's types say. */
+const textBlock = (text: string) => ({ type: 'text', text }) as Extract<NewBlock, { type: 'text' }>;
+
 /** The block that texts go to now. */
 interface OpenText {
   kind: 'text' | 'thinking';
   index: number;
+  /** As JSON. */
   pieces: string[];
   /** What each delta's JSON is up to its text. */
   written: string;
@@ -68,7 +72,7 @@ export class ChatOutput {
   plain(literal: string): boolean {
     const { open } = this;
     if (open?.kind !== 'text') return false;
-    open.pieces.push(JSON.parse(literal) as string);
+    open.pieces.push(literal);
     this.options.log.pushWritten(`${open.written}${literal}}}`);
     return true;
   }
@@ -105,7 +109,7 @@ export class ChatOutput {
       this.open = this.begin(kind);
     }
     const { index, pieces } = this.open as OpenText;
-    pieces.push(text);
+    pieces.push(JSON.stringify(text));
     const delta: RawContentBlockDelta =
       kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
     this.options.log.push({ type: 'content_block_delta', index, delta });
@@ -113,9 +117,7 @@ export class ChatOutput {
 
   private begin(kind: OpenText['kind']): OpenText {
     const index = this.add(
-      kind === 'text'
-        ? { type: 'text', text: '', citations: null }
-        : { type: 'thinking', thinking: '', signature: '' },
+      kind === 'text' ? textBlock('') : { type: 'thinking', thinking: '', signature: '' },
     );
     const written = `{"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":`;
     return { kind, index, pieces: [], written };
@@ -134,8 +136,8 @@ export class ChatOutput {
     if (open === null) return;
     const { log, content } = this.options;
     const { index, kind } = open;
-    const said = open.pieces.join('');
-    if (kind === 'text') content[index] = { type: 'text', text: said, citations: null };
+    const said = (JSON.parse(`[${open.pieces.join()}]`) as string[]).join('');
+    if (kind === 'text') content[index] = { ...textBlock(said) };
     else {
       const signature = this.newSeal() ?? '';
       content[index] = { type: 'thinking', thinking: said, signature };

@@ -1,4 +1,4 @@
-import { invalid } from '../../contract/errors.js';
+import { ApiError, invalid } from '../../contract/errors.js';
 import { isFields } from '../../providers/index.js';
 import {
   booleanAt,
@@ -28,13 +28,31 @@ export interface MessageRequest {
   chat: Fields;
 }
 
+/** Conversations that the maker holds, which no upstream may hold for us. */
+const THREADS = /^message-threads/;
+
+/**
+ * Clients begin a conversation that the server may hold, and send it whole where the server does not have it: so none is held.
+ * @throws ApiError not_found where it is to be continued
+ */
+function checkThread(value: unknown): void {
+  const { type, previous_message_id: id } = objectAt(value, 'thread');
+  if (oneOf(type, 'thread.type', ['create', 'continue']) === 'create') return;
+  textAt(id, 'thread.previous_message_id', 'thread');
+  throw new ApiError('not_found', 'The thread is not held here: send the whole conversation', {
+    param: 'thread',
+    reason: 'thread_not_found',
+  });
+}
+
 /** With it a budget counts for a whole turn, over several answers. */
 const INTERLEAVED = /^interleaved-thinking/;
 
 /** @throws ApiError invalid_request */
 export function readMessageRequest(body: Fields): MessageRequest {
   optional(body, 'stream', booleanAt);
-  const betas = optional(body, 'betas', textsAt) ?? [];
+  const betas = (optional(body, 'betas', textsAt) ?? []).filter((beta) => !THREADS.test(beta));
+  optional(body, 'thread', checkThread);
   const maxTokens = optional(body, 'max_tokens', (value, at) => wholeAt(value, at, [1, MAX_TOKENS]));
   const metadata = optional(body, 'metadata', objectAt) ?? {};
   if (metadata['user_id'] != null) textAt(metadata['user_id'], 'metadata.user_id', 'metadata');

@@ -30,7 +30,7 @@ export interface Prepared {
 
 /** What a body of the dialect has that is never its upstream's. */
 const OURS = new Set(
-  'model messages tools tool_choice max_tokens stream betas mcp_servers container user_profile_id workspace_id'.split(
+  'model messages tools tool_choice max_tokens stream betas thread mcp_servers container user_profile_id workspace_id'.split(
     ' ',
   ),
 );

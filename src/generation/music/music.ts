@@ -20,7 +20,7 @@ export type MusicKindOptions = Pick<
 >;
 
 const MAX_SOURCE_SECONDS = 3600;
-/** Playing counts as this much of a job's progress. */
+/** The upstream's work counts as this much of a job's progress. */
 const PLAYING_SHARE = 92;
 
 /** POST /music/generations (contract 4.5). */

@@ -26,7 +26,7 @@ export type SttKindOptions = Pick<
   'providers' | 'files' | 'inputs' | 'audio' | 'spoken' | 'logger' | 'upstreams'
 >;
 
-/** Four hours: what 25 MB of speech can be, and what a job's time is enough for. */
+/** Four hours: the length of 25 MB of speech, and what a job's time limit allows. */
 const MAX_SECONDS = 14_400;
 const LISTENING_SHARE = 95;
 
@@ -143,12 +143,12 @@ async function listen(
   });
 }
 
-/** Long segments are cut between words for subtitles, which are asked for where the model can tell them. */
+/** For subtitles, long segments are cut between words; so word times are requested if the model supports them. */
 function cutsSubtitles({ response_format: format }: SttInput, { capabilities }: SttModel): boolean {
   return capabilities.words && (format === 'srt' || format === 'vtt');
 }
 
-/** Contract 2.9: words only where they were asked for. */
+/** Contract 2.9: words only if they were requested. */
 function shownSegments({ segments }: Transcription, { timestamp_granularities: asked }: SttInput) {
   return segments.map(({ start, end, text, speaker, words }) => ({
     start,

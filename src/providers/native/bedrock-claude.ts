@@ -1,3 +1,4 @@
+import type { EventStreamCodec } from '@smithy/eventstream-codec';
 import type { Dispatcher } from 'undici';
 import type { NativeCall } from '../dialect.types.js';
 import type { DialectDoor } from '../openai-compatible/dialect-upstream.js';
@@ -39,17 +40,15 @@ async function signed(url: string, body: string, aws: NonNullable<UpstreamSettin
   return Object.fromEntries(headers);
 }
 
-type Codec = InstanceType<(typeof import('@smithy/eventstream-codec'))['EventStreamCodec']>;
-
-async function createCodec(): Promise<Codec> {
-  const { EventStreamCodec } = await import('@smithy/eventstream-codec');
+async function createCodec(): Promise<EventStreamCodec> {
+  const { EventStreamCodec: Codec } = await import('@smithy/eventstream-codec');
   const toUtf8 = (bytes: Uint8Array | string): string => Buffer.from(bytes as Uint8Array).toString('utf8');
-  return new EventStreamCodec(toUtf8, (text) => Buffer.from(text, 'utf8'));
+  return new Codec(toUtf8, (text) => Buffer.from(text, 'utf8'));
 }
 
 /** Claude at Bedrock in its maker's own form (InvokeModel), which passes all that its Converse API has no word for. */
 export function bedrockClaude({ baseUrl, apiKey = '', aws }: UpstreamSettings): DialectDoor {
-  let codec: Codec | null = null;
+  let codec: EventStreamCodec | null = null;
   return {
     speaks: (modelId) => modelId.includes('anthropic.claude'),
     async request(call, streams) {
@@ -76,7 +75,7 @@ class ClaudeMessages implements Dispatcher.DispatchHandler {
 
   constructor(
     private readonly inner: Dispatcher.DispatchHandler,
-    private readonly codec: Codec,
+    private readonly codec: EventStreamCodec,
   ) {}
 
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {

@@ -15,7 +15,7 @@ export const cohere: NativeProvider = {
   },
   chat: {
     lacks: [...UNKNOWN_TO_MAKERS, 'parallel_tool_calls'],
-    // No other maker has a word for it.
+    // No other provider has this option.
     pictureOptions: (detail) => ({ cohere: { detail } }),
   },
   dimensionsName: () => 'outputDimension',

@@ -27,6 +27,27 @@ async function modelOf<T>(
   return model;
 }
 
+/** Dialects that a provider speaks itself, over connections of their own; null: it speaks none. */
+function openDialects(
+  upstream: UpstreamSettings,
+  native: NativeProvider,
+  { secrets, refused }: { secrets: readonly string[]; refused: RefusedFields },
+) {
+  // Of one of the common convention they are opened beside its chat.
+  const names = native.convention ? [] : (native.dialects ?? []);
+  if (names.length === 0) return null;
+  const door = native.dialectDoor?.(upstream);
+  const key = door === undefined ? keyHeaderOf(upstream, native) : {};
+  const { baseUrl, headers, timeouts } = upstream;
+  const transport = new Transport({ baseUrl, headers: { ...key, ...headers }, timeouts, secrets });
+  return { transport, spoken: dialectsOf({ transport, refused, door }, names) };
+}
+
+/** What of all that is made a package can do. */
+function doneOf({ does }: SdkPackage, made: Pick<Provider, SdkPackage['does'][number]>): Partial<Provider> {
+  return Object.fromEntries(does.map((name) => [name, made[name]] as const));
+}
+
 /** An upstream over its provider package, which is loaded at the first call. */
 export function openSdkUpstream(
   upstream: UpstreamSettings,
@@ -56,7 +77,6 @@ export function openSdkUpstream(
     api: createProviderApi(own),
   });
   const load = createSdkLoader(native.package, upstream, held.fetch);
-  const able = new Set(native.package.does);
   const media = createV4Media({
     id,
     native,
@@ -75,31 +95,15 @@ export function openSdkUpstream(
     egress,
     model: (modelId) => modelOf(load, (provider) => provider.languageModel?.(modelId)),
   });
-  // Of one of the common convention they are opened beside its chat.
-  const spoken = native.convention ? [] : (native.dialects ?? []);
-  const door = native.dialectDoor?.(upstream);
-  const transport =
-    spoken.length === 0
-      ? null
-      : new Transport({
-          baseUrl: upstream.baseUrl,
-          headers: { ...(door === undefined ? headers : {}), ...upstream.headers },
-          timeouts: upstream.timeouts,
-          secrets,
-        });
+  const dialects = openDialects(upstream, native, { secrets, refused });
   return {
     id,
     retry,
-    ...(transport === null ? {} : { dialects: dialectsOf({ transport, refused, door }, spoken) }),
+    ...(dialects === null ? {} : { dialects: dialects.spoken }),
     allowedTools: upstream.allowedTools ?? [],
-    ...(able.has('chat') ? { chat: withFunctions(chat) } : {}),
-    ...(able.has('embedding') ? { embedding: media.embedding } : {}),
-    ...(able.has('rerank') ? { rerank: media.rerank } : {}),
-    ...(able.has('image') ? { image: media.image } : {}),
-    ...(able.has('tts') ? { tts: media.tts } : {}),
-    ...(able.has('stt') ? { stt: media.stt } : {}),
+    ...doneOf(native.package, { ...media, chat: withFunctions(chat) }),
     ...createProviderMedia(own),
-    close: async () => void (await Promise.all([outbound.close(), transport?.close()])),
-    retire: async () => void (await Promise.all([outbound.retire(), transport?.retire()])),
+    close: async () => void (await Promise.all([outbound.close(), dialects?.transport.close()])),
+    retire: async () => void (await Promise.all([outbound.retire(), dialects?.transport.retire()])),
   };
 }

@@ -1,7 +1,7 @@
 import { createOpenAiVideo } from '../openai-compatible/openai-video.js';
 import type { NativeProvider } from './native-provider.types.js';
 
-/** OpenAI. It speaks the convention, which began here. */
+/** OpenAI, whose API is the convention. */
 export const openai: NativeProvider = {
   id: 'openai',
   variables: ['OPENAI_API_KEY'],

@@ -38,7 +38,7 @@ function embeddingOptions(
   return { [optionsName(native)]: { [native.dimensionsName?.(modelId) ?? 'dimensions']: dimensions } };
 }
 
-/** Models of a package behind our interfaces: loaded at the first call, with our errors. */
+/** A package's models behind our interfaces: loaded at the first call, with converted errors. */
 export function createV4Media(options: V4MediaOptions): V4Media {
   const { id, native, secrets, during, held, load, refused } = options;
   const { tts = {} } = native;
@@ -114,7 +114,7 @@ async function rankedBy(
 
 type EmbedOptions = Parameters<EmbeddingModelV4['doEmbed']>[0];
 
-/** In as many calls as the model needs. @throws UpstreamError where a vector is missing */
+/** Embeds all values, in as many calls as the model needs. @throws UpstreamError where a vector is missing */
 async function embedAll(model: EmbeddingModelV4, options: EmbedOptions): Promise<EmbeddingModelV4Result> {
   const limit = (await model.maxEmbeddingsPerCall) ?? options.values.length;
   const embeddings: number[][] = [];

@@ -19,7 +19,7 @@ interface TranscriptionOptions {
   withdraw(reference: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Transcription over a provider package. Words and speakers are read from the provider's own answer, which the package leaves them in. */
+/** Transcription over a provider package. Words and speakers are read from the provider's raw answer, because the package does not return them. */
 export function createV4Transcription({
   native: { id, stt: ways = {} },
   modelId,

@@ -103,7 +103,7 @@ export class Transport {
     { handler, headers: more = NO_HEADERS }: Handling,
   ): void {
     const traceparent = currentTraceparent();
-    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...Object.entries(more).flat()];
+    const own = more === NO_HEADERS ? this.headers : [...this.headers, ...this.beside(more)];
     const headers = traceparent === null ? own : [...own, 'traceparent', traceparent];
     this.pool.dispatch(
       { path: this.pathOf(path), method: body === null ? 'GET' : 'POST', headers, body },
@@ -134,7 +134,7 @@ export class Transport {
         return this.dispatch(path, body, { handler: exchange, headers: more });
       const whole = isJson ? { bytes: body, contentType: 'application/json' } : body;
       const headers = this.headersWith(whole.contentType);
-      headers.push(...Object.entries(more).flat());
+      headers.push(...this.beside(more));
       if (keyed) headers.push('idempotency-key', idempotencyKey);
       if (accept !== undefined) headers.push('accept', accept);
       const traceparent = currentTraceparent();
@@ -142,6 +142,14 @@ export class Transport {
       const answer = new DecodedAnswer(exchange);
       this.pool.dispatch({ path: this.pathOf(path), method: 'POST', headers, body: whole.bytes }, answer);
     });
+  }
+
+  /** What the operator's headers do not say already. */
+  private beside(more: Readonly<Record<string, string>>): string[] {
+    const known = new Set(Object.keys(this.options.headers).map((name) => name.toLowerCase()));
+    return Object.entries(more)
+      .filter(([name]) => !known.has(name))
+      .flat();
   }
 
   private pathOf(path: string): string {

