@@ -48,6 +48,9 @@ const faultOf = async (asked: Promise<unknown>): Promise<unknown> =>
     () => null,
     (error: unknown) => error,
   );
+/** A sound, read to its end: an answer that nobody reads holds its connection. */
+const spoken = async (asked: OpenAI.Audio.SpeechCreateParams) =>
+  await bytesOf((await client.audio.speech.create(asked)) as unknown as Response);
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 const raw = (path: string, body: object) =>
   at(server, '/v1')('POST', path, { headers: { authorization: `Bearer ${org.key}` }, body });
@@ -140,9 +143,9 @@ describe('speech with the official client', () => {
 
   it("takes the convention's voices, and what it is told of manner goes to models that take it", async () => {
     for (const voice of ['ash', 'ballad', 'cedar', 'coral', 'marin', 'sage', 'verse'])
-      await client.audio.speech.create({ model: 'tts-fast', voice, input: 'Hi', instructions: 'Softly' });
+      await spoken({ model: 'tts-fast', voice, input: 'Hi', instructions: 'Softly' });
     upstream.on('/audio/speech', { body: wave, headers: { 'content-type': 'audio/wav' } });
-    await client.audio.speech.create({
+    const bytes = await spoken({
       model: 'acme/voice',
       voice: 'coral',
       input: 'Hi',
@@ -150,6 +153,7 @@ describe('speech with the official client', () => {
       response_format: 'pcm',
     });
     expect(upstream.requests[0]?.json).toMatchObject({ voice: 'coral', instructions: 'Softly', input: 'Hi' });
+    expect(bytes.length).toBeGreaterThan(24_000);
   });
 
   it('is refused by the name of the field, and nothing is charged', async () => {
