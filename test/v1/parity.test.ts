@@ -76,7 +76,8 @@ async function rowsOf(address: string, path: string, body: object): Promise<Row[
 describe('the same call at /v1 and at /api/v1', () => {
   // What is said of something that is there already costs nothing, nor does a question.
   const charged = conventionsFace.routes.filter(
-    ({ method, path, document }) => method === 'POST' && !path.includes('{') && !document?.startsWith('query'),
+    ({ method, path, document }) =>
+      method === 'POST' && !path.includes('{') && !document?.startsWith('query'),
   );
 
   it.each(charged)('costs the same and leaves the same row: $path', async ({ path, streamOperation }) => {
